@@ -154,6 +154,7 @@ type headKeeper struct {
 	session string
 	first   map[int]*mockllm.Request // of each turn
 	marks   bool                     // a publication asks for a compaction marker
+	further int                      // number of messages of the next turn that the last compartment of a publication covers
 }
 
 func promptOf(turn int) string { return fmt.Sprintf("Prompt number %d.", turn) }
@@ -265,8 +266,11 @@ func (k *headKeeper) publish(turns ...int) {
 	if _, p.After, err = s.CompartmentsOf(k.ctx, key); err != nil {
 		k.t.Fatal(err)
 	}
-	for _, turn := range turns {
+	for i, turn := range turns {
 		from, to := (turn-1)*turnMessages, turn*turnMessages-1
+		if i == len(turns)-1 {
+			to += k.further
+		}
 		p.Compartments = append(p.Compartments, store.CompartmentRow{
 			Start: from + 1, End: to + 1, Keys: keys[from : to+1], Title: fmt.Sprintf("turn %d", turn),
 			Tiers: [4]string{summaryOf(turn), summaryOf(turn)}, Importance: 100, MadeBy: "model",

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,11 +36,13 @@ func TestMarker(t *testing.T) {
 	k.turn(6)
 	k.checkSamePrefix(folded, k.newest())
 
+	k.further = 1 // the compartment ends with the prompt of turn 4, at which the marker then stands
 	k.publish(3)
 	k.flush()
 	k.turn(7)
 	extended := k.firstOf(7)
 	k.checkHead(extended, []int{1, 2}, []int{3})
+	k.wantInBody(extended, promptOf(4), false)
 	time.Sleep(200 * time.Millisecond)
 	k.waitForMarker(session, 1)
 	k.turn(8)
@@ -62,11 +65,15 @@ func TestMarker(t *testing.T) {
 	w.stop(a)
 	w.stopHost()
 	rows := w.journal(session)
-	// Turns 4 to 8, the boundary with what follows it in turn 3, and the summary.
-	if got, most := rows[len(rows)-1].Messages, 6*turnMessages+1; got > most {
+	// Turns 4 to 8 and the summary.
+	if got, most := rows[len(rows)-1].Messages, 5*turnMessages+1; got > most {
 		t.Errorf("OpenCode's array has %d messages, want at most %d", got, most)
 	}
 	checkBusts(t, w.requests(session), rows)
+	for _, r := range slices.Concat(w.requests(session), w.requests(copied)) {
+		w.wantInBody(r, opencodedb.Placeholder, false)
+		w.wantInBody(r, "What did we do so far?", false) // OpenCode sends this for a compaction part
+	}
 
 	w.configure(`{"compaction_markers": false}`)
 	a = w.launch(options)

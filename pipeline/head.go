@@ -118,12 +118,13 @@ func (s *Session) isReverted(h frozen.Head) bool {
 	return summary == "" || summary == h.AfterSummary
 }
 
-// Summary returns the key and the text of the newest summary by the harness. It decodes the
-// message again, so a pass must not call it.
+// Summary returns the key and the text of the newest summary by the harness. The host's
+// compaction marker has a key and no text. Summary decodes the message again, so a pass must
+// not call it.
 func (s *Session) Summary() (key, text string) {
 	i, ok := s.index[s.SummaryKey()]
-	if !ok {
-		return "", ""
+	if !ok || s.entries[i].isMarker() {
+		return s.SummaryKey(), ""
 	}
 	m := s.Codec.Decode(s.entries[i].raw)
 	for _, p := range m.Parts {

@@ -1,14 +1,31 @@
 package pipeline
 
-import "github.com/magicctx/magicctx-host/pipeline/history"
+import (
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
 
 // MarkerProvider is the provider that the summary of the host's compaction marker
 // names.
 const MarkerProvider = "magicctx"
 
 // isMarker reports whether the message is the summary of the host's compaction marker.
-// No provider sees it as long as the head covers the marker's place.
+// Its text is for a harness without a host, so it is never on the wire.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
+
+// isBoundary reports whether entry i is the prompt at which the host's compaction marker
+// stands. The harness puts the marker's summary after this prompt, and before the next one.
+func (s *Session) isBoundary(i int) bool {
+	if s.entries[i].header.role != transcript.User {
+		return false
+	}
+	for i++; i < len(s.entries) && s.entries[i].header.role != transcript.User; i++ {
+		if s.entries[i].isMarker() {
+			return true
+		}
+	}
+	return false
+}
 
 // MarkAt tells the session the first message that the host's compaction marker leaves in
 // the array, zero without a marker.

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -13,14 +15,31 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+// markerText is the text of a marker's summary. No model may read it while a host runs.
+const markerText = "summarised, but the host does not run"
+
 // markedAt returns the array that OpenCode delivers with the host's marker at message i:
-// the message, the marker's summary, and everything after the message.
+// the message with a compaction part, the marker's summary, and everything after the
+// message.
 func markedAt(w *world, i int) []mjson.Value {
+	w.t.Helper()
 	boundary := w.codec.Decode(w.raw[i]).Key
+	var prompt struct {
+		Info  json.RawMessage   `json:"info"`
+		Parts []json.RawMessage `json:"parts"`
+	}
+	if err := json.Unmarshal(w.raw[i], &prompt); err != nil {
+		w.t.Fatal(err)
+	}
+	prompt.Parts = append(prompt.Parts, json.RawMessage(`{"id":"marker-part","type":"compaction","auto":true}`))
+	first, err := json.Marshal(prompt)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	summary := message("marker-"+boundary, "assistant", w.now, obj{
-		"providerID": MarkerProvider, "modelID": MarkerProvider, "summary": true, "parentID": boundary, "agent": "compaction",
-	}, textPart("marker-text", "summarised"))
-	return slices.Concat([]mjson.Value{w.raw[i], summary}, w.raw[i+1:])
+		"providerID": MarkerProvider, "modelID": MarkerProvider, "summary": true, "finish": "stop", "parentID": boundary, "agent": "compaction",
+	}, textPart("marker-text", markerText))
+	return slices.Concat([]mjson.Value{first, summary}, w.raw[i+1:])
 }
 
 // marked returns a session of these turns whose compartments cover the given numbers of
@@ -67,11 +86,17 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 func TestMarkerChangesNoWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.IntRange(3, 10).Draw(rt, "turns")
-		end := 2 * rapid.IntRange(1, turns-1).Draw(rt, "covered turns")
+		end := rapid.IntRange(1, 2*turns-1).Draw(rt, "covered messages") // the last one may be a prompt
 		w := marked(t, turns, end)
 		wire, numbered := w.text(), ordinals(rt, w)
-		whole := w.raw
-		boundary := 2 * rapid.IntRange(0, end/2-1).Draw(rt, "marker")
+		whole, last := w.raw, (end-1)/2
+		for n := range last { // the host hides no prompt that the head pins
+			if w.session.State.Head.Pins(fmt.Sprintf("u%d", n)) {
+				last = n
+				break
+			}
+		}
+		boundary := 2 * rapid.IntRange(0, last).Draw(rt, "marker")
 		w.raw, w.held = markedAt(w, boundary), 0
 		if rapid.Bool().Draw(rt, "restarts") {
 			w.restart()
@@ -89,7 +114,7 @@ func TestMarkerChangesNoWire(t *testing.T) {
 		// The next fold covers two more messages, and no more.
 		h := w.readings.History
 		h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
-			Seq: 1, Start: end + 1, End: end + 2, Keys: []string{fmt.Sprintf("u%d", end/2), fmt.Sprintf("a%d", end/2)},
+			Seq: 1, Start: end + 1, End: end + 2, Keys: []string{w.codec.Decode(whole[end]).Key, w.codec.Decode(whole[end+1]).Key},
 			Title: "the next turn", Importance: 50, Tiers: [4]string{"More.", "Less.", "Little."},
 		})
 		w.readings.Flush = true
@@ -143,6 +168,12 @@ func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
 		}
 		if head := w.session.State.Head; head.Shows() != standing || head.Exists() != (standing > 0) {
 			rt.Fatalf("the head shows %d compartments, want %d", head.Shows(), standing)
+		}
+		if got := w.text(); strings.Contains(got, markerText) || strings.Contains(got, "compaction") {
+			rt.Fatalf("the rows of the marker reach the model:\n%s", got)
+		}
+		if _, text := w.session.Summary(); text != "" {
+			rt.Fatalf("the marker's text counts as the harness's summary: %q", text)
 		}
 		w.pass()
 		if w.decision.Verdict != schema.Steady {

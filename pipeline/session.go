@@ -249,8 +249,8 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
-	if e.isMarker() { // the host writes a marker between old messages, so a new tag would be out of order
-		e.traits.facts = nil
+	if e.isMarker() { // no provider sees it
+		e.traits = traits{silent: true}
 		return e, nil
 	}
 	for i := range m.Parts {

@@ -236,6 +236,11 @@ func (s *Session) renderEntry(i int) rendering {
 	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
+	if s.entries[i].isMarker() { // for the harness only, so it is no part of either array
+		r.Raw, r.Wire = render.WireMessage{Key: m.Key, Role: m.Role}, render.WireMessage{Key: m.Key, Role: m.Role}
+		r.hash, r.rawHash = render.Hash{}, render.Hash{}
+		return r
+	}
 	if s.isCovered(i) {
 		r.Wire, r.hash = render.WireMessage{Key: m.Key, Role: m.Role}, render.Hash{}
 		return r
@@ -262,7 +267,7 @@ func (s *Session) frameOf(i int) render.Frame {
 	e := &s.entries[i]
 	f := render.Frame{
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
-		Binds: s.frame.Binds, Unbound: e.unbound, Foreign: s.isForeign(e),
+		Binds: s.frame.Binds, Unbound: e.unbound, Foreign: s.isForeign(e), Marked: e.isMarker() || s.isBoundary(i),
 	}
 	spared := s.sparedOf(i)
 	f.KeepsCall, f.KeepsText = spared.call, spared.text

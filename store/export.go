@@ -33,10 +33,8 @@ var exported = []struct{ name, where string }{
 	{"histories", ofSession},
 	{"heads", ofSession},
 	{"compartments", ofSession},
-	{"compartment_events", ofSession},
 	{"recomp_compartments", ofSession},
 	{"withdrawn_compartments", ofSession},
-	{"user_observations", ofSession},
 	{"historian_runs", ofSession},
 	{"thinking", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the newest pass may still lack its usage

@@ -40,9 +40,7 @@ type RunRow struct {
 	MadeBy     string
 	Produced   int // number of compartments
 	Facts      int
-	Events     int
-	// Observations counts the observations about the user.
-	Observations                 int
+
 	ImportanceMin, ImportanceMax int
 	ImportanceMean               float64
 	Fidelity                     float64 // mean of the compartments, weighted by their raw tokens
@@ -65,7 +63,7 @@ func (p Publication) run() RunRow {
 	r.Status = RunSuccess
 	rows := p.Compartments
 	r.Start, r.End, r.MadeBy = rows[0].Start, rows[len(rows)-1].End, rows[0].MadeBy
-	r.Produced, r.Facts, r.Events, r.Observations = len(rows), len(p.Facts), len(p.Events), len(p.Observations)
+	r.Produced, r.Facts = len(rows), len(p.Facts)
 	r.ImportanceMin, r.ImportanceMax = clampImportance(rows[0].Importance), clampImportance(rows[0].Importance)
 	weights := 0.0
 	for _, c := range rows {
@@ -133,7 +131,7 @@ func insertRun(tx *transaction, key Key, r RunRow, now int64) error {
 		return fmt.Errorf("sums of runs: %w", err)
 	}
 	_, err = tx.exec(runInsertSQL, key.Harness, key.Session, r.Kind, r.Status, r.Reason, r.Pass, r.Start, r.End,
-		r.Produced, r.DiscardedLast, r.Facts, r.Events, r.Observations, r.ImportanceMin, r.ImportanceMax, r.ImportanceMean,
+		r.Produced, r.DiscardedLast, r.Facts, r.ImportanceMin, r.ImportanceMax, r.ImportanceMean,
 		r.Fidelity, r.MadeBy, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.CacheWrite, r.StartedAt, now,
 		r.UnconfirmedQuotes, r.UnconfirmedFacts)
 	if err != nil {
@@ -163,15 +161,14 @@ func readRuns(c *sqlite3.Conn, key Key, status string, limit int) (runs []RunRow
 		runs = append(runs, RunRow{
 			Run: s.ColumnInt(0), Kind: s.ColumnText(1), Status: s.ColumnText(2), Reason: s.ColumnText(3), Pass: s.ColumnInt(4),
 			Start: s.ColumnInt(5), End: s.ColumnInt(6), Produced: s.ColumnInt(7), DiscardedLast: s.ColumnBool(8),
-			Facts: s.ColumnInt(9), Events: s.ColumnInt(10), Observations: s.ColumnInt(11),
-			ImportanceMin: s.ColumnInt(12), ImportanceMax: s.ColumnInt(13), ImportanceMean: s.ColumnFloat(14), Fidelity: s.ColumnFloat(15),
-			MadeBy: s.ColumnText(16), Model: s.ColumnText(17),
+			Facts: s.ColumnInt(9), ImportanceMin: s.ColumnInt(10), ImportanceMax: s.ColumnInt(11), ImportanceMean: s.ColumnFloat(12),
+			Fidelity: s.ColumnFloat(13), MadeBy: s.ColumnText(14), Model: s.ColumnText(15),
 			Usage: RunUsage{
-				Usage:  Usage{Input: s.ColumnInt(18), CacheRead: s.ColumnInt(20), CacheWrite: s.ColumnInt(21)},
-				Output: s.ColumnInt(19),
+				Usage:  Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(18), CacheWrite: s.ColumnInt(19)},
+				Output: s.ColumnInt(17),
 			},
-			StartedAt: s.ColumnInt64(22), EndedAt: s.ColumnInt64(23),
-			UnconfirmedQuotes: s.ColumnInt(24), UnconfirmedFacts: s.ColumnInt(25),
+			StartedAt: s.ColumnInt64(20), EndedAt: s.ColumnInt64(21),
+			UnconfirmedQuotes: s.ColumnInt(22), UnconfirmedFacts: s.ColumnInt(23),
 		})
 	}, key.Harness, key.Session, status, noLimit(limit))
 	return runs, err

@@ -77,8 +77,8 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 }
 
 func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
-	for _, test := range []struct{ from, left, events int }{
-		{1, 0, 0}, {3, 0, 0}, {4, 1, 1}, {6, 1, 1}, {9, 2, 2}, {10, 3, 3}, {99, 3, 3},
+	for _, test := range []struct{ from, left int }{
+		{1, 0}, {3, 0}, {4, 1}, {6, 1}, {9, 2}, {10, 3}, {99, 3},
 	} {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
@@ -87,10 +87,6 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)
-		for _, c := range rows {
-			p.Events = append(p.Events, EventRow{Start: c.Start, End: c.End, Kind: "k", Fields: "{}"})
-		}
-		p.Observations = []ObservationRow{{Start: 1, End: 9, Content: "likes tea"}}
 		p.Project, p.Facts = project, []FactRow{{Category: "NAMING", Content: "x"}}
 		must(t, s.PublishHistory(t.Context(), p))
 		rows = stored(rows...)
@@ -100,13 +96,10 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		must(t, err)
 		same(t, fmt.Sprint("removed from ", test.from), removed, rows[test.left:])
 		same(t, fmt.Sprint("left from ", test.from), compartments(t, s), rows[:test.left])
-		if got := len(events(t, s)); got != test.events {
-			t.Errorf("from %d: %d events are left, want %d", test.from, got, test.events)
-		}
 		m, err := s.Memories(t.Context(), project, now)
 		must(t, err)
-		if len(observations(t, s)) != 1 || len(m.Memories) != 1 {
-			t.Errorf("from %d: observations or memories are gone", test.from)
+		if len(m.Memories) != 1 {
+			t.Errorf("from %d: memories are gone", test.from)
 		}
 
 		// The messages come back, and their compartments with them.
@@ -167,7 +160,6 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	rows := stored(compartment(1, 6), compartment(7, 7), compartment(8, 9))
 	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept ones are as old as before
 	same(t, "promoted", compartments(t, s), rows)
-	same(t, "events", len(events(t, s)), 1)
 	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
 		t.Errorf("the recomp is still staged: %v", err)
 	}
@@ -217,16 +209,12 @@ func withScores(c CompartmentRow) CompartmentRow {
 	return c
 }
 
-// A recomp may end earlier than the old history, because a model failed half-way. The messages after its end
-// are then summarised again, with their events.
-func TestEventsOfMessagesThatNothingCoversGo(t *testing.T) {
+// A recomp may end earlier than the old history, because a model failed half-way.
+func TestFrontierStaysIfARecompEndsEarlier(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	p := whole(t, s)
-	p.Events = append(p.Events, EventRow{Start: 7, End: 9, Kind: "later", Fields: "{}"})
-	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.PublishHistory(t.Context(), whole(t, s)))
 	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 7))))
-	same(t, "events", events(t, s), []string{`causal_incident 1-6 {"cause":"x"}`})
 	if h := historyOf(t, s); h.Frontier != 10 {
 		t.Errorf("the frontier fell back to %d", h.Frontier)
 	}

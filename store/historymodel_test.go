@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ type historyModel struct {
 	known          bool // the session is stored
 	now            int64
 	rows           []CompartmentRow
-	events         []EventRow
 	staged         []CompartmentRow
 	recomp         string
 	start, end     int // of a partial recomp
@@ -61,13 +59,10 @@ func (m *historyModel) after() HistoryEnd {
 
 func (m *historyModel) publish(p Publication, replaces bool) {
 	if replaces {
-		last := p.Compartments[len(p.Compartments)-1].End
 		m.rows, m.staged, m.recomp, m.start, m.end = nil, nil, "", 0, 0
-		m.events = before(m.events, last+1)
 		m.generation++
 	}
 	m.rows = m.numbered(append(m.rows, p.Compartments...))
-	m.events = append(m.events, p.Events...)
 	m.frontier = max(m.frontier, m.after().Ordinal)
 	m.failures, m.runs, m.publishes = 0, m.runs+1, m.publishes+1
 	if p.Marker != "" {
@@ -88,15 +83,6 @@ func (m *historyModel) numbered(rows []CompartmentRow) []CompartmentRow {
 	return rows
 }
 
-func before(events []EventRow, from int) (kept []EventRow) {
-	for _, e := range events {
-		if e.End < from {
-			kept = append(kept, e)
-		}
-	}
-	return kept
-}
-
 func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
 	split := func(rows []CompartmentRow) (kept, gone []CompartmentRow) {
 		for _, c := range rows {
@@ -113,7 +99,6 @@ func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
 	if m.recomp == "partial" && m.end >= from {
 		m.staged, m.recomp, m.start, m.end = nil, "", 0, 0
 	}
-	m.events = before(m.events, from)
 	if len(removed) > 0 {
 		m.generation++
 	}
@@ -157,7 +142,6 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				p.Compartments = drawRows(rt, start, 1)
 			}
 			last := p.Compartments[len(p.Compartments)-1]
-			p.Events = []EventRow{{Start: last.Start, End: last.End, Kind: "k", Fields: "{}"}}
 			p.Facts = []FactRow{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
 			p.Marker = rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "marker")
 			want, write := m.published(holder, p.After, last.End), s.PublishHistory
@@ -317,11 +301,6 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 		}
 		next = c.End + 1
 	}
-	var wantEvents []string
-	for _, e := range m.events {
-		wantEvents = append(wantEvents, fmt.Sprintf("%s %d-%d %s", e.Kind, e.Start, e.End, e.Fields))
-	}
-	compare("events", events(t, s), wantEvents)
 	st, found, err := s.Staged(t.Context(), key)
 	ok(rt, err)
 	compare("is staged", found, m.recomp != "")

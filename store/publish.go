@@ -14,11 +14,9 @@ type Publication struct {
 	// After is the end of the history that the run found when it began.
 	After        HistoryEnd
 	Compartments []CompartmentRow // at least one
-	Events       []EventRow
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
-	Project      string
-	Facts        []FactRow
-	Observations []ObservationRow
+	Project string
+	Facts   []FactRow
 	// Drops are drops of the units that the compartments cover. A tag that is already queued keeps its place.
 	Drops []DropRow
 	// Marker replaces the pending compaction marker, unless it is empty.
@@ -30,33 +28,8 @@ type Publication struct {
 	RetryPass int
 }
 
-// An EventRow is an incident in the messages Start to End, for example
-// "causal_incident". Fields is a JSON object.
-type EventRow struct {
-	Start, End int
-	Kind       string
-	Fields     string
-}
-
-// An ObservationRow is an observation about the user in the messages Start to End.
-type ObservationRow struct {
-	Start, End int
-	Content    string
-}
-
 //go:embed query/history_published.sql
 var historyPublishedSQL string
-
-const eventInsertSQL = `
-	INSERT INTO compartment_events (harness, session_id, event, start_ordinal, end_ordinal, kind, fields, created_at)
-	SELECT ?1, ?2, coalesce(max(event), 0) + 1, ?3, ?4, ?5, ?6, ?7
-	FROM compartment_events
-	WHERE harness = ?1 AND session_id = ?2`
-
-const observationInsertSQL = `
-	INSERT INTO user_observations (harness, session_id, hash, content, start_ordinal, end_ordinal, created_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (harness, session_id, hash) DO NOTHING`
 
 // PublishHistory appends the compartments of a run to those of its session. It stores everything else of p in
 // the same transaction. If it fails with ErrLeaseLost or ErrStale, it stores nothing.
@@ -69,8 +42,7 @@ func (s *Store) PublishHistory(ctx context.Context, p Publication) error {
 
 // PromoteHistory replaces the compartments of a session by those of p, which must be all compartments of the
 // session. It removes the staged compartments of a recomp, and the head has to be folded again
-// (HeadRow.Refold). Events stay, because they belong to messages, but PromoteHistory removes those of
-// messages that no compartment covers any longer. Otherwise it works like PublishHistory.
+// (HeadRow.Refold). Otherwise it works like PublishHistory.
 func (s *Store) PromoteHistory(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }
@@ -90,7 +62,7 @@ func (s *Store) publish(ctx context.Context, p Publication, replaces bool) error
 		}
 		end := p.After
 		if replaces {
-			if err := removeForPromotion(tx, p.Key, last.End); err != nil {
+			if err := removeForPromotion(tx, p.Key); err != nil {
 				return err
 			}
 			end = HistoryEnd{Ordinal: 1}
@@ -119,21 +91,10 @@ func checkEnd(tx *transaction, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the events, facts, observations and drops of a publication.
+// insertFindings stores the facts and drops of a publication.
 func insertFindings(tx *transaction, p Publication, now int64) error {
-	for i, e := range p.Events {
-		if _, err := tx.exec(eventInsertSQL, p.Key.Harness, p.Key.Session, e.Start, e.End, e.Kind, e.Fields, now); err != nil {
-			return fmt.Errorf("event %d: %w", i, err)
-		}
-	}
 	if err := promoteFacts(tx, p, now); err != nil {
 		return err
-	}
-	for i, o := range p.Observations {
-		_, err := tx.exec(observationInsertSQL, p.Key.Harness, p.Key.Session, MemoryHash(o.Content), o.Content, o.Start, o.End, now)
-		if err != nil {
-			return fmt.Errorf("observation %d: %w", i, err)
-		}
 	}
 	if err := insertDrops(tx, p.Key, p.Drops); err != nil {
 		return fmt.Errorf("queued drop: %w", err)

@@ -72,32 +72,12 @@ func historyOf(t testing.TB, s *Store) HistorySummary {
 	return h
 }
 
-func events(t testing.TB, s *Store) (kinds []string) {
-	t.Helper()
-	must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT kind || ' ' || start_ordinal || '-' || end_ordinal || ' ' || fields FROM compartment_events ORDER BY event`,
-			func(row *sqlite3.Stmt) { kinds = append(kinds, row.ColumnText(0)) })
-	}))
-	return kinds
-}
-
-func observations(t testing.TB, s *Store) (contents []string) {
-	t.Helper()
-	must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT content FROM user_observations ORDER BY content`,
-			func(row *sqlite3.Stmt) { contents = append(contents, row.ColumnText(0)) })
-	}))
-	return contents
-}
-
 // whole returns a publication with everything that it can hold.
 func whole(t testing.TB, s *Store) Publication {
 	p := publication(t, s, compartment(1, 6), compartment(7, 9))
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
-	p.Events = []EventRow{{Start: 1, End: 6, Kind: "causal_incident", Fields: `{"cause":"x"}`}}
 	p.Project = project
 	p.Facts = []FactRow{{Category: "NAMING", Content: " Use Bun ", Importance: 300}, {Category: "NAMING", Content: "use  bun"}}
-	p.Observations = []ObservationRow{{Start: 1, End: 9, Content: "likes short answers"}, {Start: 1, End: 9, Content: "Likes short  answers"}}
 	p.Drops = []DropRow{
 		{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"},
 		{Tag: 2, UnitKey: "a unit that had the tag before a revert", QueuedAt: now, Source: "historian"},
@@ -119,8 +99,6 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 
 	s = openIn(t, dir)
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
-	same(t, "events", events(t, s), []string{`causal_incident 1-6 {"cause":"x"}`})
-	same(t, "observations", observations(t, s), []string{"likes short answers"})
 	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
 	m, err := s.Memories(t.Context(), project, now)
 	must(t, err)
@@ -131,7 +109,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	h := historyOf(t, s)
 	run := RunRow{
 		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
-		MadeBy: "model", Produced: 2, Facts: 2, Events: 1, Observations: 2, ImportanceMin: 20, ImportanceMax: 60, ImportanceMean: 40,
+		MadeBy: "model", Produced: 2, Facts: 2, ImportanceMin: 20, ImportanceMax: 60, ImportanceMean: 40,
 		Fidelity: (600*0.75 + 300*0.25) / 900, Run: 2, EndedAt: now,
 	}
 	same(t, "history", h, HistorySummary{
@@ -185,7 +163,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	// seen says which parts a reader finds at one moment.
 	seen := func() (parts []string) {
 		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
-			for _, table := range []string{"compartments", "compartment_events", "user_observations", "memories", "queued_drops", "historian_runs"} {
+			for _, table := range []string{"compartments", "memories", "queued_drops", "historian_runs"} {
 				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
 					if row.ColumnInt(0) > 0 {
 						parts = append(parts, table)
@@ -206,7 +184,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 		return nil
 	}
 	must(t, s.PublishHistory(t.Context(), p))
-	if parts := seen(); len(parts) != 6 {
+	if parts := seen(); len(parts) != 4 {
 		t.Errorf("after the publication a reader sees only %v", parts)
 	}
 }

@@ -91,18 +91,10 @@ func removeStaging(tx *transaction, key Key) error {
 	return err
 }
 
-const eventDeleteSQL = `
-	DELETE FROM compartment_events
-	WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3`
-
-// removeForPromotion removes the stored compartments to make room for the ones that replace them. The new
-// ones end with message number last.
-func removeForPromotion(tx *transaction, key Key, last int) error {
+// removeForPromotion removes the stored compartments to make room for the ones that replace them.
+func removeForPromotion(tx *transaction, key Key) error {
 	if _, err := tx.exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("replaced compartments: %w", err)
-	}
-	if _, err := tx.exec(eventDeleteSQL, key.Harness, key.Session, last+1); err != nil {
-		return fmt.Errorf("events: %w", err)
 	}
 	if err := removeStaging(tx, key); err != nil {
 		return err

@@ -118,10 +118,6 @@ var rowsOfSession = []string{
 		SELECT seq FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
 		SELECT seq FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM compartment_events WHERE harness = ?1 AND session_id = ?2 AND event IN (
-		SELECT event FROM compartment_events WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM user_observations WHERE harness = ?1 AND session_id = ?2 AND hash IN (
-		SELECT hash FROM user_observations WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM historian_runs WHERE harness = ?1 AND session_id = ?2 AND run IN (
 		SELECT run FROM historian_runs WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM passes WHERE harness = ?1 AND session_id = ?2 AND pass IN (

@@ -39,7 +39,7 @@ func used(t *testing.T, s *Store, id, parent string, at time.Time, units int, fi
 	return c.Session.Key
 }
 
-// publishMany stores one compartment for each unit, with its findings, and stages as many compartments.
+// publishMany stores one compartment for each unit, and stages as many compartments.
 func publishMany(t *testing.T, s *Store, key Key, units int) {
 	t.Helper()
 	acquired, err := s.AcquireLease(t.Context(), key, runner)
@@ -49,8 +49,6 @@ func publishMany(t *testing.T, s *Store, key Key, units int) {
 	p := Publication{Key: key, Holder: runner, After: HistoryEnd{Ordinal: 1}, Run: RunRow{Kind: "incremental"}}
 	for n := 1; n <= units; n++ {
 		p.Compartments = append(p.Compartments, CompartmentRow{Start: n, End: n, MadeBy: "model"})
-		p.Events = append(p.Events, EventRow{Start: n, End: n, Kind: "k", Fields: "{}"})
-		p.Observations = append(p.Observations, ObservationRow{Start: n, End: n, Content: fmt.Sprint("o", n)})
 	}
 	must(t, s.PublishHistory(t.Context(), p))
 	must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: p.Compartments}))

@@ -15,9 +15,8 @@ var historyCutSQL string
 var withdrawSQL string
 
 // WithdrawCompartments records that a revert has removed all messages from ordinal from on. It withdraws the
-// compartments that cover one of these messages, removes the events of these messages, and returns the
-// compartments in order. Earlier messages that these compartments covered belong to the tail again.
-// Observations about the user and memories stay, because the user did say them.
+// compartments that cover one of these messages, and returns them in order. Earlier messages that these
+// compartments covered belong to the tail again. Memories stay.
 //
 // WithdrawCompartments also removes staged compartments of these messages. A run that holds the session's
 // lease can no longer publish one of them (ErrStale). If a compartment was withdrawn, the head has to be folded
@@ -33,7 +32,7 @@ func (s *Store) WithdrawCompartments(ctx context.Context, key Key, from int) (wi
 		if err := cutStaging(tx, key, from); err != nil {
 			return err
 		}
-		for _, query := range []string{withdrawSQL, compartmentDeleteSQL[publishedTable], eventDeleteSQL} {
+		for _, query := range []string{withdrawSQL, compartmentDeleteSQL[publishedTable]} {
 			if _, err := tx.exec(query, key.Harness, key.Session, from); err != nil {
 				return err
 			}

@@ -162,14 +162,14 @@ func (c *collector) rules(text string, ordinal int) {
 func (c *collector) call(call *Call, ordinal int) {
 	for _, a := range stringArguments(call.Arguments) {
 		switch {
-		case slices.Contains(commandArguments[:], a.Name):
-			c.add(CommandAnchor, firstLine(a.Text), ordinal)
-		case slices.Contains(pathArguments[:], a.Name) && len(a.Text) <= maxPathText:
+		case slices.Contains(commandArguments[:], a.name):
+			c.add(CommandAnchor, firstLine(a.text), ordinal)
+		case slices.Contains(pathArguments[:], a.name) && len(a.text) <= maxPathText:
 			kind := PathAnchor
 			if call.Writes {
 				kind = WrittenAnchor
 			}
-			c.add(kind, a.Text, ordinal)
+			c.add(kind, a.text, ordinal)
 		}
 	}
 	output := scan(call.Output, &c.outputs)
@@ -293,8 +293,11 @@ var (
 	commandArguments = [...]string{"command", "cmd"}
 )
 
+// A textArgument is an argument of a call that is a string.
+type textArgument struct{ name, text string }
+
 // stringArguments returns the arguments that are strings, in order.
-func stringArguments(arguments json.Value) []Field {
+func stringArguments(arguments json.Value) []textArgument {
 	if !arguments.IsValid() { // json.Members requires valid JSON
 		return nil
 	}
@@ -302,11 +305,11 @@ func stringArguments(arguments json.Value) []Field {
 	if err != nil {
 		return nil
 	}
-	var found []Field
+	var found []textArgument
 	for i, name := range names {
 		var text string
 		if len(values[i]) <= scannedText && json.Unmarshal(values[i], &text) == nil {
-			found = append(found, Field{Name: name, Text: text})
+			found = append(found, textArgument{name, text})
 		}
 	}
 	return found

@@ -45,19 +45,6 @@ type Fact struct {
 // them.
 var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
 
-// An Event is an experience worth counting, for example a strategy that was
-// given up. Events are neither rendered nor stored.
-type Event struct {
-	Kind string
-	// Compartment is the number of the compartment that tells of the event. The answer's compartments are
-	// numbered from 1 in the order of their ranges.
-	Compartment int
-	Fields      []Field
-}
-
-// A Field is one named text of an event.
-type Field struct{ Name, Text string }
-
 const (
 	defaultImportance = 50
 	minImportance     = 1

@@ -214,7 +214,7 @@ func (e *evidence) haystack(i int) *haystack {
 	}
 	for _, call := range m.Calls {
 		for _, a := range stringArguments(call.Arguments) {
-			parts = append(parts, scan(a.Text, &e.texts))
+			parts = append(parts, scan(a.text, &e.texts))
 		}
 		parts = append(parts, scan(call.Output, &e.outputs))
 	}

@@ -17,8 +17,6 @@ type Draft struct {
 	// Compartments are sorted by start. They have no keys and no receipts yet.
 	Compartments []Compartment
 	Facts        []Fact
-	Events       []Event
-	Observations []string
 	// Unsourced counts the facts that name no messages as their source.
 	Unsourced int
 	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
@@ -53,10 +51,8 @@ func Parse(answer string) Draft {
 	}
 	answer = withoutThinking(clean(answer))
 	rest := d.takeCompartments(answer)
-	events, rest, _ := cutElement(rest, "events")
-	d.Events = parseEvents(events)
-	observations, rest, _ := cutElement(rest, "user_observations")
-	d.Observations = bullets(observations)
+	_, rest, _ = cutElement(rest, "events") // the prompt asks for these two, and nothing uses them
+	_, rest, _ = cutElement(rest, "user_observations")
 	if number, _, ok := cutElement(rest, "unprocessed_from"); ok {
 		d.UnprocessedFrom, _ = ordinal(strings.TrimSpace(number))
 	}
@@ -261,11 +257,7 @@ var (
 	categoryTag = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`<(/?)(` + strings.Join(Categories[:], "|") + `)\s*(/?)>`)
 	})
-	eventTag = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`<([a-z_]+)\s+at_compartment\s*=\s*["'](\d{1,9})["']\s*>`)
-	})
 	sourceTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+)(?: ?[-–] ?(\d+))?\]`) })
-	fieldTag  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)([a-z_]+)>`) })
 )
 
 // parseAttributes returns the attributes of a tag. If a name occurs twice, the first one wins.
@@ -425,45 +417,6 @@ func bullets(text string) []string {
 		}
 	}
 	return found
-}
-
-// parseEvents reads elements of any kind that name a compartment.
-func parseEvents(text string) []Event {
-	var events []Event
-	starts := eventTag().FindAllStringSubmatchIndex(text, maxItems)
-	for i, at := range starts {
-		limit := len(text)
-		if i+1 < len(starts) {
-			limit = starts[i+1][0]
-		}
-		kind := text[at[2]:at[3]]
-		number, _ := strconv.Atoi(text[at[4]:at[5]])
-		body, _, _ := strings.Cut(text[at[1]:limit], "</"+kind+">")
-		if fields := parseFields(body); number > 0 && len(fields) > 0 {
-			events = append(events, Event{Kind: kind, Compartment: number, Fields: fields})
-		}
-	}
-	return events
-}
-
-// parseFields reads the children of an event. A child ends at the closing tag with its own name. Inside it,
-// tags with other names are text.
-func parseFields(body string) []Field {
-	var fields []Field
-	open, from := "", 0
-	for _, at := range fieldTag().FindAllStringSubmatchIndex(body, -1) {
-		name, isClosing := body[at[4]:at[5]], at[3] > at[2]
-		switch {
-		case open == "" && !isClosing:
-			open, from = name, at[1]
-		case name == open && isClosing:
-			if text := cut(unescape(strings.TrimSpace(body[from:at[0]])), maxItemText); text != "" && len(fields) < maxItems {
-				fields = append(fields, Field{Name: name, Text: text})
-			}
-			open = ""
-		}
-	}
-	return fields
 }
 
 // entities replaces each entity only once, so "&amp;lt;" becomes "&lt;" and not "<".

@@ -50,8 +50,6 @@ Full & whole
 		},
 		Facts:           []Fact{{"PROJECT_RULES", "Use bun", Range{3, 5}}, {"NAMING", "files are kebab-case", Range{7, 7}}},
 		Unsourced:       1,
-		Events:          []Event{{"causal_incident", 2, []Field{{"summary", "The API <v2> refuses ranges"}, {"symptom", "416"}}}},
-		Observations:    []string{"Reads every diff."},
 		UnprocessedFrom: 10,
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -221,7 +219,7 @@ func FuzzParse(f *testing.F) {
 		if again := Parse(answer); cmp.Diff(d, again) != "" {
 			t.Fatal("the same answer gives two drafts")
 		}
-		if len(d.Compartments) > maxItems || len(d.Facts) > maxItems || len(d.Events) > maxItems || len(d.Observations) > maxItems {
+		if len(d.Compartments) > maxItems || len(d.Facts) > maxItems {
 			t.Fatal("too much of something")
 		}
 		for _, f := range d.Facts {

@@ -77,15 +77,12 @@ const (
 type Result struct {
 	Compartments []Compartment
 	Facts        []Fact
-	Events       []Event
-	Observations []string
 	// Unconfirmed counts what was left out, because the raw messages do not confirm it.
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal that no compartment covers. The next run finds the facts of the messages from
 	// there on.
 	Next int
-	// Discarded says that the last compartment of the answer was left to the next run. Observations are then
-	// empty. They name no range, so they may come from the messages that the next run reads again.
+	// Discarded says that the last compartment of the answer was left to the next run.
 	Discarded bool
 	MadeBy    MadeBy
 	// Model is the model that gave the accepted answer. It is empty for extractive compartments, or if the
@@ -390,36 +387,20 @@ func (r *run) result(c *candidate) Result {
 	if !r.job.KeepLast {
 		kept, discarded = discardLast(kept, &r.job.Chunk)
 	}
-	res := Result{
+	return r.finish(Result{
 		Compartments: kept,
 		Facts:        factsUntil(kept[len(kept)-1].End, c.draft.Facts),
-		Events:       eventsOf(c.draft.Events, len(kept)),
 		Unconfirmed:  c.unconfirmed,
 		Discarded:    discarded,
 		MadeBy:       c.madeBy,
 		Model:        c.model,
 		Edited:       c.edited,
-	}
-	if !discarded {
-		res.Observations = c.draft.Observations
-	}
-	return r.finish(res)
+	})
 }
 
 // factsUntil returns the facts whose messages have compartments. last is the last such message.
 func factsUntil(last int, all []Fact) []Fact {
 	return slices.DeleteFunc(slices.Clone(all), func(f Fact) bool { return f.Source.End > last })
-}
-
-// eventsOf returns the events of the compartments that were kept.
-func eventsOf(all []Event, kept int) []Event {
-	var events []Event
-	for _, e := range all {
-		if e.Compartment <= kept {
-			events = append(events, e)
-		}
-	}
-	return events
 }
 
 func (r *run) extractive() Result {

@@ -144,8 +144,7 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 	return newest
 }
 
-// publication converts the result of a run to the form of the store. It leaves out the events, and the
-// observations about the user: nothing reads them, and what is stored about a person must have a use.
+// publication converts the result of a run to the form of the store.
 func publication(p *plan, r historian.Result) store.Publication {
 	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw, p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {

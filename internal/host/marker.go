@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -89,8 +90,7 @@ type markerTask struct {
 // A markerMoment describes the pass after which a marker may change.
 type markerMoment struct {
 	isOn, isBust bool
-	// covered is the ordinal up to which the head covers the session.
-	covered      int
+	head         frozen.Head
 	compartments []history.Compartment
 	// found is the boundary with which the array begins. It is empty if the array is whole.
 	found string
@@ -108,15 +108,50 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case now.found != "" && now.found != m.applied.BoundaryMessageID:
 		return markerTask{}, true // the array has a copy of another session's marker, or a marker without a record
 	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
-		return markerTask{to: end}, true // a revert has removed the compartment that the marker stands behind
+		return markerTask{to: now.place(end)}, true // a revert has removed the compartment that the marker stands behind
 	case m.pendingText == "" || !now.isBust:
 		return markerTask{}, false
 	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:
 		return markerTask{done: m.pendingText, isPointless: true}, true
-	case now.covered < m.pending.Ordinal:
+	case now.head.Ordinal < m.pending.Ordinal:
 		return markerTask{}, false // the head does not cover these messages yet
 	}
-	return markerTask{to: history.Anchor{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID}, done: m.pendingText}, true
+	to := now.place(history.Anchor{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
+	if to.Ordinal <= m.applied.Ordinal {
+		return markerTask{}, false // the marker waits until the head pins newer prompts
+	}
+	return markerTask{to: to, done: m.pendingText}, true
+}
+
+// place returns the newest message up to end such that a marker behind it hides no pinned prompt. It is zero if
+// there is no such message.
+func (now markerMoment) place(end history.Anchor) (place history.Anchor) {
+	anchors := anchorsOf(now.compartments)
+	first := firstPinned(now.head, anchors)
+	if first == 0 || end.Ordinal < first {
+		return end
+	}
+	for _, a := range anchors {
+		if a.Ordinal < first {
+			place = a
+		}
+	}
+	return place
+}
+
+// firstPinned returns the lowest ordinal of a prompt that the head pins, or 0 if the head pins none. If a
+// pinned prompt is not among the anchors, it could be any message, so the answer is 1.
+func firstPinned(head frozen.Head, anchors []history.Anchor) (first int) {
+	ordinals := make(map[string]int, len(anchors))
+	for _, a := range anchors {
+		ordinals[a.Key] = a.Ordinal
+	}
+	for _, key := range head.Pinned {
+		if key != "" && (first == 0 || ordinals[key] < first) {
+			first = max(1, ordinals[key])
+		}
+	}
+	return first
 }
 
 // hasEnd reports whether a compartment ends where p asks for a marker.
@@ -138,7 +173,7 @@ func (h *Host) considerMarker(ps *pass) {
 	}
 	t, ok := s.chronicle.markers.next(markerMoment{
 		isOn: ps.config.CompactionMarkers && !s.mode().IsSubagent, isBust: ps.decision.Verdict != schema.Steady,
-		covered: s.pipe.State.Head.Ordinal, compartments: s.chronicle.compartments, found: s.pipe.Marker(),
+		head: s.pipe.State.Head, compartments: s.chronicle.compartments, found: s.pipe.Marker(),
 	})
 	if !ok {
 		return

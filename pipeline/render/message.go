@@ -34,6 +34,10 @@ type Frame struct {
 	// KeepsText says that the message must not leave as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
+	// Marked says that the message holds rows of the host's compaction marker: it is the
+	// marker's summary, or the prompt at which the marker stands. The rows are for the
+	// harness only, and leave.
+	Marked bool
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
 	Todo schema.Patch
@@ -71,6 +75,7 @@ func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Pat
 	for i := range m.Parts {
 		u := unitOf(&m.Parts[i])
 		r.units[i] = u
+		r.removed[i] = f.Marked && (m.Summary || m.Parts[i].Compacts)
 		if u != nil {
 			r.unthought = r.unthought || u.Unthought
 			isShell = isShell || u.IsShell

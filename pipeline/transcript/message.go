@@ -147,6 +147,9 @@ type Part struct {
 	Original string
 	// Hidden says that the harness keeps the part from the provider.
 	Hidden bool
+	// Compacts says that the harness's array may begin with the part's message, because the
+	// harness or a compaction marker has put the part there.
+	Compacts bool
 	// StartsStep marks the point where an answer of the model begins. A message
 	// with two such parts reaches the provider as two assistant messages, with
 	// the tool results of the first between them.

@@ -207,7 +207,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
 		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
 	default: // compaction and subtask become fixed sentences; the rest is unknown
-		part.Kind, part.Raw = Other, raw
+		part.Kind, part.Raw, part.Compacts = Other, raw, p.Type == "compaction"
 	}
 	return part
 }

@@ -165,7 +165,7 @@ func TestOpenCodeParts(t *testing.T) {
 		{"snapshot", assistant, `{"id":"p","type":"snapshot","snapshot":"h"}`, transcript.Part{ID: "p", Hidden: true}},
 		{"retry", assistant, `{"id":"p","type":"retry","attempt":1}`, transcript.Part{ID: "p", Hidden: true}},
 		{"subtask", user, `{"id":"p","type":"subtask","prompt":"x"}`, transcript.Part{ID: "p", Raw: json.Value(`{"id":"p","type":"subtask","prompt":"x"}`)}},
-		{"compaction", user, `{"id":"p","type":"compaction","auto":true}`, transcript.Part{ID: "p", Raw: json.Value(`{"id":"p","type":"compaction","auto":true}`)}},
+		{"compaction", user, `{"id":"p","type":"compaction","auto":true}`, transcript.Part{ID: "p", Compacts: true, Raw: json.Value(`{"id":"p","type":"compaction","auto":true}`)}},
 		{"a kind of tomorrow", user, `{"id":"p","type":"hologram","text":"hi"}`, transcript.Part{ID: "p", Raw: json.Value(`{"id":"p","type":"hologram","text":"hi"}`)}},
 		{"no kind", user, `{"id":"p"}`, transcript.Part{ID: "p", Raw: json.Value(`{"id":"p"}`)}},
 		{"a text that is no string", user, `{"id":"p","type":"text","text":5}`, transcript.Part{Raw: json.Value(`{"id":"p","type":"text","text":5}`)}},

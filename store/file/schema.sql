@@ -258,31 +258,6 @@ CREATE TABLE cache_lives (
 	PRIMARY KEY (provider, model)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE compartment_events (
-	harness       TEXT    NOT NULL,
-	session_id    TEXT    NOT NULL,
-	event         INTEGER NOT NULL, -- 1, 2, 3 …
-	start_ordinal INTEGER NOT NULL,
-	end_ordinal   INTEGER NOT NULL,
-	kind          TEXT    NOT NULL,
-	fields        TEXT    NOT NULL DEFAULT '{}', -- JSON
-	created_at    INTEGER NOT NULL,
-	PRIMARY KEY (harness, session_id, event),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE user_observations (
-	harness       TEXT    NOT NULL,
-	session_id    TEXT    NOT NULL,
-	hash          TEXT    NOT NULL, -- of the normalised content, as in memories
-	content       TEXT    NOT NULL,
-	start_ordinal INTEGER NOT NULL,
-	end_ordinal   INTEGER NOT NULL,
-	created_at    INTEGER NOT NULL,
-	PRIMARY KEY (harness, session_id, hash),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE heads (
 	harness         TEXT    NOT NULL,
 	session_id      TEXT    NOT NULL,
@@ -360,8 +335,6 @@ CREATE TABLE historian_runs (
 	produced        INTEGER NOT NULL DEFAULT 0, -- compartments
 	discarded_last  INTEGER NOT NULL DEFAULT 0 CHECK (discarded_last IN (0, 1)),
 	facts           INTEGER NOT NULL DEFAULT 0,
-	events          INTEGER NOT NULL DEFAULT 0,
-	observations    INTEGER NOT NULL DEFAULT 0,
 	importance_min  INTEGER NOT NULL DEFAULT 0,
 	importance_max  INTEGER NOT NULL DEFAULT 0,
 	importance_mean REAL    NOT NULL DEFAULT 0,

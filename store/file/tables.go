@@ -9,13 +9,13 @@ import (
 // tables are the tables of the newest schema, which has version tablesVersion. A test compares them with the
 // migrations.
 var tables = []string{
-	"cache_lives", "compartment_events", "compartments", "edits", "heads", "historian_runs", "histories",
+	"cache_lives", "compartments", "edits", "heads", "historian_runs", "histories",
 	"memories", "memory_changes", "model_limits", "model_windows", "nudges", "passes",
 	"queued_drops", "recomp_compartments", "sessions", "thinking", "tidies", "token_ratios", "tool_replies",
-	"unit_sums", "units", "user_observations", "withdrawn_compartments",
+	"unit_sums", "units", "withdrawn_compartments",
 }
 
-const tablesVersion = 17
+const tablesVersion = 18
 
 // selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
 // cannot hold rows.
