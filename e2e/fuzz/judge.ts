@@ -3,7 +3,7 @@ import { join } from "node:path"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
 import { before, bytesOf, chainOf, convert, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
-import { content, excerpt, outline, structure, substance, thinking, skeletons, unread, type Hit } from "./rules.ts"
+import { content, excerpt, head, isHead, outline, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 
 /** A line of the host's journal. */
 interface Pass {
@@ -40,6 +40,8 @@ interface Good {
   raw: readonly Turn[]
   model: Model
   rows: Map<string, Kept>
+  head: Head
+  headBytes: number
   at: number
 }
 
@@ -128,6 +130,8 @@ export class Judge {
   private isForgetful = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
+  /** The size of the head that the original had sent. */
+  private forkedHeadBytes = 0
   /** The session of which this one is a copy, and for each message of this session the original's message. */
   private original: { judge: Judge; messages: ReadonlyMap<string, string> } | undefined
 
@@ -173,6 +177,7 @@ export class Judge {
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     if (!other.good) return
     this.forkedFrom = new Map()
+    this.forkedHeadBytes = other.good.headBytes
     for (const [theirs, ours] of copied) {
       const kept = other.good.rows.get(theirs)
       if (kept) this.forkedFrom.set(ours, kept)
@@ -191,6 +196,8 @@ export class Judge {
     const passes = this.journal()
     const isGood = outcome === "applied" && passes.length > 0
     const rows = this.rows(attempt, chain)
+    const front = head(raw, wire)
+    const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
@@ -199,14 +206,16 @@ export class Judge {
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
     this.compare(unread(rawTurns, rawTurns), unread(rawTurns, turns))
+    this.heads(front, raw, isGood)
+    this.compare([], prompt(raw, wire, (tag) => tag > 0 && tag <= this.given()))
     // Without its database the host starts from nothing, but the shim may still apply the old host's answers.
     if (isGood && this.isForgetful) {
       this.isForgetful = false
       this.tags.clear()
     }
-    if (!this.isForgetful) this.contents(raw, wire, rows)
+    if (!this.isForgetful) this.contents(raw, wire, rows, front)
     if (model.binds) this.bindings(chain, rawTurns, verdict, outcome)
-    if (outcome === "applied") this.cameBack(raw, rows, [...this.pending, ...passes])
+    if (outcome === "applied") this.cameBack(raw, rows, front, [...this.pending, ...passes])
     else this.fallback(raw, rows, outcome, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
@@ -220,7 +229,7 @@ export class Judge {
     // The host may have forgotten decisions that it could not store by the time the next pass comes.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
-      this.good = { chain, raw: rawTurns, model, rows, at: this.machine.now() }
+      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
@@ -256,6 +265,7 @@ export class Judge {
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom ?? new Map<string, Kept>()
+    sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const isKept = (id: string) => last.has(id) && (!this.good || last.get(id)!.raw === rows.get(id)!.raw)
     for (const [id, { bytes }] of last) if (rows.has(id) && isKept(id)) sum += bytes
     for (const { blocks } of raw) for (const block of blocks) if (!isKept(block.message)) sum += bytesOf(block)
@@ -291,20 +301,49 @@ export class Judge {
     }
     const found = new Map<number, Set<string>>()
     const sql = "SELECT u.tag AS tag, e.kind AS kind FROM units u JOIN edits e USING (harness, session_id, tag) WHERE u.session_id = ? AND u.message_key = ?"
-    for (const { tag, kind } of this.machine.read(sql, this.session.id, message)) {
+    for (const { tag, kind } of this.machine.read(sql, this.session.id, this.key(message))) {
       const kinds = found.get(Number(tag)) ?? new Set()
       found.set(Number(tag), kinds.add(String(kind)))
     }
     return found
   }
 
-  private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>): void {
+  /** The key by which the host knows a message. */
+  key: (message: string) => string = (message) => message
+
+  /**
+   * A head is what the host has stored, and all that it stands for is in compartments. What is in neither is lost for
+   * the model.
+   */
+  private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
+    this.compare([], hits)
+    if (!isGood) return
+    const [stored] = this.machine.read("SELECT through_key, through_ordinal, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)
+    const through = stored ? raw.findIndex(({ info }) => this.key(info.id) === stored.through_key) : -1
+    if (texts.length === 0) {
+      if (through >= 0 && stored!.baseline !== "") this.report("head-lost", `the stored head stands for messages up to ${String(stored!.through_key)}, and no head is sent`)
+      return
+    }
+    if (!stored || [stored.baseline, stored.acknowledgement, stored.delta].some((text, i) => text !== texts[i])) {
+      this.report("head-bytes", `the head is not the stored one: ${excerpt(texts.join(" | "), 200)}`)
+    }
+    const kept = this.machine.read("SELECT message_keys FROM compartments WHERE session_id = ?", this.session.id)
+    const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
+    for (const [i, { info }] of raw.entries()) {
+      if (!covered.has(info.id)) continue
+      if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
+      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in no compartment`)
+    }
+  }
+
+  private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>, { covered }: Head): void {
     const wires = new Map(wire.map((message) => [message.info.id, message]))
     let given: number | undefined
     const edits = (message: string) => this.edits(message)
     for (const message of raw) {
       const { id } = message.info
       const [now, last] = [rows.get(id)!, this.good?.rows.get(id)]
+      if (covered.has(id)) continue
       if (last && last.raw === now.raw && last.substance === now.substance && wires.has(id)) continue
       const sent = content(message, wires.get(id), edits, (tag) => tag > 0 && tag <= (given ??= this.given()))
       for (const { rule, detail } of sent.hits) this.report(rule, detail)
@@ -319,7 +358,7 @@ export class Judge {
       }
     }
     const known = new Set(raw.map(({ info }) => info.id))
-    for (const { info } of wire) if (!known.has(info.id)) this.report("extra-message", `message ${info.id} is none of OpenCode's`)
+    for (const { info } of wire) if (!known.has(info.id) && !isHead(info.id)) this.report("extra-message", `message ${info.id} is none of OpenCode's`)
   }
 
   /**
@@ -327,11 +366,13 @@ export class Judge {
    * After a revert or a change of the model, its answer may need a call. If the journal has that bust, the call may
    * come back.
    */
-  private cameBack(raw: Message[], rows: Map<string, Kept>, passes: readonly Pass[]): void {
+  private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     const mayExpose = passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       if (!last || (this.good && last.raw !== now.raw)) continue
+      // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
+      if (this.good?.head.covered.has(id) && !covered.has(id) && mayExpose) continue
       let allowed = 60 * parts.length // a tag and a pause in front of each
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {

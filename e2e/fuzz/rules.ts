@@ -13,6 +13,58 @@ export interface Hit {
   detail: string
 }
 
+/** The messages of a head, in their order: the summaries, the model's acknowledgement, and what is new since. */
+const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
+
+export function isHead(message: string): boolean {
+  return headIDs.includes(message)
+}
+
+/** What stands in front of a wire. */
+export interface Head {
+  texts: string[]
+  /** The raw messages that are not sent themselves. */
+  covered: Set<string>
+}
+
+/** Finds the head of a wire. The messages after it are those of the raw array, in their order. */
+export function head(raw: readonly Message[], wire: readonly Message[]): Head & { hits: Hit[] } {
+  const hits: Hit[] = []
+  const front = wire.filter(({ info }) => isHead(info.id))
+  const names = front.map(({ info }) => info.id).join()
+  if (front.length > 0 && names !== headIDs.join()) hits.push({ rule: "head-shape", at: "", detail: `the head is ${names}` })
+  if (front.some((message, i) => wire[i] !== message)) hits.push({ rule: "head-shape", at: "", detail: "the head is not at the front" })
+  const places = new Map(raw.map(({ info }, i) => [info.id, i]))
+  let last = -1
+  for (const { info } of wire) {
+    const at = places.get(info.id)
+    if (at === undefined) continue
+    if (at <= last) hits.push({ rule: "order", at: info.id, detail: `message ${info.id} is sent out of order` })
+    last = at
+  }
+  const sent = new Set(wire.map(({ info }) => info.id))
+  const covered = new Set(front.length > 0 ? raw.flatMap(({ info }) => (sent.has(info.id) ? [] : [info.id])) : [])
+  return { hits, texts: front.map(({ parts }) => parts.map(({ text }) => text).join()), covered }
+}
+
+/** The words that the user has typed in a message. */
+function typed({ info, parts }: Message): Part[] {
+  return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
+}
+
+/** The newest prompt of the user must be sent as it was typed, at every pressure. */
+export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
+  const newest = raw.findLast((message) => typed(message).length > 0)
+  if (!newest) return []
+  const is = wire.find(({ info }) => info.id === newest.info.id)
+  for (const part of typed(newest)) {
+    const words = untagged(part.text!, given).at(-1)!
+    if (is?.parts.some(({ text }) => text?.includes(words))) continue
+    return [{ rule: "prompt-missing", at: newest.info.id, detail: `the newest prompt of the user ${is ? "is not sent as it was typed" : "is not sent"}: ${excerpt(part.text!)}` }]
+  }
+  return []
+}
+
 /** Finds the places where the provider would refuse a request. */
 export function structure(turns: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []

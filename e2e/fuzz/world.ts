@@ -6,6 +6,7 @@ import { disturb, troubles } from "./disturb.ts"
 import { Judge, type Bound, type Verdict } from "./judge.ts"
 import { Machine, type Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
+import { manners, summarise, type Manner, type Summary } from "./historian.ts"
 import { bindings, models, refusal, tokensOf, type Block, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
@@ -23,7 +24,7 @@ export interface Finding {
 
 /** The weights of random events between two turns. */
 const betweens = {
-  nothing: 70, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
+  nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
 /** The weights of the model's kinds of answer. */
 const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
@@ -65,6 +66,11 @@ export class World {
   /** For how many more requests there is no host. */
   private outage = 0
   private readonly caches: Caches
+  private readonly manner: Manner | "none" | "mixed"
+  private summaries = 0
+  /** The beginnings of texts that the user withheld from the model, and of texts that the user did not type. */
+  private readonly withheld: string[] = []
+  private readonly attached: string[] = []
 
   constructor(seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
     this.dump = dump
@@ -74,19 +80,35 @@ export class World {
     this.say = say
     const random = Random.of(seed, "world")
     const protectedTags = random.pick([20, 20, 20, 5, 1])
+    this.manner = random.weighted({ none: 2, good: 4, garbage: 1, failing: 1, slow: 1, mixed: 2 })
     this.isHasty = random.chance(0.5)
     const deadlines = this.isHasty ? { transform_timeout_ms: 400, resync_timeout_ms: 600 } : {}
-    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, historian: { disable: true }, ...deadlines })
+    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, historian: { disable: this.manner === "none" }, ...deadlines })
     this.ids = new Ids(Random.of(seed, "ids"), this.machine)
     this.scale = random.pick([0.9, 1, 1.15])
     this.caches = new Caches(this.machine, this.scale)
-    const isSmall = random.chance(0.1)
-    for (const model of models) this.windows.set(model, isSmall ? random.int(8_000, 19_000) : random.int(20_000, 40_000))
+    const [low, high] = random.pick([[8_000, 19_000], [20_000, 40_000], [20_000, 40_000], [40_000, 64_000]])
+    for (const model of models) this.windows.set(model, random.int(low!, high!))
     this.most = random.int(40, 140)
-    this.plugin = new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine)
+    this.plugin = new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
     this.session = this.open(new Session(this.ids.next("ses")))
     this.session.model = random.weighted({ anthropic: 7, other: 5 }) === "anthropic" ? models[0]! : random.pick(models)
-    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, ${this.most} passes`)
+    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes`)
+  }
+
+  /** Answers the historian, and judges what it was told. */
+  private summarise(prompt: string): Summary {
+    const random = Random.of(this.seed, "summary", ++this.summaries)
+    const leaked = this.withheld.find((text) => prompt.includes(text))
+    if (leaked) this.find("withheld", `the historian reads a text that the user withheld: ${leaked}`)
+    for (const line of prompt.split("\n")) {
+      const said = /^\[[\d-]+\] U: /.test(line) && this.attached.find((text) => line.includes(text))
+      if (said) this.find("voice", `the historian reads a text as the user's that the user has not typed: ${excerpt(line, 200)}`)
+    }
+    const manner = this.manner === "mixed" || this.manner === "none" ? random.pick(manners) : this.manner
+    const summary = summarise(manner, prompt, random)
+    this.note(`historian ${manner}`)
+    return summary
   }
 
   async play(): Promise<void> {
@@ -161,6 +183,12 @@ export class World {
     switch (what) {
       case "revert":
         return this.revert(random)
+      case "late":
+        return this.late(random)
+      case "foreign":
+        return this.foreign(random)
+      case "compact":
+        return this.compact(random)
       case "unsavedTag":
         return this.unsavedTag(random)
       case "fork":
@@ -194,6 +222,58 @@ export class World {
         this.session = random.pick([...this.sessions.values()])
         return
     }
+  }
+
+  /** The text of an aborted answer is stored only now. */
+  private late(random: Random): void {
+    const aborted = this.session.rows.filter(({ message: { info } }) => info.error?.name === "MessageAbortedError")
+    if (aborted.length === 0) return
+    const row = random.pick(aborted)
+    const { info, parts } = row.message
+    parts.push({ id: this.ids.next("prt"), sessionID: info.sessionID, messageID: info.id, type: "text", text: prose(random, random.pick([50, 500, 2000])) })
+    row.changed()
+    this.plugin.updated(row)
+  }
+
+  /** Another plugin changes or adds a text in an old prompt. */
+  private foreign(random: Random): void {
+    const prompts = this.session.rows.filter(({ message: { info, parts } }) => info.role === "user" && parts[0]?.type === "text")
+    if (prompts.length === 0) return
+    const row = random.pick(prompts)
+    const { info, parts } = row.message
+    const text = prose(random, random.pick([50, 500]))
+    this.attached.push(text.slice(0, 12))
+    const its = parts.find((part) => part.synthetic)
+    if (its) its.text = text
+    else parts.push({ id: this.ids.next("prt"), sessionID: info.sessionID, messageID: info.id, type: "text", text, synthetic: true })
+    row.changed()
+    this.plugin.updated(row)
+  }
+
+  /** The user lets OpenCode compact, which keeps the newest turns or none. */
+  private async compact(random: Random): Promise<void> {
+    const { session } = this
+    const visible = session.visible()
+    if (visible.length < 6) return
+    const { has } = this.plugin
+    const prompts = visible.filter(({ message: { info, parts } }) => info.role === "user" && parts[0]?.type === "text")
+    const kept = random.chance(0.5) ? prompts.at(-random.int(1, 3)) : undefined
+    const request = new Row(userMessage(session, this.ids, this.machine))
+    const { info, parts } = request.message
+    parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: info.id, type: "compaction", auto: false, ...(kept && { tail_start_id: kept.id }) })
+    this.plugin.updated(request)
+    const reads = visible.slice(0, kept ? visible.indexOf(kept) : undefined).map((row) => row.copy())
+    await this.guarded("session.compacting", (has as { "experimental.session.compacting"?: (i: object, o: object) => Promise<void> })["experimental.session.compacting"]?.({ sessionID: session.id }, { context: [] }))
+    await this.guarded("messages.transform", has["experimental.chat.messages.transform"]!({}, { messages: reads }))
+    session.rows.push(request)
+    const summary = this.newAssistant()
+    Object.assign(summary.message.info, { summary: true, mode: "compaction", agent: "compaction", finish: "stop", parentID: info.id })
+    summary.message.info.time.completed = this.machine.now()
+    summary.message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: summary.id, type: "text", text: prose(random, random.pick([300, 1500])) })
+    summary.changed()
+    session.rows.push(summary)
+    this.plugin.updated(summary)
+    this.plugin.tell("session.compacted", { sessionID: session.id })
   }
 
   /** Takes back the newest turns. Their rows go with the next prompt, which has new ids. */
@@ -274,9 +354,17 @@ export class World {
     const length = random.pick([40, 200, 200, 800, 3000])
     part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.author.lead(random, 0.1)) : prose(random, length) })
     if (random.chance(0.06)) part({ type: "file", mime: "image/png", filename: "a.png", url: `data:image/png;base64,${random.id(400)}` })
-    if (random.chance(0.05)) part({ type: "text", text: prose(random, 300), synthetic: true })
+    if (random.chance(0.1)) {
+      const file = prose(random, random.pick([300, 3000]))
+      this.attached.push(file.slice(0, 12))
+      part({ type: "text", text: file, synthetic: true })
+    }
     if (random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
-    if (random.chance(0.03)) part({ type: "text", text: "only for the user", ignored: true })
+    if (random.chance(0.06)) {
+      const secret = prose(random, 100)
+      this.withheld.push(secret.slice(0, 12))
+      part({ type: "text", text: secret, ignored: true })
+    }
     session.rows.push(new Row(message))
     this.plugin.updated(session.rows.at(-1)!)
     this.plugin.tell("session.status", { sessionID: session.id, status: { type: "busy" } })
@@ -340,8 +428,9 @@ export class World {
     const { session } = this
     const messages = session.array(this.ids)
     const newest = session.newestUser()!
-    const raw = session.rows.map((row, i): Message => (session.reminds && row === newest ? structuredClone(messages[i]!) : row.message))
-    const versions = session.rows.map((row) => `${row.version}${session.reminds && row === newest ? " and a reminder" : ""}`)
+    const visible = session.visible()
+    const raw = visible.map((row, i): Message => (session.reminds && row === newest ? structuredClone(messages[i]!) : row.message))
+    const versions = visible.map((row) => `${row.version}${session.reminds && row === newest ? " and a reminder" : ""}`)
     if (this.outage > 0 && --this.outage === 0) this.machine.bringBack()
     const trouble = this.outage > 0 ? "none" : this.isUnsaved ? "lockWhole" : random.weighted(troubles)
     if (trouble !== "none") this.note(trouble)
