@@ -177,9 +177,12 @@ export class Judge {
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     if (!other.good) return
     this.forkedFrom = new Map()
-    this.forkedHeadBytes = other.good.headBytes
+    // A head that stands for more messages than the copy has cannot stand in front of the copy.
+    const { covered } = other.good.head
+    const hasHead = [...covered].every((id) => copied.has(id))
+    this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
     for (const [theirs, ours] of copied) {
-      const kept = other.good.rows.get(theirs)
+      const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }
   }
@@ -329,8 +332,9 @@ export class Judge {
     }
     const kept = this.machine.read("SELECT message_keys FROM compartments WHERE session_id = ?", this.session.id)
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
-    for (const [i, { info }] of raw.entries()) {
-      if (!covered.has(info.id)) continue
+    for (const [i, { info, parts }] of raw.entries()) {
+      // A message without content, such as an answer that was refused, says nothing that could be lost.
+      if (!covered.has(info.id) || !parts.some(({ type, text }) => type === "tool" || (type === "text" && text !== ""))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in no compartment`)
     }

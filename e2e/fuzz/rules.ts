@@ -112,7 +112,7 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
   for (const { role, blocks } of raw.slice(raw.findLastIndex((turn) => turn.role === "assistant"))) {
     if (role === "assistant") for (const { kind, id } of blocks) if (kind === "call") asked.add(id)
   }
-  for (const { blocks } of wire) for (const { kind, id, text } of blocks) if (kind === "result" && !placeholder.test(text)) asked.delete(id)
+  for (const { blocks } of wire) for (const { kind, id, text } of blocks) if (kind === "result" && !text.startsWith("[dropped §")) asked.delete(id)
   return [...asked].map((id) => ({ rule: "unread-dropped", at: id, detail: `the result of ${id}, which the model has not read, is not sent` }))
 }
 
@@ -211,7 +211,14 @@ const lead = /^§(\d+)§ /
 const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
 /** What the host says about output to drop, at the end of a result or of words of the user. */
 const note = /\n\n<system-reminder>\n(?:(?!<\/system-reminder>)[^])*`ctx_reduce`(?:(?!<\/system-reminder>)[^])*<\/system-reminder>$/
-const placeholder = /^\[dropped §(\d+)§\]$/
+const placeholder = /^\[(?:dropped §(\d+)§|left out §(\d+)§: about \d+ tokens, which do not fit into the window\. .*)\]$/
+
+/** The tag of a placeholder, undefined if the text is none. */
+function tagOf(text: string): string | undefined {
+  const match = placeholder.exec(text)
+  return match?.[1] ?? match?.[2]
+}
+
 
 /** The host's decisions about a message: its frozen edits, by tag. */
 export type Edits = (message: string) => Map<number, Set<string>>
@@ -254,16 +261,16 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     return sent
   }
   const shown = (part: Part, text: string, was: string) => {
-    const tag = placeholder.exec(text)?.[1] ?? lead.exec(text)?.[1]
-    const own = lead.exec(was)?.[1] ?? placeholder.exec(was)?.[1]
+    const tag = tagOf(text) ?? lead.exec(text)?.[1]
+    const own = lead.exec(was)?.[1] ?? tagOf(was)
     if (tag !== undefined && own === undefined) sent.tags.push({ tag: Number(tag), message: raw.info.id, part: part.callID ?? (part.synthetic ? `text ${was.length}` : part.id ?? "") })
   }
   const text = (part: Part, was: string, is: string, what: string) => {
     if (is === was) return
     shown(part, is, was)
-    const tag = placeholder.exec(is)?.[1]
+    const tag = tagOf(is)
     if (tag !== undefined) {
-      if (!has("drop", Number(tag)) && !has("skeleton", Number(tag))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
+      if (!["drop", "skeleton", "withhold"].some((kind) => has(kind, Number(tag)))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
     // An empty text, which some providers refuse, may be filled instead of leaving.
@@ -318,8 +325,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (before === after) return
     // If an answer must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
     // OpenCode replaces the result by a sentence.
-    const result = placeholder.exec(resultOf(now))
-    const isDropped = result ? has("drop", Number(result[1])) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
+    const result = tagOf(resultOf(now))
+    const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
     else if (!isClamped(was.input as Record<string, unknown>, now.input as Record<string, unknown>)) hit("altered", `no clamp makes ${excerpt(after)} of ${excerpt(before)}`)
   }
