@@ -2,7 +2,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { before, bytesOf, chainOf, convert, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
+import { before, bytesOf, chainOf, convert, isHidden, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
 import { content, excerpt, head, isHead, outline, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 
 /** A line of the host's journal. */
@@ -200,6 +200,9 @@ export class Judge {
     const isGood = outcome === "applied" && passes.length > 0
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
+    // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
+    const through = this.leaves ? raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key) : -1
+    if (through >= 0) for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
@@ -311,6 +314,9 @@ export class Judge {
     return found
   }
 
+  /** Whether a message of which nothing is left leaves the array, as in Pi. */
+  leaves = false
+
   /** The key by which the host knows a message. */
   key: (message: string) => string = (message) => message
 
@@ -321,7 +327,7 @@ export class Judge {
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
     if (!isGood) return
-    const [stored] = this.machine.read("SELECT through_key, through_ordinal, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)
+    const stored = this.storedHead()
     const through = stored ? raw.findIndex(({ info }) => this.key(info.id) === stored.through_key) : -1
     if (texts.length === 0) {
       if (through >= 0 && stored!.baseline !== "") this.report("head-lost", `the stored head stands for messages up to ${String(stored!.through_key)}, and no head is sent`)
@@ -340,6 +346,11 @@ export class Judge {
     }
   }
 
+  /** The stored head of the session. */
+  private storedHead(): Record<string, unknown> | undefined {
+    return this.machine.read("SELECT through_key, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)[0]
+  }
+
   private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>, { covered }: Head): void {
     const wires = new Map(wire.map((message) => [message.info.id, message]))
     let given: number | undefined
@@ -349,6 +360,7 @@ export class Judge {
       const [now, last] = [rows.get(id)!, this.good?.rows.get(id)]
       if (covered.has(id)) continue
       if (last && last.raw === now.raw && last.substance === now.substance && wires.has(id)) continue
+      if (this.leaves && !wires.has(id) && (this.edits(id).size > 0 || isHidden(message) || !message.parts.some(({ type }) => type === "text" || type === "tool"))) continue
       const sent = content(message, wires.get(id), edits, (tag) => tag > 0 && tag <= (given ??= this.given()))
       for (const { rule, detail } of sent.hits) this.report(rule, detail)
       for (const { tag, message, part } of sent.tags) {
@@ -527,7 +539,7 @@ export class Judge {
   }
 
   private async convertReally({ raw, wire, model }: Attempt, { isBust }: Verdict): Promise<void> {
-    if (!isBust && this.passes % sampled !== 0) return
+    if (this.leaves || (!isBust && this.passes % sampled !== 0)) return // they read OpenCode's messages
     const judge = await converters
     if (!judge) return
     const copy = (messages: Message[]) => JSON.parse(JSON.stringify(messages)) as Message[]

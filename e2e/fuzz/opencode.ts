@@ -130,6 +130,8 @@ export const planReminder =
 export class Session {
   readonly id: string
   rows: Row[] = []
+  /** Another branch of the session, in Pi. */
+  branch: Row[] | undefined
   model: Model = models[0]!
   agent = "build"
   /** Whether the newest user message of the next array gets a reminder. */
@@ -196,8 +198,8 @@ export class Plugin {
     this.clock = clock
   }
 
-  async load(server: (input: PluginInput) => Promise<Hooks>): Promise<void> {
-    this.hooks = await server({ client: this.client, directory: this.directory, worktree: this.directory })
+  async load(server: unknown): Promise<void> {
+    this.hooks = await (server as (input: PluginInput) => Promise<Hooks>)({ client: this.client, directory: this.directory, worktree: this.directory })
     await this.hooks.config?.({ agent: {}, command: {} })
   }
 
@@ -220,6 +222,15 @@ export class Plugin {
   updated(row: Row): void {
     this.tell("message.updated", { sessionID: row.message.info.sessionID, info: row.message.info })
   }
+
+  /** The key by which the host knows a message. */
+  key(message: string): string {
+    return message
+  }
+
+  async settled(): Promise<void> {}
+
+  async moved(_: Session): Promise<void> {}
 
   private readonly client: PluginInput["client"] = {
     app: { log: async () => ({}) },

@@ -1,18 +1,20 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Hooks, PluginInput } from "../../adapters/opencode-shim/src/opencode.ts"
 import { Author, type Kind } from "./author.ts"
 import { disturb, troubles } from "./disturb.ts"
 import { Judge, type Bound, type Verdict } from "./judge.ts"
-import { Machine, type Tail } from "./machine.ts"
+import { Machine, Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
 import { manners, summarise, type Manner, type Summary } from "./historian.ts"
+import { PiPlugin } from "./pi.ts"
 import { bindings, models, refusal, tokensOf, type Block, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import { Caches, floor } from "./usage.ts"
 
-export type Server = (input: PluginInput) => Promise<Hooks>
+/** What a shim exports: OpenCode's server function, or Pi's extension. */
+export type Server = unknown
+export type Harness = "opencode" | "pi"
 
 export interface Finding {
   seed: number
@@ -26,6 +28,8 @@ export interface Finding {
 const betweens = {
   nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
+/** In Pi nothing is pruned, no message changes, and the user goes to and fro in the tree of the session. */
+const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 /** The weights of the model's kinds of answer. */
 const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
 
@@ -42,7 +46,8 @@ export class World {
   private readonly seed: number
   private readonly machine: Machine
   private readonly ids: Ids
-  private readonly plugin: Plugin
+  private readonly plugin: Plugin | PiPlugin
+  private readonly isPi: boolean
   private readonly sessions = new Map<string, Session>()
   private readonly judges = new Map<string, Judge>()
   private readonly author = new Author(() => [...this.judge.shown()])
@@ -68,11 +73,13 @@ export class World {
   private readonly caches: Caches
   private readonly manner: Manner | "none" | "mixed"
   private summaries = 0
+  private readonly prompts: Tail
   /** The beginnings of texts that the user withheld from the model, and of texts that the user did not type. */
   private readonly withheld: string[] = []
   private readonly attached: string[] = []
 
-  constructor(seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
+  constructor(harness: Harness, seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
+    this.isPi = harness === "pi"
     this.dump = dump
     this.seed = seed
     this.server = server
@@ -90,25 +97,34 @@ export class World {
     const [low, high] = random.pick([[8_000, 19_000], [20_000, 40_000], [20_000, 40_000], [40_000, 64_000]])
     for (const model of models) this.windows.set(model, random.int(low!, high!))
     this.most = random.int(40, 140)
-    this.plugin = new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
+    this.plugin = this.isPi
+      ? new PiPlugin(this.machine.project, this.sessions, this.windows, () => this.system())
+      : new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
+    // In Pi the historian is a process of its own; see piagent.ts.
+    this.prompts = new Tail(join(this.machine.directory, "prompts"))
+    Object.assign(process.env, { MAGICCTX_FUZZ_PROMPTS: join(this.machine.directory, "prompts"), MAGICCTX_FUZZ_MANNER: this.manner })
     this.session = this.open(new Session(this.ids.next("ses")))
     this.session.model = random.weighted({ anthropic: 7, other: 5 }) === "anthropic" ? models[0]! : random.pick(models)
     say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes`)
   }
 
-  /** Answers the historian, and judges what it was told. */
+  /** Answers the historian. */
   private summarise(prompt: string): Summary {
     const random = Random.of(this.seed, "summary", ++this.summaries)
+    this.reads(prompt)
+    const manner = this.manner === "mixed" || this.manner === "none" ? random.pick(manners) : this.manner
+    this.note(`historian ${manner}`)
+    return summarise(manner, prompt, random)
+  }
+
+  /** Judges what the historian was told. */
+  private reads(prompt: string): void {
     const leaked = this.withheld.find((text) => prompt.includes(text))
     if (leaked) this.find("withheld", `the historian reads a text that the user withheld: ${leaked}`)
     for (const line of prompt.split("\n")) {
       const said = /^\[[\d-]+\] U: /.test(line) && this.attached.find((text) => line.includes(text))
       if (said) this.find("voice", `the historian reads a text as the user's that the user has not typed: ${excerpt(line, 200)}`)
     }
-    const manner = this.manner === "mixed" || this.manner === "none" ? random.pick(manners) : this.manner
-    const summary = summarise(manner, prompt, random)
-    this.note(`historian ${manner}`)
-    return summary
   }
 
   async play(): Promise<void> {
@@ -136,6 +152,7 @@ export class World {
   private forgetShim(): void {
     const everywhere = globalThis as unknown as Record<symbol, { host: { stop(): void }; linger?: NodeJS.Timeout } | undefined>
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+      if (symbol.description === "magicctx.pi") delete everywhere[symbol]
       if (!symbol.description?.startsWith("magicctx.host/")) continue
       const shared = everywhere[symbol]
       clearTimeout(shared?.linger)
@@ -160,6 +177,8 @@ export class World {
 
   private open(session: Session): Session {
     const judge = new Judge(this.machine, session, this.bound, this.scale, (rule, detail) => this.find(rule, detail))
+    judge.key = (message) => this.plugin.key(message)
+    judge.leaves = this.isPi
     judge.window = (model) => this.windows.get(model)!
     this.sessions.set(session.id, session)
     this.judges.set(session.id, judge)
@@ -178,7 +197,7 @@ export class World {
   // Events between two turns.
 
   private async between(random: Random): Promise<void> {
-    const what = random.weighted(betweens)
+    const what = random.weighted<keyof typeof piBetweens>(this.isPi ? piBetweens : { ...betweens, tree: 0, command: 0 })
     if (what !== "nothing") this.note(what)
     switch (what) {
       case "revert":
@@ -189,6 +208,10 @@ export class World {
         return this.foreign(random)
       case "compact":
         return this.compact(random)
+      case "tree":
+        return this.tree(random)
+      case "command":
+        return this.command(random)
       case "unsavedTag":
         return this.unsavedTag(random)
       case "fork":
@@ -250,6 +273,28 @@ export class World {
     this.plugin.updated(row)
   }
 
+  /** The user goes to an older message, which begins a branch, or to the other branch. */
+  private async tree(random: Random): Promise<void> {
+    const { session } = this
+    const { rows, branch } = session
+    const users = rows.flatMap((row, i) => (row.message.info.role === "user" && i > 0 ? [i] : []))
+    if (branch && random.chance(0.6)) session.rows = branch
+    else if (users.length > 0) session.rows = rows.slice(0, random.pick(users))
+    else return
+    session.branch = rows
+    await (this.plugin as PiPlugin).moved(session)
+  }
+
+  /** The user runs a command, and shows its output to the model or withholds it. */
+  private command(random: Random): void {
+    const message = userMessage(this.session, this.ids, this.machine)
+    const text = prose(random, random.pick([50, 1000, 6000]))
+    const ignored = random.chance(0.5)
+    ;(ignored ? this.withheld : this.attached).push(text.slice(0, 12))
+    message.parts.push({ id: this.ids.next("prt"), sessionID: this.session.id, messageID: message.info.id, type: "text", text, synthetic: true, bash: { command: `make ${random.id(4)}` }, ...(ignored && { ignored }) })
+    this.session.rows.push(new Row(message))
+  }
+
   /** The user lets OpenCode compact, which keeps the newest turns or none. */
   private async compact(random: Random): Promise<void> {
     const { session } = this
@@ -262,9 +307,10 @@ export class World {
     const { info, parts } = request.message
     parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: info.id, type: "compaction", auto: false, ...(kept && { tail_start_id: kept.id }) })
     this.plugin.updated(request)
+    if (this.isPi) await this.plugin.settled()
     const reads = visible.slice(0, kept ? visible.indexOf(kept) : undefined).map((row) => row.copy())
     await this.guarded("session.compacting", (has as { "experimental.session.compacting"?: (i: object, o: object) => Promise<void> })["experimental.session.compacting"]?.({ sessionID: session.id }, { context: [] }))
-    await this.guarded("messages.transform", has["experimental.chat.messages.transform"]!({}, { messages: reads }))
+    if (!this.isPi) await this.guarded("messages.transform", has["experimental.chat.messages.transform"]!({}, { messages: reads }))
     session.rows.push(request)
     const summary = this.newAssistant()
     Object.assign(summary.message.info, { summary: true, mode: "compaction", agent: "compaction", finish: "stop", parentID: info.id })
@@ -354,13 +400,13 @@ export class World {
     const length = random.pick([40, 200, 200, 800, 3000])
     part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.author.lead(random, 0.1)) : prose(random, length) })
     if (random.chance(0.06)) part({ type: "file", mime: "image/png", filename: "a.png", url: `data:image/png;base64,${random.id(400)}` })
-    if (random.chance(0.1)) {
+    if (!this.isPi && random.chance(0.1)) {
       const file = prose(random, random.pick([300, 3000]))
       this.attached.push(file.slice(0, 12))
       part({ type: "text", text: file, synthetic: true })
     }
-    if (random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
-    if (random.chance(0.06)) {
+    if (!this.isPi && random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
+    if (!this.isPi && random.chance(0.06)) {
       const secret = prose(random, 100)
       this.withheld.push(secret.slice(0, 12))
       part({ type: "text", text: secret, ignored: true })
@@ -400,6 +446,8 @@ export class World {
     // An aborted answer reports no usage, so the host cannot know that its prompt was accepted (-seed 200017).
     if (kind !== "aborted") judge.happened.refused = false
     await this.answer(row, kind, random, verdict, usage, started)
+    await this.plugin.settled()
+    for (const prompt of this.prompts.lines()) this.reads(JSON.parse(prompt) as string)
     return kind === "calls" ? "go on" : "done"
   }
 
@@ -571,7 +619,7 @@ export class World {
     await Promise.all(running)
     this.bind(said, verdict)
     if (kind === "aborted") {
-      info.error = { name: "MessageAbortedError", data: { message: "Aborted" } }
+      info.error = { name: this.isPi ? "aborted" : "MessageAbortedError", data: { message: "Aborted" } }
       info.time.completed = this.machine.now()
       row.changed()
       this.plugin.updated(row)
@@ -649,7 +697,7 @@ function blockOf(kind: Block["kind"], more: Partial<Block>): Block {
 }
 
 /** The path of the shim's log below the directory for temporary files. */
-export function shimLogPath(temporary: string): string {
+export function shimLogPath(temporary: string, harness: Harness): string {
   const user = process.getuid?.() ?? ""
-  return join(temporary, `magicctx-${user}`, `opencode-shim-${process.pid}.log`)
+  return join(temporary, `magicctx-${user}`, `${harness}-shim-${process.pid}.log`)
 }
