@@ -128,6 +128,8 @@ export class Judge {
    */
   private halfKnown: readonly Turn[] | undefined
   private isForgetful = false
+  /** Whether a message that was sent before has other content in this request. */
+  private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
   /** The size of the head that the original had sent. */
@@ -201,9 +203,12 @@ export class Judge {
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
     // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
-    const through = this.leaves ? raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key) : -1
-    if (through >= 0) for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
+    if (this.leaves) {
+      const through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+      for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
+    }
     const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
+    this.hasChanged = [...(this.good?.rows ?? [])].some(([id, { raw }]) => rows.has(id) && rows.get(id)!.raw !== raw)
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
@@ -336,11 +341,14 @@ export class Judge {
     if (!stored || [stored.baseline, stored.acknowledgement, stored.delta].some((text, i) => text !== texts[i])) {
       this.report("head-bytes", `the head is not the stored one: ${excerpt(texts.join(" | "), 200)}`)
     }
-    const kept = this.machine.read("SELECT message_keys FROM compartments WHERE session_id = ?", this.session.id)
+    const kept = this.machine.read("SELECT message_keys, p1 FROM compartments WHERE session_id = ?", this.session.id)
+    const words = kept.map(({ p1 }) => String(p1)).join("\n")
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
       // A message without content, such as an answer that was refused, says nothing that could be lost.
-      if (!covered.has(info.id) || !parts.some(({ type, text }) => type === "tool" || (type === "text" && text !== ""))) continue
+      if (!covered.has(info.id) || !parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))) continue
+      // A summary by the harness has no place of its own; its words are in a compartment.
+      if (info.summary === true && words.includes(parts.at(-1)!.text!.slice(0, 12))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in no compartment`)
     }
@@ -383,7 +391,9 @@ export class Judge {
    * come back.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
-    const mayExpose = passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed")
+    // If the pass could not be stored, the journal cannot say so; a revert is then seen in the array alone.
+    const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
+    const mayExpose = isReverted || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       if (!last || (this.good && last.raw !== now.raw)) continue
@@ -466,7 +476,7 @@ export class Judge {
         break
       case "transcript-changed":
         // A message that came and went meanwhile counts: the host has seen it.
-        if (good && good.model === model && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
+        if (good && good.model === model && !this.hasChanged && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
         break
     }
   }
@@ -480,7 +490,9 @@ export class Judge {
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
     // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
     // session as such a fork in its first pass, with any verdict (-seed 700231).
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 ? [expected, tokens] : [expected]
+    // The same holds for messages that return with their branch, and for the summaries that return with them.
+    const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
