@@ -350,7 +350,7 @@ export class Judge {
       // A summary by the harness has no place of its own; its words are in a compartment.
       if (info.summary === true && words.includes(parts.at(-1)!.text!.slice(0, 12))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
-      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in no compartment`)
+      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
     }
   }
 
