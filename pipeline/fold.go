@@ -325,10 +325,9 @@ func (e *entry) endsTurn() bool {
 // changeTo returns the change from the session's head to next, which stands for the
 // messages in keys.
 func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
-	before, after := s.coveredBy(s.State.Head), s.coveredBy(next)
-	c := headChange{head: &next, keys: keys, covered: after, freed: s.State.Head.Tokens() - next.Tokens()}
+	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next), freed: s.State.Head.Tokens() - next.Tokens()}
 	shown := s.State.With(frozen.Additions{Head: &next, Covered: keys})
-	for i := range max(before, after) {
+	for i := range s.entries { // a revert can have taken the end of the old head, which still covers messages
 		for _, it := range s.entries[i].items {
 			if u := s.State.ByTag(it.Tag); u != nil {
 				c.freed += u.Left() - shown.ByTag(it.Tag).Left()

@@ -108,6 +108,10 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
+	// Empty maps a message key in the copy to the key of the message directly after it, if
+	// that message has no units, such as a failed answer. Nothing else tells which message
+	// of the original it copies.
+	Empty map[string]string
 	// Next is the key of the answer directly after the copy of the original's newest
 	// message. It is empty if no answer follows. The original finished that answer but
 	// made no pass afterwards, so it has no units for it.
@@ -126,7 +130,7 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			places[u.Fingerprint] = append(places[u.Fingerprint], i)
 		}
 	}
-	c := Copy{Messages: make(map[string]string)}
+	c := Copy{Messages: make(map[string]string), Empty: make(map[string]string)}
 	keys := make(map[int]string) // the keys of the copied units, by their index in units
 	from, end := 0, 0
 	for i, m := range o {
@@ -135,6 +139,9 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			break
 		}
 		if len(found) == 0 {
+			if i > 0 {
+				c.Empty[o[i-1].key] = m.key
+			}
 			continue
 		}
 		if end = i + 1; units[found[0]].MessageKey != m.key {

@@ -49,12 +49,13 @@ type Gauge struct {
 // uses the host's own count.
 func (s *Session) size(c Counting) (Size, Gauge) {
 	measured, tail, own, answered := -1, 0, s.counted(), false
+	compacted := s.compactedAt()
 	for i := len(s.entries) - 1; i >= 0 && measured < 0; i-- {
 		e := &s.entries[i]
 		tail += s.tokensOf(e)
 		own -= e.own
 		answered = answered || e.header.role == transcript.Assistant && e.header.finish != transcript.Unfinished
-		if e.isMeasured() {
+		if e.isMeasured() && e.header.created >= compacted {
 			measured = i
 		}
 	}
@@ -78,6 +79,16 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	}
 	size.Current = max(0, prompt+c.tokens(tail))
 	return size, g
+}
+
+// compactedAt returns when the harness has compacted the session, 0 for never. Usages from
+// before that time are of an array that is gone, even if the harness has kept their answers.
+func (s *Session) compactedAt() int64 {
+	i, ok := s.index[s.SummaryKey()]
+	if !ok || s.entries[i].isMarker() {
+		return 0
+	}
+	return s.entries[i].header.created
 }
 
 // gauge returns our belief about the usage of entry i. own is the host's count of that

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { before, bytesOf, chainOf, convert, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
-import { content, excerpt, outline, structure, substance, thinking, skeletons, unread, type Hit } from "./rules.ts"
+import { before, bytesOf, chainOf, convert, isHidden, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
+import { content, excerpt, head, isHead, outline, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 
 /** A line of the host's journal. */
 interface Pass {
@@ -40,6 +40,8 @@ interface Good {
   raw: readonly Turn[]
   model: Model
   rows: Map<string, Kept>
+  head: Head
+  headBytes: number
   at: number
 }
 
@@ -126,8 +128,12 @@ export class Judge {
    */
   private halfKnown: readonly Turn[] | undefined
   private isForgetful = false
+  /** Whether a message that was sent before has other content in this request. */
+  private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
+  /** The size of the head that the original had sent. */
+  private forkedHeadBytes = 0
   /** The session of which this one is a copy, and for each message of this session the original's message. */
   private original: { judge: Judge; messages: ReadonlyMap<string, string> } | undefined
 
@@ -173,8 +179,12 @@ export class Judge {
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     if (!other.good) return
     this.forkedFrom = new Map()
+    // A head that stands for more messages than the copy has cannot stand in front of the copy.
+    const { covered } = other.good.head
+    const hasHead = [...covered].every((id) => copied.has(id))
+    this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
     for (const [theirs, ours] of copied) {
-      const kept = other.good.rows.get(theirs)
+      const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }
   }
@@ -191,6 +201,14 @@ export class Judge {
     const passes = this.journal()
     const isGood = outcome === "applied" && passes.length > 0
     const rows = this.rows(attempt, chain)
+    const front = head(raw, wire)
+    // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
+    if (this.leaves) {
+      const through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+      for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
+    }
+    const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
+    this.hasChanged = [...(this.good?.rows ?? [])].some(([id, { raw }]) => rows.has(id) && rows.get(id)!.raw !== raw)
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
@@ -199,14 +217,16 @@ export class Judge {
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
     this.compare(unread(rawTurns, rawTurns), unread(rawTurns, turns))
+    this.heads(front, raw, isGood)
+    this.compare([], prompt(raw, wire, (tag) => tag > 0 && tag <= this.given()))
     // Without its database the host starts from nothing, but the shim may still apply the old host's answers.
     if (isGood && this.isForgetful) {
       this.isForgetful = false
       this.tags.clear()
     }
-    if (!this.isForgetful) this.contents(raw, wire, rows)
+    if (!this.isForgetful) this.contents(raw, wire, rows, front)
     if (model.binds) this.bindings(chain, rawTurns, verdict, outcome)
-    if (outcome === "applied") this.cameBack(raw, rows, [...this.pending, ...passes])
+    if (outcome === "applied") this.cameBack(raw, rows, front, [...this.pending, ...passes])
     else this.fallback(raw, rows, outcome, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
@@ -220,7 +240,7 @@ export class Judge {
     // The host may have forgotten decisions that it could not store by the time the next pass comes.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
-      this.good = { chain, raw: rawTurns, model, rows, at: this.machine.now() }
+      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
@@ -256,6 +276,7 @@ export class Judge {
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom ?? new Map<string, Kept>()
+    sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const isKept = (id: string) => last.has(id) && (!this.good || last.get(id)!.raw === rows.get(id)!.raw)
     for (const [id, { bytes }] of last) if (rows.has(id) && isKept(id)) sum += bytes
     for (const { blocks } of raw) for (const block of blocks) if (!isKept(block.message)) sum += bytesOf(block)
@@ -291,21 +312,63 @@ export class Judge {
     }
     const found = new Map<number, Set<string>>()
     const sql = "SELECT u.tag AS tag, e.kind AS kind FROM units u JOIN edits e USING (harness, session_id, tag) WHERE u.session_id = ? AND u.message_key = ?"
-    for (const { tag, kind } of this.machine.read(sql, this.session.id, message)) {
+    for (const { tag, kind } of this.machine.read(sql, this.session.id, this.key(message))) {
       const kinds = found.get(Number(tag)) ?? new Set()
       found.set(Number(tag), kinds.add(String(kind)))
     }
     return found
   }
 
-  private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>): void {
+  /** Whether a message of which nothing is left leaves the array, as in Pi. */
+  leaves = false
+
+  /** The key by which the host knows a message. */
+  key: (message: string) => string = (message) => message
+
+  /**
+   * A head is what the host has stored, and all that it stands for is in compartments. What is in neither is lost for
+   * the model.
+   */
+  private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
+    this.compare([], hits)
+    if (!isGood) return
+    const stored = this.storedHead()
+    const through = stored ? raw.findIndex(({ info }) => this.key(info.id) === stored.through_key) : -1
+    if (texts.length === 0) {
+      if (through >= 0 && stored!.baseline !== "") this.report("head-lost", `the stored head stands for messages up to ${String(stored!.through_key)}, and no head is sent`)
+      return
+    }
+    if (!stored || [stored.baseline, stored.acknowledgement, stored.delta].some((text, i) => text !== texts[i])) {
+      this.report("head-bytes", `the head is not the stored one: ${excerpt(texts.join(" | "), 200)}`)
+    }
+    const kept = this.machine.read("SELECT message_keys, p1 FROM compartments WHERE session_id = ?", this.session.id)
+    const words = kept.map(({ p1 }) => String(p1)).join("\n")
+    const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
+    for (const [i, { info, parts }] of raw.entries()) {
+      // A message without content, such as an answer that was refused, says nothing that could be lost.
+      if (!covered.has(info.id) || !parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))) continue
+      // A summary by the harness has no place of its own; its words are in a compartment.
+      if (info.summary === true && words.includes(parts.at(-1)!.text!.slice(0, 12))) continue
+      if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
+      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
+    }
+  }
+
+  /** The stored head of the session. */
+  private storedHead(): Record<string, unknown> | undefined {
+    return this.machine.read("SELECT through_key, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)[0]
+  }
+
+  private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>, { covered }: Head): void {
     const wires = new Map(wire.map((message) => [message.info.id, message]))
     let given: number | undefined
     const edits = (message: string) => this.edits(message)
     for (const message of raw) {
       const { id } = message.info
       const [now, last] = [rows.get(id)!, this.good?.rows.get(id)]
+      if (covered.has(id)) continue
       if (last && last.raw === now.raw && last.substance === now.substance && wires.has(id)) continue
+      if (this.leaves && !wires.has(id) && (this.edits(id).size > 0 || isHidden(message) || !message.parts.some(({ type }) => type === "text" || type === "tool"))) continue
       const sent = content(message, wires.get(id), edits, (tag) => tag > 0 && tag <= (given ??= this.given()))
       for (const { rule, detail } of sent.hits) this.report(rule, detail)
       for (const { tag, message, part } of sent.tags) {
@@ -319,7 +382,7 @@ export class Judge {
       }
     }
     const known = new Set(raw.map(({ info }) => info.id))
-    for (const { info } of wire) if (!known.has(info.id)) this.report("extra-message", `message ${info.id} is none of OpenCode's`)
+    for (const { info } of wire) if (!known.has(info.id) && !isHead(info.id)) this.report("extra-message", `message ${info.id} is none of OpenCode's`)
   }
 
   /**
@@ -327,11 +390,15 @@ export class Judge {
    * After a revert or a change of the model, its answer may need a call. If the journal has that bust, the call may
    * come back.
    */
-  private cameBack(raw: Message[], rows: Map<string, Kept>, passes: readonly Pass[]): void {
-    const mayExpose = passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed")
+  private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
+    // If the pass could not be stored, the journal cannot say so; a revert is then seen in the array alone.
+    const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
+    const mayExpose = isReverted || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       if (!last || (this.good && last.raw !== now.raw)) continue
+      // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
+      if (this.good?.head.covered.has(id) && !covered.has(id) && mayExpose) continue
       let allowed = 60 * parts.length // a tag and a pause in front of each
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
@@ -409,7 +476,7 @@ export class Judge {
         break
       case "transcript-changed":
         // A message that came and went meanwhile counts: the host has seen it.
-        if (good && good.model === model && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
+        if (good && good.model === model && !this.hasChanged && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
         break
     }
   }
@@ -423,7 +490,9 @@ export class Judge {
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
     // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
     // session as such a fork in its first pass, with any verdict (-seed 700231).
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 ? [expected, tokens] : [expected]
+    // The same holds for messages that return with their branch, and for the summaries that return with them.
+    const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
@@ -482,7 +551,7 @@ export class Judge {
   }
 
   private async convertReally({ raw, wire, model }: Attempt, { isBust }: Verdict): Promise<void> {
-    if (!isBust && this.passes % sampled !== 0) return
+    if (this.leaves || (!isBust && this.passes % sampled !== 0)) return // they read OpenCode's messages
     const judge = await converters
     if (!judge) return
     const copy = (messages: Message[]) => JSON.parse(JSON.stringify(messages)) as Message[]

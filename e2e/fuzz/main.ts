@@ -7,10 +7,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
+import { runAgent } from "./piagent.ts"
 import { Tail } from "./machine.ts"
-import { shimLogPath, World, type Finding, type Server } from "./world.ts"
+import { shimLogPath, World, type Finding, type Harness, type Server } from "./world.ts"
 
 interface Options {
+  harness: Harness
   seed: number
   sessions: number
   passes: number
@@ -29,6 +31,7 @@ interface Options {
 const repository = join(import.meta.dirname, "../..")
 
 const usage = `task fuzz:passes -- [options]
+  -harness pi   play in Pi. Default: opencode
   -seed N       the first session; the others follow it. Default: from the clock
   -sessions N   how many sessions at most
   -passes N     no further session once so many passes were played
@@ -37,17 +40,18 @@ const usage = `task fuzz:passes -- [options]
   -v            tell every pass
   -dump DIR     write each request in which something is found, before and after the hook
   -host PATH    another host than bin/magicctx-host
-  -shim PATH    another shim than adapters/opencode-shim/dist/index.js`
+  -shim PATH    another shim than adapters/opencode-shim/dist/index.js, or pi-shim's`
 
 function parse(args: readonly string[]): Options {
   const options: Options = {
     seed: Math.floor(Date.now() / 1000) % 10_000_000, sessions: Infinity, passes: Infinity, timeMS: 0, jobs: 0, stride: 1, verbose: false, dump: "",
-    host: join(repository, "bin/magicctx-host"), shim: join(repository, "adapters/opencode-shim/dist/index.js"), isJob: false,
+    host: join(repository, "bin/magicctx-host"), shim: "", harness: "opencode", isJob: false,
   }
   const rest = [...args]
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     const value = () => rest.shift() ?? fail(`${name} needs a value`)
     switch (name.replace(/^--/, "-")) {
+      case "-harness": options.harness = harness(value()); break
       case "-seed": options.seed = number(value()); break
       case "-sessions": options.sessions = number(value()); break
       case "-passes": options.passes = number(value()); break
@@ -64,8 +68,13 @@ function parse(args: readonly string[]): Options {
   }
   if (options.timeMS === 0) options.timeMS = options.sessions < Infinity || options.passes < Infinity ? Infinity : 120_000
   options.jobs ||= options.sessions === 1 ? 1 : 2
+  options.shim ||= join(repository, `adapters/${options.harness}-shim/dist/index.js`)
   options.host = realpathSync(options.host)
   return options
+}
+
+function harness(text: string): Harness {
+  return text === "pi" || text === "opencode" ? text : fail(`${text} is no harness: opencode or pi`)
 }
 
 function number(text: string): number {
@@ -95,14 +104,15 @@ async function play(options: Options): Promise<Sum> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "magicctx-fuzz-")))
   process.env.TMPDIR = join(root, "tmp")
   mkdirSync(process.env.TMPDIR)
-  const { default: plugin } = (await import(pathToFileURL(options.shim).href)) as { default: { server: Server } }
+  const { default: plugin } = (await import(pathToFileURL(options.shim).href)) as { default: { server: Server } | Server }
+  const server = options.harness === "pi" ? plugin : (plugin as { server: Server }).server
   const sum: Sum = { sessions: 0, passes: 0, counts: {}, findings: [] }
-  const shimLog = new Tail(shimLogPath(process.env.TMPDIR))
+  const shimLog = new Tail(shimLogPath(process.env.TMPDIR, options.harness))
   const ends = Date.now() + options.timeMS
   const say = options.verbose ? (line: string) => console.log(line) : () => {}
   try {
     for (let seed = options.seed; sum.sessions < options.sessions && sum.passes < options.passes && Date.now() < ends; seed += options.stride) {
-      const world = new World(seed, root, options.host, plugin.server, shimLog, say, options.dump)
+      const world = new World(options.harness, seed, root, options.host, server, shimLog, say, options.dump)
       await world.play()
       sum.sessions++
       sum.passes += world.passes
@@ -126,7 +136,7 @@ async function share(options: Options): Promise<Sum> {
       ...each(options.sessions).flatMap((n) => ["-sessions", n]), ...each(options.passes).flatMap((n) => ["-passes", n]),
       ...(options.timeMS === Infinity ? [] : ["-time", `${Math.ceil(options.timeMS / 1000)}s`]),
     ]
-    const args = [import.meta.filename, "-job", "-seed", String(options.seed + i), "-stride", String(options.jobs), "-host", options.host, "-shim", options.shim, ...bounds]
+    const args = [import.meta.filename, "-job", "-harness", options.harness, "-seed", String(options.seed + i), "-stride", String(options.jobs), "-host", options.host, "-shim", options.shim, ...bounds]
     if (options.dump) args.push("-dump", options.dump)
     if (options.verbose) args.push("-v")
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
@@ -156,6 +166,7 @@ async function share(options: Options): Promise<Sum> {
   return all
 }
 
+if (process.env.MAGICCTX_SUBAGENT) await runAgent() // Pi's shim has started this program in place of Pi
 const options = parse(process.argv.slice(2))
 if (options.isJob) {
   console.log(`SUM ${JSON.stringify(await play(options))}`)

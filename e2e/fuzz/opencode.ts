@@ -1,5 +1,6 @@
 import type { Hooks, PluginInput, PromptBody } from "../../adapters/opencode-shim/src/opencode.ts"
 import { Random } from "./random.ts"
+import type { Summary } from "./historian.ts"
 import { models, type Model } from "./provider.ts"
 
 /**
@@ -129,6 +130,8 @@ export const planReminder =
 export class Session {
   readonly id: string
   rows: Row[] = []
+  /** Another branch of the session, in Pi. */
+  branch: Row[] | undefined
   model: Model = models[0]!
   agent = "build"
   /** Whether the newest user message of the next array gets a reminder. */
@@ -146,9 +149,17 @@ export class Session {
     return this.rows.findLast((row) => row.message.info.role === "assistant")
   }
 
+  /** The rows that OpenCode reads for a request: after a compaction its summary, the turns that it kept, and what follows. */
+  visible(): Row[] {
+    const at = this.rows.findLastIndex(({ message }) => message.parts[0]?.type === "compaction")
+    if (at < 0) return this.rows
+    const kept = this.rows.findIndex(({ id }) => id === this.rows[at]!.message.parts[0]!.tail_start_id)
+    return [...this.rows.slice(at, at + 2), ...(kept < 0 ? [] : this.rows.slice(kept, at)), ...this.rows.slice(at + 2)]
+  }
+
   /** The array of a request, decoded again for each request. A reminder has a new id each time. */
   array(ids: Ids): Message[] {
-    const array = this.rows.map((row) => row.copy())
+    const array = this.visible().map((row) => row.copy())
     if (this.reminds) {
       const message = array.findLast((m) => m.info.role === "user")!
       message.parts.push({
@@ -173,8 +184,13 @@ export class Plugin {
   private readonly ids: Ids
   private readonly clock: Clock
   private readonly directory: string
+  /** Answers the prompt of a hidden agent. */
+  private readonly agent: (prompt: string) => Summary
+  /** The sessions of hidden agents, with their answers. */
+  private readonly children = new Map<string, Message[]>()
 
-  constructor(directory: string, sessions: Map<string, Session>, windows: ReadonlyMap<Model, number>, ids: Ids, clock: Clock) {
+  constructor(directory: string, sessions: Map<string, Session>, windows: ReadonlyMap<Model, number>, ids: Ids, clock: Clock, agent: (prompt: string) => Summary) {
+    this.agent = agent
     this.directory = directory
     this.sessions = sessions
     this.windows = windows
@@ -182,8 +198,8 @@ export class Plugin {
     this.clock = clock
   }
 
-  async load(server: (input: PluginInput) => Promise<Hooks>): Promise<void> {
-    this.hooks = await server({ client: this.client, directory: this.directory, worktree: this.directory })
+  async load(server: unknown): Promise<void> {
+    this.hooks = await (server as (input: PluginInput) => Promise<Hooks>)({ client: this.client, directory: this.directory, worktree: this.directory })
     await this.hooks.config?.({ agent: {}, command: {} })
   }
 
@@ -207,17 +223,34 @@ export class Plugin {
     this.tell("message.updated", { sessionID: row.message.info.sessionID, info: row.message.info })
   }
 
+  /** The key by which the host knows a message. */
+  key(message: string): string {
+    return message
+  }
+
+  async settled(): Promise<void> {}
+
+  async moved(_: Session): Promise<void> {}
+
   private readonly client: PluginInput["client"] = {
     app: { log: async () => ({}) },
     config: { providers: async () => ({ data: { providers: this.catalogue() } }) },
     session: {
       get: async ({ path: { id } }) => ({ data: { id } }),
       list: async () => ({ data: [] }),
-      create: async () => ({ error: "no agent runs here" }),
-      delete: async () => ({}),
+      create: async () => {
+        const id = this.ids.next("ses")
+        this.children.set(id, [])
+        return { data: { id } }
+      },
+      delete: async ({ path: { id } }) => {
+        this.children.delete(id)
+        return {}
+      },
       abort: async () => ({}),
-      messages: async ({ path: { id } }) => ({ data: this.sessions.get(id)?.rows.map((row) => row.copy()) ?? [] }),
+      messages: async ({ path: { id } }) => ({ data: this.children.get(id) ?? this.sessions.get(id)?.rows.map((row) => row.copy()) ?? [] }),
       prompt: async ({ path: { id }, body }) => {
+        if (this.children.has(id)) return this.runAgent(id, body)
         this.store(id, body)
         return {}
       },
@@ -230,6 +263,20 @@ export class Plugin {
         return {}
       },
     },
+  }
+
+  /** Runs a hidden agent for one answer. */
+  private async runAgent(id: string, { parts, model }: PromptBody): Promise<{ error?: unknown }> {
+    const { text, error, waitMS } = this.agent(parts.map((part) => part.text).join("\n"))
+    if (waitMS > 0) await new Promise((resolve) => setTimeout(resolve, waitMS))
+    if (error) return { error: { name: "APIError", data: { message: error, statusCode: Number.parseInt(error) || 400 } } }
+    const now = this.clock.now()
+    const info: Info = {
+      id: this.ids.next("msg"), sessionID: id, role: "assistant", time: { created: now, completed: now }, agent: "historian", finish: "stop",
+      providerID: model?.providerID ?? "", modelID: model?.modelID ?? "", tokens: { ...noTokens(), input: 1000, output: 200 },
+    }
+    this.children.get(id)?.push({ info, parts: [{ id: this.ids.next("prt"), sessionID: id, messageID: info.id, type: "text", text }] })
+    return {}
   }
 
   private catalogue(): { id: string; models: Record<string, object> }[] {
@@ -278,7 +325,10 @@ export function fork(session: Session, before: number, ids: Ids): { copy: Sessio
     copied.set(message.info.id, id)
     const parent = message.info.parentID && copied.get(message.info.parentID)
     message.info = { ...message.info, sessionID: copy.id, id, ...(parent && { parentID: parent }) }
-    message.parts = message.parts.map((part) => ({ ...part, id: ids.next("prt"), messageID: id, sessionID: copy.id }))
+    message.parts = message.parts.map((part) => {
+      const start = copied.get(part.tail_start_id as string)
+      return { ...part, id: ids.next("prt"), messageID: id, sessionID: copy.id, ...(start && { tail_start_id: start }) }
+    })
     copy.rows.push(new Row(message))
   }
   return { copy, copied }

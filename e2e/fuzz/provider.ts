@@ -119,6 +119,7 @@ function userBlocks(message: Message): Block[] {
   const blocks: Block[] = []
   for (const part of message.parts) {
     if (part.type === "text" && !part.ignored && part.text !== "") blocks.push(blockOf(message, part, "text", { text: part.text! }))
+    if (part.type === "compaction") blocks.push(blockOf(message, part, "text", { text: "What did we do so far?" }))
     if (part.type === "file" && part.mime !== "text/plain" && part.mime !== "application/x-directory") blocks.push(blockOf(message, part, "image", { text: part.url! }))
   }
   return blocks

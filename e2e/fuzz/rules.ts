@@ -13,6 +13,58 @@ export interface Hit {
   detail: string
 }
 
+/** The messages of a head, in their order: the summaries, the model's acknowledgement, and what is new since. */
+const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
+
+export function isHead(message: string): boolean {
+  return headIDs.includes(message)
+}
+
+/** What stands in front of a wire. */
+export interface Head {
+  texts: string[]
+  /** The raw messages that are not sent themselves. */
+  covered: Set<string>
+}
+
+/** Finds the head of a wire. The messages after it are those of the raw array, in their order. */
+export function head(raw: readonly Message[], wire: readonly Message[]): Head & { hits: Hit[] } {
+  const hits: Hit[] = []
+  const front = wire.filter(({ info }) => isHead(info.id))
+  const names = front.map(({ info }) => info.id).join()
+  if (front.length > 0 && names !== headIDs.join()) hits.push({ rule: "head-shape", at: "", detail: `the head is ${names}` })
+  if (front.some((message, i) => wire[i] !== message)) hits.push({ rule: "head-shape", at: "", detail: "the head is not at the front" })
+  const places = new Map(raw.map(({ info }, i) => [info.id, i]))
+  let last = -1
+  for (const { info } of wire) {
+    const at = places.get(info.id)
+    if (at === undefined) continue
+    if (at <= last) hits.push({ rule: "order", at: info.id, detail: `message ${info.id} is sent out of order` })
+    last = at
+  }
+  const sent = new Set(wire.map(({ info }) => info.id))
+  const covered = new Set(front.length > 0 ? raw.flatMap(({ info }) => (sent.has(info.id) ? [] : [info.id])) : [])
+  return { hits, texts: front.map(({ parts }) => parts.map(({ text }) => text).join()), covered }
+}
+
+/** The words that the user has typed in a message. */
+function typed({ info, parts }: Message): Part[] {
+  return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
+}
+
+/** The newest prompt of the user must be sent as it was typed, at every pressure. */
+export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
+  const newest = raw.findLast((message) => typed(message).length > 0)
+  if (!newest) return []
+  const is = wire.find(({ info }) => info.id === newest.info.id)
+  for (const part of typed(newest)) {
+    const words = untagged(part.text!, given).at(-1)!
+    if (is?.parts.some(({ text }) => text?.includes(words))) continue
+    return [{ rule: "prompt-missing", at: newest.info.id, detail: `the newest prompt of the user ${is ? "is not sent as it was typed" : "is not sent"}: ${excerpt(part.text!)}` }]
+  }
+  return []
+}
+
 /** Finds the places where the provider would refuse a request. */
 export function structure(turns: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []
@@ -60,7 +112,7 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
   for (const { role, blocks } of raw.slice(raw.findLastIndex((turn) => turn.role === "assistant"))) {
     if (role === "assistant") for (const { kind, id } of blocks) if (kind === "call") asked.add(id)
   }
-  for (const { blocks } of wire) for (const { kind, id, text } of blocks) if (kind === "result" && !placeholder.test(text)) asked.delete(id)
+  for (const { blocks } of wire) for (const { kind, id, text } of blocks) if (kind === "result" && !text.startsWith("[dropped §")) asked.delete(id)
   return [...asked].map((id) => ({ rule: "unread-dropped", at: id, detail: `the result of ${id}, which the model has not read, is not sent` }))
 }
 
@@ -159,9 +211,14 @@ const lead = /^§(\d+)§ /
 const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
 /** What the host says about output to drop, at the end of a result or of words of the user. */
 const note = /\n\n<system-reminder>\n(?:(?!<\/system-reminder>)[^])*`ctx_reduce`(?:(?!<\/system-reminder>)[^])*<\/system-reminder>$/
-const placeholder = /^\[dropped §(\d+)§\]$/
-/** What stands in place of a result that did not fit into the window. */
-const withheld = /^\[left out §(\d+)§: about \d+ tokens, which do not fit into the window\. [^\]]+\]$/
+const placeholder = /^\[(?:dropped §(\d+)§|left out §(\d+)§: about \d+ tokens, which do not fit into the window\. .*)\]$/
+
+/** The tag of a placeholder, undefined if the text is none. */
+function tagOf(text: string): string | undefined {
+  const match = placeholder.exec(text)
+  return match?.[1] ?? match?.[2]
+}
+
 
 /** The host's decisions about a message: its frozen edits, by tag. */
 export type Edits = (message: string) => Map<number, Set<string>>
@@ -204,21 +261,16 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     return sent
   }
   const shown = (part: Part, text: string, was: string) => {
-    const tag = placeholder.exec(text)?.[1] ?? withheld.exec(text)?.[1] ?? lead.exec(text)?.[1]
-    const own = lead.exec(was)?.[1] ?? placeholder.exec(was)?.[1]
+    const tag = tagOf(text) ?? lead.exec(text)?.[1]
+    const own = lead.exec(was)?.[1] ?? tagOf(was)
     if (tag !== undefined && own === undefined) sent.tags.push({ tag: Number(tag), message: raw.info.id, part: part.callID ?? (part.synthetic ? `text ${was.length}` : part.id ?? "") })
   }
   const text = (part: Part, was: string, is: string, what: string) => {
     if (is === was) return
     shown(part, is, was)
-    const tag = placeholder.exec(is)?.[1]
+    const tag = tagOf(is)
     if (tag !== undefined) {
-      if (!has("drop", Number(tag)) && !has("skeleton", Number(tag))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
-      return
-    }
-    const unfit = withheld.exec(is)?.[1]
-    if (unfit !== undefined) {
-      if (!has("withhold", Number(unfit))) hit("dropped-unasked", `${what} is left out as ${is}, and there is no such edit: ${excerpt(was)}`)
+      if (!["drop", "skeleton", "withhold"].some((kind) => has(kind, Number(tag)))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
     // An empty text, which some providers refuse, may be filled instead of leaving.
@@ -273,8 +325,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (before === after) return
     // If an answer must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
     // OpenCode replaces the result by a sentence.
-    const result = placeholder.exec(resultOf(now))
-    const isDropped = result ? has("drop", Number(result[1])) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
+    const result = tagOf(resultOf(now))
+    const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
     else if (!isClamped(was.input as Record<string, unknown>, now.input as Record<string, unknown>)) hit("altered", `no clamp makes ${excerpt(after)} of ${excerpt(before)}`)
   }

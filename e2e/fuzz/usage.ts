@@ -1,5 +1,6 @@
 import type { Verdict } from "./judge.ts"
 import type { Clock, Session } from "./opencode.ts"
+import { isHead } from "./rules.ts"
 import { shared, tokensOf, type Chain, type Model } from "./provider.ts"
 
 /** The prompt caches of a provider, one for each model. */
@@ -48,7 +49,7 @@ export function floor(session: Session, { chain }: Verdict, scale: number): numb
     if (isCall && !calls.includes(block.id) && block.message !== rows.at(-1)!.id) bytes -= Math.max(0, its - 200)
     // If an answer stays, its signed thinking stays, too.
     const isSigned = block.kind === "thinking" && block.signature !== ""
-    if (!isCall && !isSigned && !kept.has(block.message)) bytes -= Math.max(0, its - 40)
+    if (!isCall && !isSigned && !kept.has(block.message) && !isHead(block.message)) bytes -= Math.max(0, its - 40)
   }
   return tokensOf(bytes, scale)
 }

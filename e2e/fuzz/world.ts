@@ -1,17 +1,20 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Hooks, PluginInput } from "../../adapters/opencode-shim/src/opencode.ts"
 import { Author, type Kind } from "./author.ts"
 import { disturb, troubles } from "./disturb.ts"
 import { Judge, type Bound, type Verdict } from "./judge.ts"
-import { Machine, type Tail } from "./machine.ts"
+import { Machine, Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
+import { manners, summarise, type Manner, type Summary } from "./historian.ts"
+import { PiPlugin } from "./pi.ts"
 import { bindings, models, refusal, tokensOf, type Block, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import { Caches, floor } from "./usage.ts"
 
-export type Server = (input: PluginInput) => Promise<Hooks>
+/** What a shim exports: OpenCode's server function, or Pi's extension. */
+export type Server = unknown
+export type Harness = "opencode" | "pi"
 
 export interface Finding {
   seed: number
@@ -23,8 +26,10 @@ export interface Finding {
 
 /** The weights of random events between two turns. */
 const betweens = {
-  nothing: 70, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
+  nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
+/** In Pi nothing is pruned, no message changes, and the user goes to and fro in the tree of the session. */
+const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 /** The weights of the model's kinds of answer. */
 const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
 
@@ -41,7 +46,8 @@ export class World {
   private readonly seed: number
   private readonly machine: Machine
   private readonly ids: Ids
-  private readonly plugin: Plugin
+  private readonly plugin: Plugin | PiPlugin
+  private readonly isPi: boolean
   private readonly sessions = new Map<string, Session>()
   private readonly judges = new Map<string, Judge>()
   private readonly author = new Author(() => [...this.judge.shown()])
@@ -65,8 +71,15 @@ export class World {
   /** For how many more requests there is no host. */
   private outage = 0
   private readonly caches: Caches
+  private readonly manner: Manner | "none" | "mixed"
+  private summaries = 0
+  private readonly prompts: Tail
+  /** The beginnings of texts that the user withheld from the model, and of texts that the user did not type. */
+  private readonly withheld: string[] = []
+  private readonly attached: string[] = []
 
-  constructor(seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
+  constructor(harness: Harness, seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
+    this.isPi = harness === "pi"
     this.dump = dump
     this.seed = seed
     this.server = server
@@ -74,19 +87,44 @@ export class World {
     this.say = say
     const random = Random.of(seed, "world")
     const protectedTags = random.pick([20, 20, 20, 5, 1])
+    this.manner = random.weighted({ none: 2, good: 4, garbage: 1, failing: 1, slow: 1, mixed: 2 })
     this.isHasty = random.chance(0.5)
     const deadlines = this.isHasty ? { transform_timeout_ms: 400, resync_timeout_ms: 600 } : {}
-    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, historian: { disable: true }, ...deadlines })
+    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, historian: { disable: this.manner === "none" }, ...deadlines })
     this.ids = new Ids(Random.of(seed, "ids"), this.machine)
     this.scale = random.pick([0.9, 1, 1.15])
     this.caches = new Caches(this.machine, this.scale)
-    const isSmall = random.chance(0.1)
-    for (const model of models) this.windows.set(model, isSmall ? random.int(8_000, 19_000) : random.int(20_000, 40_000))
+    const [low, high] = random.pick([[8_000, 19_000], [20_000, 40_000], [20_000, 40_000], [40_000, 64_000]])
+    for (const model of models) this.windows.set(model, random.int(low!, high!))
     this.most = random.int(40, 140)
-    this.plugin = new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine)
+    this.plugin = this.isPi
+      ? new PiPlugin(this.machine.project, this.sessions, this.windows, () => this.system())
+      : new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
+    // In Pi the historian is a process of its own; see piagent.ts.
+    this.prompts = new Tail(join(this.machine.directory, "prompts"))
+    Object.assign(process.env, { MAGICCTX_FUZZ_PROMPTS: join(this.machine.directory, "prompts"), MAGICCTX_FUZZ_MANNER: this.manner })
     this.session = this.open(new Session(this.ids.next("ses")))
     this.session.model = random.weighted({ anthropic: 7, other: 5 }) === "anthropic" ? models[0]! : random.pick(models)
-    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, ${this.most} passes`)
+    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes`)
+  }
+
+  /** Answers the historian. */
+  private summarise(prompt: string): Summary {
+    const random = Random.of(this.seed, "summary", ++this.summaries)
+    this.reads(prompt)
+    const manner = this.manner === "mixed" || this.manner === "none" ? random.pick(manners) : this.manner
+    this.note(`historian ${manner}`)
+    return summarise(manner, prompt, random)
+  }
+
+  /** Judges what the historian was told. */
+  private reads(prompt: string): void {
+    const leaked = this.withheld.find((text) => prompt.includes(text))
+    if (leaked) this.find("withheld", `the historian reads a text that the user withheld: ${leaked}`)
+    for (const line of prompt.split("\n")) {
+      const said = /^\[[\d-]+\] U: /.test(line) && this.attached.find((text) => line.includes(text))
+      if (said) this.find("voice", `the historian reads a text as the user's that the user has not typed: ${excerpt(line, 200)}`)
+    }
   }
 
   async play(): Promise<void> {
@@ -114,6 +152,7 @@ export class World {
   private forgetShim(): void {
     const everywhere = globalThis as unknown as Record<symbol, { host: { stop(): void }; linger?: NodeJS.Timeout } | undefined>
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+      if (symbol.description === "magicctx.pi") delete everywhere[symbol]
       if (!symbol.description?.startsWith("magicctx.host/")) continue
       const shared = everywhere[symbol]
       clearTimeout(shared?.linger)
@@ -138,6 +177,8 @@ export class World {
 
   private open(session: Session): Session {
     const judge = new Judge(this.machine, session, this.bound, this.scale, (rule, detail) => this.find(rule, detail))
+    judge.key = (message) => this.plugin.key(message)
+    judge.leaves = this.isPi
     judge.window = (model) => this.windows.get(model)!
     this.sessions.set(session.id, session)
     this.judges.set(session.id, judge)
@@ -156,11 +197,21 @@ export class World {
   // Events between two turns.
 
   private async between(random: Random): Promise<void> {
-    const what = random.weighted(betweens)
+    const what = random.weighted<keyof typeof piBetweens>(this.isPi ? piBetweens : { ...betweens, tree: 0, command: 0 })
     if (what !== "nothing") this.note(what)
     switch (what) {
       case "revert":
         return this.revert(random)
+      case "late":
+        return this.late(random)
+      case "foreign":
+        return this.foreign(random)
+      case "compact":
+        return this.compact(random)
+      case "tree":
+        return this.tree(random)
+      case "command":
+        return this.command(random)
       case "unsavedTag":
         return this.unsavedTag(random)
       case "fork":
@@ -194,6 +245,81 @@ export class World {
         this.session = random.pick([...this.sessions.values()])
         return
     }
+  }
+
+  /** The text of an aborted answer is stored only now. */
+  private late(random: Random): void {
+    const aborted = this.session.rows.filter(({ message: { info } }) => info.error?.name === "MessageAbortedError")
+    if (aborted.length === 0) return
+    const row = random.pick(aborted)
+    const { info, parts } = row.message
+    parts.push({ id: this.ids.next("prt"), sessionID: info.sessionID, messageID: info.id, type: "text", text: prose(random, random.pick([50, 500, 2000])) })
+    row.changed()
+    this.plugin.updated(row)
+  }
+
+  /** Another plugin changes or adds a text in an old prompt. */
+  private foreign(random: Random): void {
+    const prompts = this.session.rows.filter(({ message: { info, parts } }) => info.role === "user" && parts[0]?.type === "text")
+    if (prompts.length === 0) return
+    const row = random.pick(prompts)
+    const { info, parts } = row.message
+    const text = prose(random, random.pick([50, 500]))
+    this.attached.push(text.slice(0, 12))
+    const its = parts.find((part) => part.synthetic)
+    if (its) its.text = text
+    else parts.push({ id: this.ids.next("prt"), sessionID: info.sessionID, messageID: info.id, type: "text", text, synthetic: true })
+    row.changed()
+    this.plugin.updated(row)
+  }
+
+  /** The user goes to an older message, which begins a branch, or to the other branch. */
+  private async tree(random: Random): Promise<void> {
+    const { session } = this
+    const { rows, branch } = session
+    const users = rows.flatMap((row, i) => (row.message.info.role === "user" && i > 0 ? [i] : []))
+    if (branch && random.chance(0.6)) session.rows = branch
+    else if (users.length > 0) session.rows = rows.slice(0, random.pick(users))
+    else return
+    session.branch = rows
+    await (this.plugin as PiPlugin).moved(session)
+  }
+
+  /** The user runs a command, and shows its output to the model or withholds it. */
+  private command(random: Random): void {
+    const message = userMessage(this.session, this.ids, this.machine)
+    const text = prose(random, random.pick([50, 1000, 6000]))
+    const ignored = random.chance(0.5)
+    ;(ignored ? this.withheld : this.attached).push(text.slice(0, 12))
+    message.parts.push({ id: this.ids.next("prt"), sessionID: this.session.id, messageID: message.info.id, type: "text", text, synthetic: true, bash: { command: `make ${random.id(4)}` }, ...(ignored && { ignored }) })
+    this.session.rows.push(new Row(message))
+  }
+
+  /** The user lets OpenCode compact, which keeps the newest turns or none. */
+  private async compact(random: Random): Promise<void> {
+    const { session } = this
+    const visible = session.visible()
+    if (visible.length < 6) return
+    const { has } = this.plugin
+    const prompts = visible.filter(({ message: { info, parts } }) => info.role === "user" && parts[0]?.type === "text")
+    const kept = random.chance(0.5) ? prompts.at(-random.int(1, 3)) : undefined
+    const request = new Row(userMessage(session, this.ids, this.machine))
+    const { info, parts } = request.message
+    parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: info.id, type: "compaction", auto: false, ...(kept && { tail_start_id: kept.id }) })
+    this.plugin.updated(request)
+    if (this.isPi) await this.plugin.settled()
+    const reads = visible.slice(0, kept ? visible.indexOf(kept) : undefined).map((row) => row.copy())
+    await this.guarded("session.compacting", (has as { "experimental.session.compacting"?: (i: object, o: object) => Promise<void> })["experimental.session.compacting"]?.({ sessionID: session.id }, { context: [] }))
+    if (!this.isPi) await this.guarded("messages.transform", has["experimental.chat.messages.transform"]!({}, { messages: reads }))
+    session.rows.push(request)
+    const summary = this.newAssistant()
+    Object.assign(summary.message.info, { summary: true, mode: "compaction", agent: "compaction", finish: "stop", parentID: info.id })
+    summary.message.info.time.completed = this.machine.now()
+    summary.message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: summary.id, type: "text", text: prose(random, random.pick([300, 1500])) })
+    summary.changed()
+    session.rows.push(summary)
+    this.plugin.updated(summary)
+    this.plugin.tell("session.compacted", { sessionID: session.id })
   }
 
   /** Takes back the newest turns. Their rows go with the next prompt, which has new ids. */
@@ -274,9 +400,17 @@ export class World {
     const length = random.pick([40, 200, 200, 800, 3000])
     part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.author.lead(random, 0.1)) : prose(random, length) })
     if (random.chance(0.06)) part({ type: "file", mime: "image/png", filename: "a.png", url: `data:image/png;base64,${random.id(400)}` })
-    if (random.chance(0.05)) part({ type: "text", text: prose(random, 300), synthetic: true })
-    if (random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
-    if (random.chance(0.03)) part({ type: "text", text: "only for the user", ignored: true })
+    if (!this.isPi && random.chance(0.1)) {
+      const file = prose(random, random.pick([300, 3000]))
+      this.attached.push(file.slice(0, 12))
+      part({ type: "text", text: file, synthetic: true })
+    }
+    if (!this.isPi && random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
+    if (!this.isPi && random.chance(0.06)) {
+      const secret = prose(random, 100)
+      this.withheld.push(secret.slice(0, 12))
+      part({ type: "text", text: secret, ignored: true })
+    }
     session.rows.push(new Row(message))
     this.plugin.updated(session.rows.at(-1)!)
     this.plugin.tell("session.status", { sessionID: session.id, status: { type: "busy" } })
@@ -312,6 +446,8 @@ export class World {
     // An aborted answer reports no usage, so the host cannot know that its prompt was accepted (-seed 200017).
     if (kind !== "aborted") judge.happened.refused = false
     await this.answer(row, kind, random, verdict, usage, started)
+    await this.plugin.settled()
+    for (const prompt of this.prompts.lines()) this.reads(JSON.parse(prompt) as string)
     return kind === "calls" ? "go on" : "done"
   }
 
@@ -340,8 +476,9 @@ export class World {
     const { session } = this
     const messages = session.array(this.ids)
     const newest = session.newestUser()!
-    const raw = session.rows.map((row, i): Message => (session.reminds && row === newest ? structuredClone(messages[i]!) : row.message))
-    const versions = session.rows.map((row) => `${row.version}${session.reminds && row === newest ? " and a reminder" : ""}`)
+    const visible = session.visible()
+    const raw = visible.map((row, i): Message => (session.reminds && row === newest ? structuredClone(messages[i]!) : row.message))
+    const versions = visible.map((row) => `${row.version}${session.reminds && row === newest ? " and a reminder" : ""}`)
     if (this.outage > 0 && --this.outage === 0) this.machine.bringBack()
     const trouble = this.outage > 0 ? "none" : this.isUnsaved ? "lockWhole" : random.weighted(troubles)
     if (trouble !== "none") this.note(trouble)
@@ -482,7 +619,7 @@ export class World {
     await Promise.all(running)
     this.bind(said, verdict)
     if (kind === "aborted") {
-      info.error = { name: "MessageAbortedError", data: { message: "Aborted" } }
+      info.error = { name: this.isPi ? "aborted" : "MessageAbortedError", data: { message: "Aborted" } }
       info.time.completed = this.machine.now()
       row.changed()
       this.plugin.updated(row)
@@ -560,7 +697,7 @@ function blockOf(kind: Block["kind"], more: Partial<Block>): Block {
 }
 
 /** The path of the shim's log below the directory for temporary files. */
-export function shimLogPath(temporary: string): string {
+export function shimLogPath(temporary: string, harness: Harness): string {
   const user = process.getuid?.() ?? ""
-  return join(temporary, `magicctx-${user}`, `opencode-shim-${process.pid}.log`)
+  return join(temporary, `magicctx-${user}`, `${harness}-shim-${process.pid}.log`)
 }

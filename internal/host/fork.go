@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"maps"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -162,12 +163,17 @@ type copiedHistory struct {
 // covers no other messages.
 func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
+	messages, before := maps.Clone(copied.Messages), ""
 	for _, row := range rows {
-		keys := make([]string, len(row.Keys)) // a message without units has no key here
+		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {
-			keys[i] = copied.Messages[key]
+			if messages[key] == "" && key != "" {
+				messages[key] = copied.Empty[before]
+			}
+			keys[i] = messages[key]
+			before = keys[i]
 		}
-		if copied.Messages[history.LastKey(row.Keys)] == "" {
+		if messages[history.LastKey(row.Keys)] == "" {
 			break
 		}
 		row.Keys, row.AfterSummary = keys, copied.Messages[row.AfterSummary]
@@ -176,7 +182,7 @@ func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipe
 	if head == nil || head.DeltaSeq >= len(h.rows) {
 		return h
 	}
-	if through, ok := copied.Messages[head.ThroughKey]; ok {
+	if through := messages[head.ThroughKey]; through != "" {
 		moved := *head
 		moved.ThroughKey, moved.Generation = through, 0
 		moved.AfterSummary = copied.Messages[head.AfterSummary]

@@ -282,6 +282,36 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	}
 }
 
+// A failed answer has no content, so the copy does not show which message of the original it copies. If the head ends
+// with one, the fork still begins with the head.
+func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
+	h := answering(t, good)
+	h.talk(0, 20, 950, 40_000)
+	var messages []json.Value
+	for i, raw := range h.messages {
+		messages = append(messages, raw)
+		if m := (transcript.OpenCode{}).Decode(raw); m.Role == transcript.Assistant {
+			messages = append(messages, json.Value(fmt.Sprintf(
+				`{"info":{"id":"failed-%d","sessionID":"ses_1","role":"assistant","error":{"name":"APIError","data":{}},"time":{"created":%d}},"parts":[]}`, i, m.Created)))
+		}
+	}
+	h.messages = messages
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	h.flush()
+	h.pass()
+	rows := h.compartments()
+	if len(rows) == 0 || !strings.HasPrefix(history.LastKey(rows[len(rows)-1].Keys), "failed-") {
+		t.Fatalf("the newest compartment does not end with a failed answer: %+v", rows)
+	}
+	f := h.fork("ses_2", len(h.messages))
+	f.user("f1", "more")
+	if m := f.pass(); m.Start != h.cut || len(m.Head) != len(h.head) {
+		t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+	}
+}
+
 // A model that fails with a long chunk gets a shorter one, while the window is far from full.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []historian.Range
