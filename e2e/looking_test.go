@@ -182,7 +182,14 @@ func (w *world) rowsOf(path string) (lines []string) {
 	var tables []string
 	each(`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) { tables = append(tables, row.ColumnText(0)) })
 	for _, table := range tables {
-		each(`SELECT * FROM "`+table+`" ORDER BY 1`, func(row *sqlite3.Stmt) {
+		query := `SELECT * FROM "` + table + `" ORDER BY 1`
+		switch table { // OpenCode logs more or fewer changes of the session, at any place between those of messages
+		case "event":
+			query = `SELECT id, aggregate_id, type, data FROM event WHERE type NOT LIKE 'session.updated%' ORDER BY id`
+		case "event_sequence":
+			query = `SELECT aggregate_id FROM event_sequence ORDER BY 1`
+		}
+		each(query, func(row *sqlite3.Stmt) {
 			line := table + ":"
 			for i := range row.ColumnCount() {
 				line += fmt.Sprintf(" %s=%s", row.ColumnName(i), row.ColumnText(i))
