@@ -60,7 +60,7 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.repo, "repo", ".", "root of the repository")
 	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx, without historian or unbounded")
-	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k or 200k")
+	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k, 200k or 1m")
 	flags.StringVar(&o.route, "route", byAnthropic.flag, "whose cache and prices: anthropic or openai")
 	flags.StringVar(&o.traces, "trace", "", "record magicctx in this directory, for magicctx-host replay")
 	flags.IntVar(&o.turns, "turns", 0, "turns of the story; 0 stands for those of the scene, for which the bounds are made")
@@ -157,7 +157,7 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, dir 
 	for i, v := range chosen {
 		show := newProgress(stderr, v, s.turns)
 		r := run{
-			variant: v, limits: s.limits, billed: by, product: product, root: filepath.Join(dir, s.name+fmt.Sprint(i)), turns: s.turns,
+			variant: v, scene: s, billed: by, product: product, root: filepath.Join(dir, s.name+fmt.Sprint(i)),
 			traces: o.traces, progress: show.turn,
 		}
 		res, err := r.play(ctx)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -26,7 +27,10 @@ type provider struct {
 
 	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
-	cache promptcache.Cache // entries never expire, because a run must not depend on the machine's speed
+	cache promptcache.Cache
+	// now is the time of the cache in ms. Only a pause of the user moves it, because a run must not depend on
+	// the machine's speed.
+	now int64
 	sizes map[promptcache.Hash]int
 	tally tally
 	// windows holds, for each turn, the needles in the last prompt of the turn.
@@ -35,7 +39,7 @@ type provider struct {
 
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
-		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route},
+		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
 		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices},
 	}
 }
@@ -52,6 +56,13 @@ func (p *provider) counted() tally {
 	return p.tally.clone()
 }
 
+// pause lets time pass for the cache.
+func (p *provider) pause(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now += d.Milliseconds()
+}
+
 // window returns the needles in the last prompt of a turn.
 func (p *provider) window(turn int) sighting {
 	p.mu.Lock()
@@ -62,7 +73,7 @@ func (p *provider) window(turn int) sighting {
 func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !strings.HasSuffix(p.billed.model, "/"+r.Model) {
+	if !p.billed.has(r.Model) {
 		return step(p.story.title()) // a request to another model, with other prices, is not counted
 	}
 	asked := promptOf(r)
@@ -80,7 +91,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 			fmt.Sprintf("prompt is too long: %d tokens > %d maximum", size, p.limit))
 	}
 	if isForHistorian(asked) {
-		usage := p.cache.Account(0, r.Model, blocks)
+		usage := p.cache.Account(p.now, r.Model, blocks)
 		a := compartments(asked)
 		usage.Output = a.tokens()
 		p.tally.remember(at, usage)
@@ -93,7 +104,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		return mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "the conversation names no turn of the story")
 	}
 
-	usage := p.cache.Account(0, r.Model, blocks)
+	usage := p.cache.Account(p.now, r.Model, blocks)
 	var a answer
 	if mockllm.WithoutTools(r) {
 		a = compaction(asked, at)

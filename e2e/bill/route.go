@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/route"
@@ -14,8 +15,8 @@ type billed struct {
 	// flag is the value that selects the model on the command line.
 	flag  string
 	route route.Route
-	// model is "provider/model".
-	model string
+	// model is "provider/model". other is a model with the same prices, to which a scene can switch.
+	model, other string
 	// prices are in $ per million tokens. OpenCode is told the same prices.
 	prices schema.Price
 	// config returns OpenCode's configuration of the provider. It is nil if opencodetest already has
@@ -28,19 +29,30 @@ type billed struct {
 // The models differ in the way their providers cache. Fresh tokens cost the same everywhere, so that
 // the bills can be compared.
 var (
-	byAnthropic = billed{flag: "anthropic", route: route.Named("anthropic"), model: opencodetest.ClaudeModel, prices: prices}
-	byBinding   = billed{route: route.Named("anthropic"), model: opencodetest.BindingModel, prices: prices, binds: true}
+	byAnthropic = billed{flag: "anthropic", route: route.Named("anthropic"), model: opencodetest.ClaudeModel, other: opencodetest.OtherClaudeModel, prices: prices}
+	byBinding   = billed{route: route.Named("anthropic"), model: opencodetest.BindingModel, other: opencodetest.OtherBindingModel, prices: prices, binds: true}
 	byOpenAI    = billed{
-		flag: "openai", route: route.Named("openai"), model: gptProvider + "/" + gpt, prices: gptPrices, config: openaiConfig,
+		flag: "openai", route: route.Named("openai"), model: gptProvider + "/" + gpt, other: gptProvider + "/" + otherGPT, prices: gptPrices, config: openaiConfig,
 	}
 )
 
 // The model's id tells magicctx the route, as it would behind a gateway.
 const (
-	gptProvider, gpt, smallGPT = "ledger", "gpt-5.2", "gpt-5.2-mini"
+	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )
 
 var gptPrices = schema.Price{Fresh: 3, Write: 3, Read: 0.3, Output: 15}
+
+// has reports whether the bill has the requests to a model, given by its id. Titles come from another model.
+func (b billed) has(id string) bool {
+	return id == modelID(b.model) || id == modelID(b.other)
+}
+
+// modelID returns the id of a model that is named "provider/id".
+func modelID(model string) string {
+	_, id, _ := strings.Cut(model, "/")
+	return id
+}
 
 func billedBy(flag string, binding bool) (billed, error) {
 	if binding {
@@ -71,7 +83,7 @@ func openaiConfig(mockURL string, l opencodetest.Limits) map[string]any {
 		"provider": map[string]any{gptProvider: map[string]any{
 			"name": "Mock OpenAI", "npm": "@ai-sdk/openai-compatible", "env": []string{},
 			"options": map[string]any{"apiKey": "mock-key", "baseURL": mockURL + "/v1"},
-			"models":  map[string]any{gpt: model("GPT"), smallGPT: model("GPT Mini")},
+			"models":  map[string]any{gpt: model("GPT"), otherGPT: model("Other GPT"), smallGPT: model("GPT Mini")},
 		}},
 	}
 }

@@ -24,7 +24,7 @@ const smokeTurns = 3
 func playSmoke(t *testing.T, by billed, v variant, l opencodetest.Limits) result {
 	t.Helper()
 	suite.Needs(t)
-	r := run{variant: v, limits: l, billed: by, product: product, root: suite.Root(t), turns: smokeTurns}
+	r := run{variant: v, scene: scene{turns: smokeTurns, limits: l}, billed: by, product: product, root: suite.Root(t)}
 	res, err := r.play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 func TestStoryWithHistorian(t *testing.T) {
 	suite.Needs(t)
 	s := scene{name: "small", turns: 7, limits: opencodetest.Limits{Context: 34_000, Output: 4_096}}
-	r := run{variant: withMagicctx, limits: s.limits, billed: byAnthropic, product: product, root: suite.Root(t), turns: s.turns}
+	r := run{variant: withMagicctx, scene: s, billed: byAnthropic, product: product, root: suite.Root(t)}
 	res, err := r.play(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -123,7 +123,8 @@ func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promp
 	if same := t.same(blocks); same < len(t.last) {
 		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
 		b.Soft = head > 0 && same >= head
-		b.Cold = b.Soft && usage.Read < sizeOf(blocks[:head])
+		// After a pause or with another model, the cache has nothing of the prompt, not even its start.
+		b.Cold = b.Soft && usage.Read > 0 && usage.Read < sizeOf(blocks[:head])
 		t.Busts = append(t.Busts, b)
 	}
 	t.last = hashes
