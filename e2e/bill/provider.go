@@ -30,7 +30,7 @@ type provider struct {
 	cache promptcache.Cache
 	// now is the time of the cache in ms. Only a pause of the user moves it, because a run must not depend on
 	// the machine's speed.
-	now int64
+	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
 	// windows holds, for each turn, the needles in the last prompt of the turn.
