@@ -169,7 +169,9 @@ export const hostCalls: HostCalls = {
         "removed": 25000,
         "breakEven": 6.5,
         "forecast": 50,
-        "thinking": 800
+        "thinking": 800,
+        "cost": 148350,
+        "rent": 160200
       }
     },
     "nextBust": {
@@ -487,7 +489,9 @@ export const hostCalls: HostCalls = {
             "removed": 25000,
             "breakEven": 6.5,
             "forecast": 50,
-            "thinking": 800
+            "thinking": 800,
+        "cost": 148350,
+        "rent": 160200
           }
         },
         "nextBust": {
@@ -873,7 +877,9 @@ export const shimNotifications: ShimNotifications = {
         "removed": 25000,
         "breakEven": 6.5,
         "forecast": 50,
-        "thinking": 800
+        "thinking": 800,
+        "cost": 148350,
+        "rent": 160200
       }
     },
     "nextBust": {
