@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +36,8 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
+	// asked is the highest tag that the model has asked to drop.
+	asked int
 	// windows holds, for each turn, the needles in the last prompt of the turn.
 	windows map[int]sighting
 }
@@ -112,6 +117,9 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		p.tally.summarise(usage)
 	} else {
 		a = p.story.after(at)
+		if p.story.asksAt(place{at.turn, at.step + 1}) && slices.Contains(r.Tools, "ctx_reduce") {
+			a.drops = p.nextDrops(messages)
+		}
 		usage.Output = a.tokens()
 		if p.billed.binds {
 			a.thought = p.story.thought(at)
@@ -141,6 +149,32 @@ func promptOf(r *mockllm.Request) string {
 	return strings.Join(texts, "\n")
 }
 
+// keptTags is the number of newest tags that the model does not ask to drop. It is larger than the number of tags
+// that are protected from a drop (20).
+const keptTags = 25
+
+var tag = regexp.MustCompile(`^§(\d+)§`)
+
+// nextDrops returns the tags between the last drops that the model asked for and the newest tags of the
+// conversation, or "" if there are none.
+func (p *provider) nextDrops(messages []mockllm.Message) string {
+	newest := 0
+	for _, m := range messages {
+		for _, c := range m.Content {
+			if found := tag.FindStringSubmatch(c.Text); found != nil {
+				n, _ := strconv.Atoi(found[1])
+				newest = max(newest, n)
+			}
+		}
+	}
+	first, last := p.asked+1, newest-keptTags
+	if last < first {
+		return ""
+	}
+	p.asked = last
+	return fmt.Sprintf("%d-%d", first, last)
+}
+
 func step(a answer) mockllm.Step {
 	s := mockllm.Say(a.text)
 	if a.thought != "" {
@@ -149,11 +183,17 @@ func step(a answer) mockllm.Step {
 	if a.tool != "" {
 		s.Blocks = append(s.Blocks, mockllm.Tool(a.id, a.tool, a.input))
 	}
+	if a.drops != "" {
+		s.Blocks = append(s.Blocks, mockllm.Tool("toolu_drop_"+a.drops, "ctx_reduce", map[string]any{"drop": a.drops}))
+	}
 	return s
 }
 
 func (a answer) tokens() int {
 	n := tokens.Count(a.text) + tokens.Count(a.thought)
+	if a.drops != "" {
+		n += tokens.Count("ctx_reduce") + tokens.Count(`{"drop":"`+a.drops+`"}`)
+	}
 	if a.tool != "" {
 		// The arguments encode: mockllm.Tool has encoded them before.
 		input, _ := json.Marshal(a.input)

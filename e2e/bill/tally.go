@@ -191,5 +191,20 @@ func (t *tally) bill() float64 {
 	return promptcache.Bill(prompts, t.prices)
 }
 
+// parts returns the parts of the full bill without the historian: tokens read from the cache, other tokens of the
+// prompts, and answers.
+func (t *tally) parts() (reads, anew, answers float64) {
+	own, historian := t.Tokens, t.ofHistorian()
+	part := func(of func(promptcache.Tokens) promptcache.Tokens) float64 {
+		return promptcache.Bill(of(own), t.prices) - promptcache.Bill(of(historian), t.prices)
+	}
+	reads = part(func(u promptcache.Tokens) promptcache.Tokens { return promptcache.Tokens{Read: u.Read} })
+	anew = part(func(u promptcache.Tokens) promptcache.Tokens {
+		return promptcache.Tokens{Fresh: u.Fresh, Write: u.Write}
+	})
+	answers = part(func(u promptcache.Tokens) promptcache.Tokens { return promptcache.Tokens{Output: u.Output} })
+	return reads, anew, answers
+}
+
 // fullBill returns the cost of prompts and answers in $.
 func (t *tally) fullBill() float64 { return promptcache.Bill(t.Tokens, t.prices) }
