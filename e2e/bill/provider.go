@@ -36,8 +36,12 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// asked is the highest tag that the model has asked to drop.
-	asked int
+	// firstAsked and asked are the first and the last tag of those that the model has asked to drop with its newest
+	// call.
+	firstAsked, asked int
+	// look watches the main conversation, and seen holds the blocks that it has read.
+	look looker
+	seen map[promptcache.Hash]block
 	// windows holds, for each turn, the needles in the last prompt of the turn.
 	windows map[int]sighting
 }
@@ -45,7 +49,7 @@ type provider struct {
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
 		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
-		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices},
+		sizes: map[promptcache.Hash]int{}, seen: map[promptcache.Hash]block{}, look: looker{isImplicit: b.route.IsImplicit()}, tally: tally{prices: b.prices},
 	}
 }
 
@@ -85,6 +89,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	at, known := position(r.Messages)
 	messages := r.Messages
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
+	raw := r.Blocks
 	found := r.Thinking
 	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
 	// windows are hundreds of megabytes.
@@ -100,6 +105,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		a := compartments(asked)
 		usage.Output = a.tokens()
 		p.tally.remember(at, usage)
+		p.look.summarise(a)
 		s := step(a)
 		s.Usage = &usage
 		return s
@@ -126,7 +132,11 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 			usage.Output = a.tokens()
 			p.tally.think(found, p.tally.extends(blocks))
 		}
-		p.tally.step(at, blocks, head, usage)
+		isBust := p.tally.step(at, blocks, head, usage)
+		p.look.see(p.read(raw, blocks), p.billed.prices, usage.Read == 0, isBust)
+		if a.drops != "" {
+			p.look.ask(p.firstAsked, p.asked)
+		}
 		if at.step == calls {
 			p.windows[at.turn] = p.story.findNeedles(at, messages)
 		}
@@ -171,7 +181,7 @@ func (p *provider) nextDrops(messages []mockllm.Message) string {
 	if last < first {
 		return ""
 	}
-	p.asked = last
+	p.firstAsked, p.asked = first, last
 	return fmt.Sprintf("%d-%d", first, last)
 }
 
@@ -215,6 +225,28 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 		blocks[i] = promptcache.Block{Hash: hash, Tokens: size, Breakpoint: b.Breakpoint}
 	}
 	return blocks
+}
+
+// read returns a request as the looker sees it.
+func (p *provider) read(raw []mockllm.PromptBlock, sizes []promptcache.Block) []block {
+	all := make([]block, len(raw))
+	for i := range raw {
+		b, ok := p.seen[sizes[i].Hash]
+		if !ok {
+			b = blockOf(raw[i].JSON)
+			b.tokens = sizes[i].Tokens
+			p.seen[sizes[i].Hash] = b
+		}
+		all[i] = b
+	}
+	return all
+}
+
+// excess returns how much money better bust times would have saved, and these times.
+func (p *provider) excess() (money float64, best []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.look.excess(p.limit)
 }
 
 // headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head. It

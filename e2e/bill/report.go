@@ -16,6 +16,9 @@ import (
 // minHitRate bounds the share of the prompts that magicctx reads from the cache.
 const minHitRate = 0.94
 
+// maxHindsight bounds the bill of magicctx as a multiple of that with the same removals at the best bust times.
+const maxHindsight = 1.15
+
 // reports is the output of the command.
 type reports []report
 
@@ -64,9 +67,13 @@ type figure struct {
 	WithOutput float64 `json:"bill_with_output"`
 	// Ratio is the bill with all answers, divided by the same bill of OpenCode's own compaction. It is 0 if that variant did
 	// not run, or if this run is only cheaper because turns got no answer.
-	Ratio   float64 `json:"ratio"`
-	Seconds float64 `json:"seconds"`
-	BustsAt []bust  `json:"busts_at"`
+	Ratio float64 `json:"ratio"`
+	// Hindsight is the bill with the answers at the best bust times, and BestBusts their number. Hindsight is 0
+	// without magicctx.
+	Hindsight float64 `json:"hindsight"`
+	BestBusts int     `json:"best_busts"`
+	Seconds   float64 `json:"seconds"`
+	BustsAt   []bust  `json:"busts_at"`
 	// Causes are the causes of the busts in magicctx's journal.
 	Causes  []schema.CauseCount `json:"causes,omitempty"`
 	Recalls []recall            `json:"recalls,omitempty"`
@@ -102,6 +109,9 @@ func newReport(s scene, by billed, spending schema.Spending, results []result) r
 			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes, Recalls: r.recalls,
 		}
 		f.Reads, f.Anew, f.Answers = r.parts()
+		if r.variant.plugin {
+			f.Hindsight, f.BestBusts = f.WithOutput-r.excess, len(r.best)
+		}
 		if k := r.Thinking; by.binds {
 			f.Thinking = &thinkingFigure{Sent: k.Sent, Invalid: k.invalid(), Tainted: k.Tainted, Lost: k.Lost, Valid: k.valid(), Kept: k.kept()}
 		}
@@ -133,6 +143,7 @@ func (f figure) misses(s scene, maxRatio float64) []string {
 	miss(f.cold() > 0, "busts that kept the baseline, but did not read it from the cache: %d", f.cold())
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", format.FinePercent(f.HitRate), format.FinePercent(minHitRate))
 	miss(f.Ratio > maxRatio, "the bill is %.3f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
+	miss(f.besideHindsight() > maxHindsight, "the bill is %.3f times that at the best bust times, more than %.2f", f.besideHindsight(), maxHindsight)
 	if k := f.Thinking; k != nil {
 		miss(k.Invalid > 0, "thinking blocks whose prefix has changed: %d", k.Invalid)
 		miss(k.Lost > 0, "valid thinking blocks left out without a bust: %d", k.Lost)
@@ -203,6 +214,9 @@ func (r report) rows() []row {
 		{"- of it answers", func(f figure) string { return format.Money(f.Answers) }, ""},
 		{"- of it the historian", func(f figure) string { return format.Money(f.HistorianBill) }, ""},
 		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", r.maxRatio)},
+		{"bill at the best bust times", func(f figure) string { return unless(f.Hindsight == 0, format.Money(f.Hindsight)) }, ""},
+		{"- the number of these busts", func(f figure) string { return unless(f.Hindsight == 0, format.Grouped(f.BestBusts)) }, ""},
+		{"- the bill beside it", func(f figure) string { return unless(f.Hindsight == 0, fmt.Sprintf("%.3f", f.besideHindsight())) }, fmt.Sprintf("≤ %.2f", maxHindsight)},
 		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
 	}
 	if len(r.Runs) == 0 || r.Runs[0].Thinking == nil {
@@ -218,11 +232,22 @@ func (r report) rows() []row {
 	)
 }
 
-func ratio(f figure) string {
-	if f.Ratio == 0 {
+func ratio(f figure) string { return unless(f.Ratio == 0, fmt.Sprintf("%.3f", f.Ratio)) }
+
+// unless returns a cell that is a dash if it has no value.
+func unless(isEmpty bool, text string) string {
+	if isEmpty {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", f.Ratio)
+	return text
+}
+
+// besideHindsight returns the bill as a multiple of that at the best bust times.
+func (f figure) besideHindsight() float64 {
+	if f.Hindsight == 0 {
+		return 1
+	}
+	return f.WithOutput / f.Hindsight
 }
 
 func (r report) writeTable(w io.Writer) error {

@@ -69,6 +69,10 @@ type result struct {
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
+	// excess is the money that magicctx would have saved with the best bust times, and best these times, as numbers of
+	// requests of the main conversation.
+	excess float64
+	best   []int
 }
 
 // play tells the story from the first turn to the last. It counts a turn that ends because the prompt
@@ -110,6 +114,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	recalls, err := r.tell(ctx, oc, p, s, user)
 	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: s.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
+		res.excess, res.best = p.excess()
 		res.causes, err = r.causes(ctx, user, res.tally)
 	}
 	oc.Close()

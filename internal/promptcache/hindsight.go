@@ -2,6 +2,7 @@ package promptcache
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -42,7 +43,8 @@ func (h *Hindsight) Busts(before []int) (cost float64) {
 	return cost + h.carry(last, len(h.passages))
 }
 
-// Best returns the cheapest times for the busts of the session, and their cost.
+// Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt fits
+// into the limit. If no times do that, the cost is infinite.
 //
 // After a bust, the prompt depends on the time of that bust only. So the cheapest way to a bust at j is the
 // cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
@@ -52,8 +54,14 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 	from := make([]int, n+1)
 	for j := range best {
 		price := h.priceAt(j)
-		best[j], from[j] = h.carry(-1, j)+price(-1), -1
+		best[j], from[j] = math.Inf(1), -1
+		if h.fits(-1, j) {
+			best[j] = h.carry(-1, j) + price(-1)
+		}
 		for i := range j {
+			if !h.fits(i, j) {
+				continue
+			}
 			if c := best[i] + h.carry(i, j) + price(i); c < best[j] {
 				best[j], from[j] = c, i
 			}
@@ -69,6 +77,7 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 // A Hindsight knows a finished session, and what other times for its busts would have cost.
 type Hindsight struct {
 	passages []Passage
+	limit    int
 	// The sums hold at i the total over the requests before i: of the tokens of prompts and ready pieces, of the
 	// price of carrying one token, and of that price times the ready tokens.
 	grown, ready []int
@@ -84,10 +93,10 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack looks back at a finished session.
-func LookBack(session []Passage) *Hindsight {
+// LookBack looks back at a finished session, whose prompts may have so many tokens. A limit of 0 is none.
+func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
-	h := &Hindsight{passages: session, grown: make([]int, n+1), ready: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
+	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
 	for i, p := range session {
 		h.grown[i+1], h.ready[i+1] = h.grown[i]+p.Grown, h.ready[i]
 		for _, piece := range p.Ready {
@@ -107,6 +116,11 @@ func LookBack(session []Passage) *Hindsight {
 
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
+
+// fits reports whether the prompts from a bust at last to the one before next fit into the limit.
+func (h *Hindsight) fits(last, next int) bool {
+	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
+}
 
 // carry returns the price of the ready pieces in the requests after a bust at last and before a bust at next.
 func (h *Hindsight) carry(last, next int) float64 {

@@ -33,22 +33,24 @@ func TestHindsight(t *testing.T) {
 		cost    float64
 		best    []int
 		least   float64
+		limit   int
 	}{
-		"carried":                     {session(0, 4), nil, 3 * 40, []int{1}, 10 * 9},
-		"removed at once":             {session(0, 4), []int{1}, 10 * 9, []int{1}, 10 * 9},
-		"removed late":                {session(0, 4), []int{2}, 40 + 20*9, []int{1}, 10 * 9},
-		"too short a session to pay":  {session(0, 3), []int{1}, 10 * 9, nil, 2 * 40},
-		"the cache is lost":           {session(2, 4), nil, 40 + 40*10 + 40, []int{2}, 40},
-		"nothing is ready":            {session(0, 4), []int{0, 1}, 10 * 9, []int{1}, 10 * 9},
-		"two pieces, one after other": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{1, 2}, 10*9 + 13*9, []int{1}, 10*9 + 2*5},
+		"carried":                     {session(0, 4), nil, 3 * 40, []int{1}, 10 * 9, 0},
+		"removed at once":             {session(0, 4), []int{1}, 10 * 9, []int{1}, 10 * 9, 0},
+		"removed late":                {session(0, 4), []int{2}, 40 + 20*9, []int{1}, 10 * 9, 0},
+		"too short a session to pay":  {session(0, 3), []int{1}, 10 * 9, nil, 2 * 40, 0},
+		"no room for three requests":  {session(0, 3), nil, 2 * 40, []int{1}, 10 * 9, 119},
+		"the cache is lost":           {session(2, 4), nil, 40 + 40*10 + 40, []int{2}, 40, 0},
+		"nothing is ready":            {session(0, 4), []int{0, 1}, 10 * 9, []int{1}, 10 * 9, 0},
+		"two pieces, one after other": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{1, 2}, 10*9 + 13*9, []int{1}, 10*9 + 2*5, 0},
 		// At request 2, there are 110 tokens. Without the 45 useless ones, and after the first 50, 15 of them are sent again.
-		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5},
+		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5, 0},
 		// The provider finds the prefix in front of the second piece only at its start, so 65 tokens are sent again.
-		"look-back":               {session(0, 4, Piece{Place: 92, Tokens: 5}), []int{1, 2}, 10*9 + 65*9, []int{1}, 10*9 + 2*5},
-		"a summary of 30 instead": {session(0, 4, Piece{Place: 50, Tokens: -30, From: 50}), []int{2}, 40 + (110-10-50)*9, []int{1}, 10*9 - 2*30},
+		"look-back":               {session(0, 4, Piece{Place: 92, Tokens: 5}), []int{1, 2}, 10*9 + 65*9, []int{1}, 10*9 + 2*5, 0},
+		"a summary of 30 instead": {session(0, 4, Piece{Place: 50, Tokens: -30, From: 50}), []int{2}, 40 + (110-10-50)*9, []int{1}, 10*9 - 2*30, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := LookBack(c.session)
+			h := LookBack(c.session, c.limit)
 			if got := h.Busts(c.busts); !near(got, c.cost) {
 				t.Errorf("busts at %v cost $%f, want $%f", c.busts, got, c.cost)
 			}
@@ -122,7 +124,7 @@ func replayed(session []Passage, busts []int) (cost float64) {
 func TestHindsightIsTheCheapest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		session := drawSession(t, 9)
-		h := LookBack(session)
+		h := LookBack(session, 0)
 		best, least := h.Best()
 		if got := h.Busts(best); !near(got, least) {
 			t.Fatalf("the best times %v cost $%f, and $%f was promised", best, got, least)
@@ -176,7 +178,7 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 			}
 			session, place = append(session, p), place+n
 		}
-		h := LookBack(session)
+		h := LookBack(session, 0)
 		busts := rentOrBuy(h)
 		_, least := h.Best()
 		if cost := h.Busts(busts); cost > 2*least+1e-9 {
@@ -189,7 +191,7 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 func TestRentOrBuyInGrowingPrompts(t *testing.T) {
 	worst := 1.0
 	rapid.Check(t, func(t *rapid.T) {
-		h := LookBack(drawSession(t, 60))
+		h := LookBack(drawSession(t, 60), 0)
 		_, least := h.Best()
 		if cost := h.Busts(rentOrBuy(h)); least > 0 {
 			worst = max(worst, cost/least)
