@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,9 +20,11 @@ type billed struct {
 	model, other string
 	// prices are in $ per million tokens. OpenCode is told the same prices.
 	prices schema.Price
+	// share is the price of reading as a share of the input price, if it is not the usual one.
+	share float64
 	// config returns OpenCode's configuration of the provider. It is nil if opencodetest already has
 	// the model.
-	config func(mockURL string, l opencodetest.Limits) map[string]any
+	config func(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any
 	// binds is true if the model thinks in every step, and binds its thinking to the prompt before it.
 	binds bool
 }
@@ -54,6 +57,19 @@ func modelID(model string) string {
 	return id
 }
 
+// usualReads is the price of reading a token from the cache, as a share of the input price. Some models have 0.05 or
+// 0.025.
+const usualReads = 0.1
+
+// reading returns the model with another price of reading, as a share of its input price.
+func (b billed) reading(share float64) billed {
+	b.share, b.prices.Read = share, share*b.prices.Fresh
+	return b
+}
+
+// reads returns the price of reading as a share of the input price.
+func (b billed) reads() float64 { return cmp.Or(b.share, usualReads) }
+
 func billedBy(flag string, binding bool) (billed, error) {
 	if binding {
 		if flag != byAnthropic.flag {
@@ -71,11 +87,11 @@ func billedBy(flag string, binding bool) (billed, error) {
 
 // openaiConfig describes a provider of OpenAI's dialect to OpenCode. Like the real catalogue for models
 // without a fee for cache writes, it names no price of writing.
-func openaiConfig(mockURL string, l opencodetest.Limits) map[string]any {
+func openaiConfig(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any {
 	model := func(name string) map[string]any {
 		return map[string]any{
 			"name": name, "limit": l, "tool_call": true,
-			"cost": map[string]any{"input": gptPrices.Fresh, "output": gptPrices.Output, "cache_read": gptPrices.Read},
+			"cost": map[string]any{"input": p.Fresh, "output": p.Output, "cache_read": p.Read},
 		}
 	}
 	return map[string]any{

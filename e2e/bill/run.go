@@ -37,16 +37,20 @@ var (
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
 )
 
-// withHistorian are the settings of magicctx with a historian, whose model is that of the session.
-const withHistorian = `{"historian": {"disable": false}}`
+// settings returns the settings of magicctx. The model of its historian is that of the session.
+func (r run) settings() string {
+	return fmt.Sprintf(`{"historian": {"disable": %t}, "spending": %q}`, !r.historian, r.spending)
+}
 
 // A run tells a story to one variant of OpenCode.
 type run struct {
 	variant
-	scene   scene
-	billed  billed
-	product stage.Product
-	root    string // directory for its files, with a short path (see opencodetest.NewHome)
+	scene  scene
+	billed billed
+	// spending is magicctx's setting of the dial.
+	spending schema.Spending
+	product  stage.Product
+	root     string // directory for its files, with a short path (see opencodetest.NewHome)
 	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
 	// it is empty, nothing is recorded.
 	traces string
@@ -65,6 +69,10 @@ type result struct {
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
+	// excess is the money that magicctx would have saved with the best bust times, and best these times, as numbers of
+	// requests of the main conversation.
+	excess float64
+	best   []int
 }
 
 // play tells the story from the first turn to the last. It counts a turn that ends because the prompt
@@ -106,6 +114,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	recalls, err := r.tell(ctx, oc, p, s, user)
 	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: s.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
+		res.excess, res.best = p.excess()
 		res.causes, err = r.causes(ctx, user, res.tally)
 	}
 	oc.Close()
@@ -209,11 +218,7 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	options := user.Bare(project, mockURL)
 	if r.plugin {
 		options = user.WithPlugin(r.product.Host, project, mockURL)
-		settings := stage.WithoutHistorian
-		if r.historian {
-			settings = withHistorian
-		}
-		if err := user.Configure(settings); err != nil {
+		if err := user.Configure(r.settings()); err != nil {
 			return options, err
 		}
 		options.Env = append(options.Env, "MAGICCTX_TEST_CLOCK="+r.clock())
@@ -221,9 +226,9 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 			options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traces)
 		}
 	}
-	options.Limits = r.scene.limits
+	options.Limits, options.ReadPrice = r.scene.limits, r.billed.prices.Read
 	if r.billed.config != nil {
-		maps.Copy(options.Config, r.billed.config(mockURL, r.scene.limits))
+		maps.Copy(options.Config, r.billed.config(mockURL, r.scene.limits, r.billed.prices))
 	}
 	options.Config["model"] = r.billed.model
 	if r.compaction {

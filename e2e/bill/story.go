@@ -38,7 +38,12 @@ type story struct {
 	project string // absolute path
 	turns   int
 	isMixed bool // with mixed sizes of outputs and answers
+	asks    bool // the model asks for drops
 }
+
+// asksAt reports whether the model asks for drops beside its call at p. It does so about every 13 steps, as in
+// the traces of the repository.
+func (s story) asksAt(p place) bool { return s.asks && p.turn%2 == 0 && p.step == 2 }
 
 // lines returns the number of lines that the call at p shows.
 func (s story) lines(p place) int {
@@ -73,6 +78,7 @@ type answer struct {
 	tool    string
 	id      string
 	input   map[string]any
+	drops   string // the tags that the model asks to drop, for example "3-17"
 }
 
 // prompt returns the user's prompt that begins a turn.

@@ -39,7 +39,7 @@ var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
 type object = map[string]any
 
 func config(mockURL string, o Options) object {
-	cost := object{"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75} // $ per million tokens
+	cost := object{"input": 3, "output": 15, "cache_read": cmp.Or(o.ReadPrice, 0.3), "cache_write": 3.75} // $ per million tokens
 	if o.FlatPrices {
 		cost = object{"input": 3, "output": 15, "cache_read": 3, "cache_write": 3}
 	}
