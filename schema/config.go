@@ -59,7 +59,7 @@ type Config struct {
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
 	// Spending is the choice between money and memory: with "frugal", magicctx removes content that is not needed as soon as that pays, "balanced" keeps
 	// more of the recent session word for word, and with "generous" only a full window removes anything.
-	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted" effect:"none"`
+	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
 	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on requests that lose the provider's cache
 	// anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
