@@ -2,9 +2,10 @@
 // scripted sessions in the real OpenCode: 60 turns in a window of 64,000 tokens, 80 turns in a window of 200,000,
 // and 120 turns in a window of 1,000,000. The last one mixes large and small outputs, changes the model once, and
 // pauses twice for longer than the provider keeps a prompt. Each turn has five tool calls, and the scripted model
-// never asks for a drop, except in the last scene again, in which it asks every 12 steps. Bill plays each session twice: once with magicctx, and once with OpenCode's compaction. One scripted summariser answers
-// both OpenCode's compaction and magicctx's historian, so that neither has the better model. A simulated
-// prompt cache stands for the provider's.
+// never asks for a drop; a fourth session is like the third, but the model asks every 12 steps. Bill plays each
+// session twice: once with magicctx, and once with OpenCode's compaction. One scripted summariser answers both
+// OpenCode's compaction and magicctx's historian, so that neither has the better model. A simulated prompt cache
+// stands for the provider's.
 //
 // Bill prints both costs, and fails if magicctx exceeds its bounds. With -recall, it instead counts how many
 // details of the session the model can still read.
@@ -19,6 +20,7 @@
 //	go run ./e2e/bill -route openai        with a provider that caches by itself, without a fee
 //	go run ./e2e/bill -binding             with a model that binds its thinking to the prompt before it
 //	go run ./e2e/bill -only magicctx -trace traces   records traces of magicctx's runs to the directory
+//	go run ./e2e/bill -again FILE          plays such a trace at each setting of the dial, without OpenCode
 //
 // Bill exits with 1 if magicctx exceeds a bound, and with 2 if it could not measure. The same arguments give
 // the same figures, except for the times and for the examples in the historian's prompts, which depend on the

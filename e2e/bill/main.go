@@ -51,6 +51,7 @@ func main() {
 
 type options struct {
 	repo, only, traces string
+	trace              string // to play again
 	route, scene       string
 	spending           schema.Spending
 	reads              []float64
@@ -68,7 +69,8 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.StringVar(&o.repo, "repo", ".", "root of the repository")
 	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx, without historian or unbounded")
 	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k, 200k, 1m or 1m-drops")
-	flags.StringVar((*string)(&o.spending), "spending", string(schema.SpendingBalanced), "magicctx's setting of the dial: frugal, balanced or generous")
+	flags.StringVar((*string)(&o.spending), "spending", "", "magicctx's setting of the dial: frugal, balanced (the default) or generous; with -again, all of them are the default")
+	flags.StringVar(&o.trace, "again", "", "play this trace of an earlier run through the host, without OpenCode")
 	reads := flags.String("reads", fmt.Sprint(usualReads), "prices of reading from the cache, as shares of the input price, for example 0.1,0.05,0.025")
 	flags.StringVar(&o.route, "route", byAnthropic.flag, "whose cache and prices: anthropic or openai")
 	flags.StringVar(&o.traces, "trace", "", "record magicctx in this directory, for magicctx-host replay")
@@ -84,7 +86,7 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	if o.turns < 0 {
 		return fmt.Errorf("-turns is %d, want at least 1", o.turns)
 	}
-	if !slices.Contains(schema.Spendings, o.spending) {
+	if o.spending != "" && !slices.Contains(schema.Spendings, o.spending) {
 		return fmt.Errorf("-spending is %q, want frugal, balanced or generous", o.spending)
 	}
 	for text := range strings.SplitSeq(*reads, ",") {
@@ -122,6 +124,10 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	if err := o.parse(args, stderr); err != nil {
 		return err
 	}
+	if o.trace != "" {
+		return o.again(ctx, stdout, stderr)
+	}
+	o.spending = cmp.Or(o.spending, schema.SpendingBalanced)
 	chosen, err := scenesNamed(o.scene)
 	if err != nil {
 		return err

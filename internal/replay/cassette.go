@@ -85,6 +85,8 @@ type cassette struct {
 	// asked counts the host's questions. missed are the questions that the trace does not contain.
 	asked  int
 	missed []MissedRun
+	// live answers instead of the takes, unless it is nil.
+	live func(schema.AgentRunParams) schema.AgentRunResult
 }
 
 var _ host.Agents = (*cassette)(nil)
@@ -95,6 +97,9 @@ func newCassette() *cassette {
 
 // hasTakes reports whether the trace contains questions to hidden agents.
 func (c *cassette) hasTakes() bool { return len(c.takes) > 0 }
+
+// canAnswer reports whether a hidden agent may be asked.
+func (c *cassette) canAnswer() bool { return c.live != nil || c.hasTakes() }
 
 // stir wakes settle. The caller holds mu.
 func (c *cassette) stir() {
@@ -121,6 +126,12 @@ var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements host.Agents. It waits until the replay reaches the recorded answer.
 func (c *cassette) Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	if c.live != nil {
+		c.mu.Lock()
+		c.asked++
+		c.mu.Unlock()
+		return c.live(p), nil
+	}
 	t, err := c.ask(ctx, p)
 	if err != nil {
 		return schema.AgentRunResult{}, err

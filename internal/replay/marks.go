@@ -19,18 +19,19 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a pair of high and low mark, in percent of the window. Low is 0 if passes choose the low mark by
-// price.
+// Marks are a setting of the dial with a pair of high and low mark, in percent of the window. Low is 0 if passes
+// choose the low mark by price.
 type Marks struct {
-	High float64 `json:"high"`
-	Low  float64 `json:"low"`
-	// Chosen is true if these are the marks of the configuration.
+	Spending schema.Spending `json:"spending"`
+	High     float64         `json:"high"`
+	Low      float64         `json:"low"`
+	// Chosen is true if these are the dial and the marks of the configuration.
 	Chosen bool `json:"chosen,omitzero"`
 }
 
-// String returns the marks as in "high mark 65%, low mark auto".
+// String returns the marks as in "spending balanced, high mark 65%, low mark auto".
 func (m Marks) String() string {
-	return fmt.Sprintf("high mark %.0f%%, low mark %s", m.High, m.LowText())
+	return fmt.Sprintf("spending %s, high mark %.0f%%, low mark %s", m.Spending, m.High, m.LowText())
 }
 
 // LowText returns the low mark as text. It is "auto" if passes choose the low mark by price.
@@ -41,7 +42,7 @@ func (m Marks) LowText() string {
 	return fmt.Sprintf("%.0f%%", m.Low)
 }
 
-// A MarksBill is the bill of a trace at a pair of marks.
+// A MarksBill is the bill of a trace at a setting of the dial and a pair of marks.
 type MarksBill struct {
 	Marks
 	Busts  int     `json:"busts"`
@@ -55,16 +56,27 @@ type MarksBill struct {
 // chosen returns the marks of a configuration.
 func chosen(c schema.Config) Marks {
 	high, _ := config.Threshold(c, "", "", 0)
-	return Marks{High: high, Low: c.LowMarkPercentage, Chosen: true}
+	return Marks{Spending: c.Spending, High: high, Low: c.LowMarkPercentage, Chosen: true}
 }
 
-// neighbours returns the marks one step around m. If passes choose the low mark by price, low is their
+// others returns the other settings of the dial at the same marks.
+func (m Marks) others() []Marks {
+	var all []Marks
+	for _, s := range schema.Spendings {
+		if s != m.Spending {
+			all = append(all, Marks{Spending: s, High: m.High, Low: m.Low})
+		}
+	}
+	return all
+}
+
+// neighbours returns the marks one step around m, at the same setting of the dial. If passes choose the low mark by price, low is their
 // average choice in percent, or 0 if they never had to choose.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
 	for _, high := range []float64{m.High - markStep, m.High + markStep} {
 		if high >= minHighMark && high <= maxHighMark {
-			all = append(all, Marks{High: high, Low: m.Low})
+			all = append(all, Marks{Spending: m.Spending, High: high, Low: m.Low})
 		}
 	}
 	if m.Low > 0 {
@@ -72,7 +84,7 @@ func (m Marks) neighbours(low float64) []Marks {
 	}
 	for _, n := range []float64{low - markStep, low + markStep} {
 		if low > 0 && n > 0 && n <= maxLowMark && n < m.High {
-			all = append(all, Marks{High: m.High, Low: n})
+			all = append(all, Marks{Spending: m.Spending, High: m.High, Low: n})
 		}
 	}
 	return all
@@ -94,9 +106,11 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c with these marks for every model.
+// at returns the configuration c with this setting of the dial, and with the marks for every model unless they are
+// those of c.
 func (m Marks) at(c schema.Config) schema.Config {
-	if !m.Chosen {
+	c.Spending = m.Spending
+	if high, _ := config.Threshold(c, "", "", 0); m.High != high {
 		c.ExecuteThresholdPercentage = map[string]float64{"default": m.High}
 		c.ExecuteThresholdTokens = nil
 	}
@@ -104,8 +118,8 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the marks around those of its options. The first bill comes from own, which is
-// the summary of a replay at the marks of o. RunMarks calls open once for each run. o.Progress counts the
+// RunMarks replays a trace at the other settings of the dial, and at the marks around those of its options. The first
+// bill comes from own, which is the summary of a replay at the dial and the marks of o. RunMarks calls open once for each run. o.Progress counts the
 // steps of all runs together. RunMarks ignores o.AsRecorded, because the recorded usage belongs to the
 // recorded marks. So own must not come from a replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
@@ -117,7 +131,7 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summa
 		base = *o.Config
 	}
 	bills := []MarksBill{billAt(chosen(base), own)}
-	all := chosen(base).neighbours(meanLow(own.Detail))
+	all := append(chosen(base).others(), chosen(base).neighbours(meanLow(own.Detail))...)
 	progress := o.Progress
 	for i, m := range all {
 		c := m.at(base)

@@ -38,11 +38,24 @@ func openTrace(name string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return os.Open(filepath.Join(traces, name)) }
 }
 
+func TestOtherSettingsOfTheDial(t *testing.T) {
+	c := config.Default()
+	c.ExecuteThresholdPercentage["default"], c.LowMarkPercentage = 70, 30
+	own := chosen(c)
+	want := []Marks{{Spending: "frugal", High: 70, Low: 30}, {Spending: "generous", High: 70, Low: 30}}
+	if diff := cmp.Diff(want, own.others()); diff != "" || own.Spending != "balanced" {
+		t.Errorf("beside %s (-want +got):\n%s", own, diff)
+	}
+	if got := want[0].at(c); got.Spending != "frugal" || got.LowMarkPercentage != 30 || got.ExecuteThresholdPercentage["default"] != 70 || c.Spending != "balanced" {
+		t.Errorf("the configuration of %s is %+v", want[0], got)
+	}
+}
+
 // A low mark below the one that the price chooses makes busts deeper. A high mark that the session
 // never reaches costs the same as an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("replays the edge trace five times")
+		t.Skip("replays the edge trace seven times")
 	}
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50
@@ -60,7 +73,7 @@ func TestMarksAreBilled(t *testing.T) {
 	if first := bills[0]; first.Bill != own.Bill || first.Busts != len(own.Busts) || first.Tokens != own.Tokens {
 		t.Errorf("the bill at the chosen marks is %+v, and that of the report $%v with %d busts", first, own.Bill, len(own.Busts))
 	}
-	if len(bills) != 5 || !bills[0].Chosen || bills[0].High != 65 || bills[0].Low != 50 || done != 100 {
+	if len(bills) != 7 || !bills[0].Chosen || bills[0].High != 65 || bills[0].Low != 50 || done != 100 {
 		t.Fatalf("%d %%, %+v", done, bills)
 	}
 	byMarks := make(map[Marks]MarksBill)
@@ -68,7 +81,9 @@ func TestMarksAreBilled(t *testing.T) {
 		if b.Bill <= 0 || b.Tokens.Read == 0 || b.Busts == 0 {
 			t.Errorf("nothing was billed: %+v", b)
 		}
-		byMarks[Marks{High: b.High, Low: b.Low}] = b
+		if b.Spending == cfg.Spending {
+			byMarks[Marks{High: b.High, Low: b.Low}] = b
+		}
 	}
 	if early, late := byMarks[Marks{High: 60, Low: 50}], byMarks[Marks{High: 70, Low: 50}]; early.Tokens.Read >= late.Tokens.Read {
 		t.Errorf("a high mark of 60 %% reads %d tokens, one of 70 %% %d", early.Tokens.Read, late.Tokens.Read)
@@ -78,11 +93,11 @@ func TestMarksAreBilled(t *testing.T) {
 func TestMarksCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := RunMarks(ctx, openTrace("short.jsonl.gz"), Summary{}, Options{Progress: func(done, all int) {
-		if done > all*2/3 { // cancels within the second of two runs: without a bust, the low mark has no neighbours
+		if done > all*5/6 { // cancels within the last of four runs: without a bust, the low mark has no neighbours
 			cancel()
 		}
 	}})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "high mark 70%, low mark auto") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "spending balanced, high mark 70%, low mark auto") {
 		t.Errorf("got %v", err)
 	}
 }

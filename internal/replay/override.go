@@ -33,12 +33,14 @@ type overrides struct {
 	mode    *mode.Mode      // nil keeps the recorded mode
 	profile *render.Profile // nil keeps the recorded profile
 	window  int
+	price   schema.Price
+	isLive  bool // hidden agents are asked
 	// recorded maps the name under which a provider is replayed to its name in the trace.
 	recorded map[string]string
 }
 
 func newOverrides(o Options) (*overrides, error) {
-	v := &overrides{window: o.Window, recorded: make(map[string]string)}
+	v := &overrides{window: o.Window, price: o.Price, isLive: o.Ask != nil, recorded: make(map[string]string)}
 	if o.Mode != "" {
 		m, err := mode.Parse(o.Mode)
 		if err != nil {
@@ -56,8 +58,10 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
-// areNone reports whether nothing is overridden: mode, profile and window are the recorded ones.
-func (v *overrides) areNone() bool { return v.mode == nil && v.profile == nil && v.window == 0 }
+// areNone reports whether nothing is overridden: the mode, for example, is the recorded one.
+func (v *overrides) areNone() bool {
+	return v.mode == nil && v.profile == nil && v.window == 0 && v.price == schema.Price{} && !v.isLive
+}
 
 // configure sets the configuration keys that decide the mode. It also raises the historian's time limit: that
 // limit uses the machine's clock, but the answers come at their recorded places.
@@ -148,6 +152,9 @@ func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLi
 	}
 	if v.window > 0 {
 		l.ContextTokens, l.InputTokens = v.window, 0
+	}
+	if v.price != (schema.Price{}) {
+		l.Price = v.price
 	}
 	if v.profile != nil {
 		l.NPM = v.profile.Package()

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -9,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 func TestUnknownModesAndProfilesAreRefused(t *testing.T) {
@@ -110,5 +113,30 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	}
 	if got := usageOf(t, newRecount(false), answer("a1", "2", "3000"), second); got.Input != 3000 {
 		t.Errorf("switched off: %+v", got)
+	}
+}
+
+// A replay with other settings asks other questions, which the trace cannot answer. So somebody else may answer them.
+func TestSomebodyElseAnswersTheHistorian(t *testing.T) {
+	play := func(p schema.Price) (Summary, int) {
+		t.Helper()
+		var asked atomic.Int32
+		s, err := runOnce(t.Context(), openTrace(historyTrace), Options{Price: p, Ask: func(p schema.AgentRunParams) schema.AgentRunResult {
+			asked.Add(1)
+			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote("no answer")}}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, int(asked.Load())
+	}
+	price := schema.Price{Fresh: 3, Write: 3, Read: 1, Output: 9}
+	cheap, asked := play(price)
+	if asked == 0 || asked != cheap.AskedRuns || len(cheap.MissedRuns) > 0 {
+		t.Errorf("asked %d times, the report says %d with %d missing", asked, cheap.AskedRuns, len(cheap.MissedRuns))
+	}
+	dear, _ := play(schema.Price{Fresh: 6, Write: 6, Read: 2, Output: 18})
+	if want := 2 * cheap.RawBill; math.Abs(dear.RawBill-want) > 1e-9 || want == 0 {
+		t.Errorf("at twice the prices, the unmodified session costs $%f, want $%f", dear.RawBill, want)
 	}
 }

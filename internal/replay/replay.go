@@ -33,6 +33,11 @@ type Options struct {
 	// provider with that profile, or with a model with that window. "" and 0 keep the recorded values.
 	Mode, Profile string
 	Window        int
+	// Price replaces the recorded prices of all models, unless it is zero.
+	Price schema.Price
+	// Ask answers the host's questions to hidden agents instead of the trace. With other settings, the host asks
+	// other questions than the recorded one. Calls of Ask may be concurrent. If it is nil, the trace answers.
+	Ask func(schema.AgentRunParams) schema.AgentRunResult
 	// AsRecorded keeps the usage in the trace. That usage belongs to the prompts of the recording. If the
 	// replayed prompts are larger, their passes see too little pressure. Without AsRecorded, the usage comes
 	// from the simulated provider, so that the pressure follows the replayed prompts.
@@ -167,6 +172,7 @@ type session struct {
 }
 
 func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error) {
+	t.cassette.live = o.Ask
 	over, err := newOverrides(o)
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +202,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig: p.loadConfig,
 		Taken:      p.taken.add,
-		Summarises: t.cassette.hasTakes(), Agents: t.cassette,
+		Summarises: t.cassette.canAnswer(), Agents: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	p.host = h

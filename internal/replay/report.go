@@ -169,8 +169,8 @@ type Summary struct {
 	// the trace does not contain, in order.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// Marks holds the bills of the trace at the chosen high and low marks and at neighbouring ones. It is
-	// filled only on request.
+	// Marks holds the bills of the trace at the chosen dial and marks, at the other settings of the dial, and at
+	// neighbouring marks. It is filled only on request.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
