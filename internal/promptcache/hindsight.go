@@ -93,7 +93,7 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack looks back at a finished session, whose prompts may have so many tokens. A limit of 0 is none.
+// LookBack looks back at a finished session, whose prompts may have so many tokens. With a limit of 0, they may have any size.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
