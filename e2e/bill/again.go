@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -15,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -28,7 +33,7 @@ func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "spending\treads at\tbusts\truns\tlargest prompt\treads\tnot in the cache\thistorian\tbill\tunmodified\tratio\t")
+	fmt.Fprintln(w, "spending\treads at\tbusts\truns\tlargest prompt\treads\tnot in the cache\thistorian\tbill\tunmodified\tratio\tbeside hindsight, its busts\t")
 	for _, reads := range o.reads {
 		for _, spending := range o.dials() {
 			row, err := o.replay(ctx, by.reading(reads), spending, stderr)
@@ -58,37 +63,117 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	defer f.Close()
 	c := config.Default()
 	c.Spending, c.Historian.Disable = spending, false
-	var h rehistorian
-	played, err := replay.Run(ctx, f, replay.Options{Config: &c, Price: by.prices, Ask: h.ask})
-	if err != nil {
+	h := retold{look: looker{isImplicit: by.route.IsImplicit()}, prices: by.prices, known: map[uint64][]block{}}
+	played, err := replay.Run(ctx, f, replay.Options{Config: &c, Window: o.window, Price: by.prices, Ask: h.ask, Watch: h.watch})
+	if err = errors.Join(err, h.err); err != nil {
 		return "", err
 	}
 	s := played.Summary()
+	limit := 0
 	for _, missing := range s.Missing {
 		fmt.Fprintf(stderr, "the trace lacks %s\n", missing)
 	}
 	peak := 0
 	for _, p := range s.Detail {
-		peak = max(peak, p.Tokens.Prompt())
+		peak, limit = max(peak, p.Tokens.Prompt()), max(limit, p.WindowTokens)
 	}
 	reads := promptcache.Bill(promptcache.Tokens{Read: s.Tokens.Read}, by.prices)
 	asked := promptcache.Bill(h.used, by.prices)
 	bill := s.Bill + asked
+	excess, best := h.look.excess(limit)
 	cells := []string{
 		string(spending), fmt.Sprint(by.reads()), fmt.Sprint(len(s.Busts)), fmt.Sprint(h.runs), format.Grouped(peak), format.Money(reads), format.Money(s.Bill - reads),
-		format.Money(asked), format.Money(bill), format.Money(s.RawBill), fmt.Sprintf("%.3f", bill/s.RawBill), "",
+		format.Money(asked), format.Money(bill), format.Money(s.RawBill), fmt.Sprintf("%.3f", bill/s.RawBill),
+		fmt.Sprintf("%.3f, %d", bill/(bill-excess), len(best)), "",
 	}
 	return strings.Join(cells, "\t"), nil
 }
 
-// A rehistorian is the scripted summariser in a replay.
-type rehistorian struct {
-	mu   sync.Mutex
-	runs int
-	used promptcache.Tokens
+// retold is the scripted summariser and the looker in a replay.
+type retold struct {
+	mu     sync.Mutex // guards all fields while the replay runs
+	runs   int
+	used   promptcache.Tokens
+	look   looker
+	prices schema.Price
+	// known holds the blocks of a message of the wire, by its hash.
+	known map[uint64][]block
+	err   error
 }
 
-func (h *rehistorian) ask(p schema.AgentRunParams) schema.AgentRunResult {
+var seed = maphash.MakeSeed()
+
+// watch shows a request to the looker.
+func (h *retold) watch(s replay.Sent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, wire, err := s.Arrays()
+	if err != nil {
+		h.err = errors.Join(h.err, err)
+		return
+	}
+	var all []block
+	for _, raw := range wire {
+		key := maphash.Bytes(seed, raw)
+		blocks, ok := h.known[key]
+		if !ok {
+			if blocks, err = h.blocks(raw); err != nil {
+				h.err = errors.Join(h.err, err)
+			}
+			h.known[key] = blocks
+		}
+		all = append(all, blocks...)
+	}
+	isGone := pipeline.Cause(s.Cause).PrefixWasGone()
+	h.look.see(all, h.prices, isGone, s.Bust)
+}
+
+var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
+
+// blocks returns the blocks of a message of OpenCode. A call of ctx_reduce tells the looker which tags are ready.
+func (h *retold) blocks(raw json.Value) (all []block, err error) {
+	var m struct {
+		Parts []struct {
+			Type  string `json:"type"`
+			Text  string `json:"text"`
+			ID    string `json:"callID"`
+			Tool  string `json:"tool"`
+			State struct {
+				Input  json.Value `json:"input"`
+				Output string     `json:"output"`
+			} `json:"state"`
+		} `json:"parts"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("message of the wire: %w", err)
+	}
+	add := func(b block, tokens int) {
+		b.tokens = tokens
+		all = append(all, b)
+	}
+	for _, p := range m.Parts {
+		switch p.Type {
+		case "text":
+			add(blockNamed(p.Text, "", ""), tokens.Count(p.Text))
+		case "tool":
+			add(blockNamed("", p.ID, ""), tokens.Count(string(p.State.Input)))
+			add(blockNamed(p.State.Output, "", p.ID), tokens.Count(p.State.Output))
+			var asked struct {
+				Drop string `json:"drop"`
+			}
+			if p.Tool == "ctx_reduce" && json.Unmarshal(p.State.Input, &asked) == nil {
+				if found := dropRange.FindStringSubmatch(asked.Drop); found != nil {
+					first, _ := strconv.Atoi(found[1])
+					last, _ := strconv.Atoi(found[2])
+					h.look.ask(first, last)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+func (h *retold) ask(p schema.AgentRunParams) schema.AgentRunResult {
 	if !isForHistorian(p.Prompt) {
 		return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote("the story has no answer")}}
 	}
@@ -96,6 +181,7 @@ func (h *rehistorian) ask(p schema.AgentRunParams) schema.AgentRunResult {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runs++
+	h.look.summarise(a)
 	h.used = h.used.Add(promptcache.Tokens{Write: tokens.Count(p.System) + tokens.Count(p.Prompt), Output: a.tokens()})
 	answer, _ := json.Marshal(map[string]any{ // texts and numbers encode
 		"info":  map[string]any{"id": fmt.Sprintf("msg_run%d", h.runs), "role": "assistant", "finish": "stop", "time": map[string]any{"created": 1, "completed": 1}},

@@ -21,11 +21,12 @@
 //	go run ./e2e/bill -binding             with a model that binds its thinking to the prompt before it
 //	go run ./e2e/bill -only magicctx -trace traces   records traces of magicctx's runs to the directory
 //	go run ./e2e/bill -again FILE          plays such a trace at each setting of the dial, without OpenCode
+//	go run ./e2e/bill -again FILE -window 200000     the same in another window
 //
 // Bill exits with 1 if magicctx exceeds a bound, and with 2 if it could not measure. The same arguments give
 // the same figures, except for the times and for the examples in the historian's prompts, which depend on the
 // random id of the session (less than 0.01 % of the bill).
 //
-// It may import e2e/suite, e2e/stage, e2e/mockllm, e2e/opencodetest, schema, agents/historian and
+// It may import e2e/suite, e2e/stage, e2e/mockllm, e2e/opencodetest, schema, pipeline, agents/historian and
 // internal helpers.
 package main

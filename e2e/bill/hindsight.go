@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"strconv"
@@ -27,6 +28,8 @@ type looker struct {
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
+	// tags are the tags of calls, which their results show.
+	tags map[string]int
 	// asked are the tags that the model has asked to drop, and told the turns that the historian has summarised.
 	// summaries are the sizes of the summaries.
 	asked, told []span
@@ -40,7 +43,8 @@ type summary struct{ at, tokens int }
 type block struct {
 	// key names a block of the conversation, also after most of it was removed. It is "" for any other block.
 	key    string
-	tag    int // 0 if it shows none
+	tag    int    // 0 if it shows none
+	call   string // the id of the call that it is a part of, or ""
 	turn   int
 	isUser bool
 	tokens int
@@ -65,7 +69,7 @@ func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 		l.busts = append(l.busts, at)
 	}
 	if at == 0 {
-		l.known = make(map[string]*unit)
+		l.known, l.tags = make(map[string]*unit), make(map[string]int)
 		for _, b := range blocks {
 			if b.key == "" {
 				l.start += b.tokens
@@ -79,6 +83,9 @@ func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 			continue
 		}
 		sizes[b.key] += b.tokens
+		if b.call != "" && b.tag > 0 {
+			l.tags[b.call] = b.tag
+		}
 		if l.known[b.key] == nil {
 			u := &unit{block: b, place: l.size, left: b.tokens}
 			l.known[b.key], l.units = u, append(l.units, u)
@@ -98,7 +105,7 @@ func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 func (l *looker) readyAt(u *unit) int {
 	first := firstWith(l.told, u.turn)
 	if !u.isUser { // the words of the user are not dropped
-		first = min(first, firstWith(l.asked, u.tag))
+		first = min(first, firstWith(l.asked, cmp.Or(u.tag, l.tags[u.call])))
 	}
 	return first
 }
@@ -190,14 +197,21 @@ func blockOf(raw json.Value) (b block) {
 	if c.Content != nil {
 		text = firstText(c.Content)
 	}
+	return blockNamed(text, c.ID, c.ResultOf+c.Message)
+}
+
+// blockNamed returns a block with a text. call is the id of the call that the block makes, and resultOf that of the call
+// whose result it is.
+func blockNamed(text, call, resultOf string) (b block) {
 	if found := tagged.FindStringSubmatch(text); found != nil {
 		b.tag, _ = strconv.Atoi(found[1] + found[2])
 	}
-	id := c.ID + c.ResultOf + c.Message
+	id := call + resultOf
 	place := inTurn.FindStringSubmatch(text)
 	switch {
 	case id != "":
-		b.key = "call " + c.ID + " result " + c.ResultOf + c.Message
+		b.call = id
+		b.key = "call " + call + " result " + resultOf
 		if found := ofCalls.FindStringSubmatch(id); found != nil {
 			b.turn, _ = strconv.Atoi(found[1])
 		}

@@ -25,8 +25,8 @@ const (
 	exitBroken = 2
 )
 
-// timeout bounds the whole program, which takes about twelve minutes.
-const timeout = time.Hour
+// timeout bounds the whole program, which takes about forty minutes.
+const timeout = 3 * time.Hour
 
 // errMissed means that the report lists bounds that magicctx exceeds.
 var errMissed = errors.New("magicctx misses its bounds, see above")
@@ -52,6 +52,7 @@ func main() {
 type options struct {
 	repo, only, traces string
 	trace              string // to play again
+	window             int    // in which the trace is played, 0 for the recorded one
 	route, scene       string
 	spending           schema.Spending
 	reads              []float64
@@ -72,6 +73,7 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.StringVar((*string)(&o.spending), "spending", "", "magicctx's setting of the dial: frugal, balanced (the default) or generous; with -again, all of them are the default")
 	flags.StringVar(&o.trace, "again", "", "play this trace of an earlier run through the host, without OpenCode")
 	reads := flags.String("reads", fmt.Sprint(usualReads), "prices of reading from the cache, as shares of the input price, for example 0.1,0.05,0.025")
+	flags.IntVar(&o.window, "window", 0, "with -again, play the trace in a window of so many tokens")
 	flags.StringVar(&o.route, "route", byAnthropic.flag, "whose cache and prices: anthropic or openai")
 	flags.StringVar(&o.traces, "trace", "", "record magicctx in this directory, for magicctx-host replay")
 	flags.IntVar(&o.turns, "turns", 0, "turns of the story; 0 stands for those of the scene, for which the bounds are made")

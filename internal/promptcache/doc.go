@@ -7,6 +7,8 @@
 // breakpoints. A provider without breakpoints caches every prompt, and reads
 // the part that a new prompt shares with a cached one.
 //
+// Hindsight looks back at a finished session, and finds the cheapest times for its busts.
+//
 // The package is pure: it uses no clock and no I/O, and the caller passes the
 // time. It may import internal/route and schema only.
 package promptcache

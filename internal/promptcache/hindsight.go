@@ -55,11 +55,11 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 	for j := range best {
 		price := h.priceAt(j)
 		best[j], from[j] = math.Inf(1), -1
-		if h.fits(-1, j) {
+		if h.fits(-1, j) && h.removes(-1, j) {
 			best[j] = h.carry(-1, j) + price(-1)
 		}
 		for i := range j {
-			if !h.fits(i, j) {
+			if !h.fits(i, j) || !h.removes(i, j) {
 				continue
 			}
 			if c := best[i] + h.carry(i, j) + price(i); c < best[j] {
@@ -79,9 +79,9 @@ type Hindsight struct {
 	passages []Passage
 	limit    int
 	// The sums hold at i the total over the requests before i: of the tokens of prompts and ready pieces, of the
-	// price of carrying one token, and of that price times the ready tokens.
-	grown, ready []int
-	rate, rent   []float64
+	// number of these pieces, of the price of carrying one token, and of that price times the ready tokens.
+	grown, ready, counts []int
+	rate, rent           []float64
 	// pieces are all pieces by their place, each with the request from which on it is ready.
 	pieces []readyPiece
 }
@@ -93,12 +93,13 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack looks back at a finished session, whose prompts may have so many tokens. A limit of 0 is none.
+// LookBack looks back at a finished session, whose prompts may have so many tokens. With a limit of 0, they may have any size.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
-	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
+	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
 	for i, p := range session {
 		h.grown[i+1], h.ready[i+1] = h.grown[i]+p.Grown, h.ready[i]
+		h.counts[i+1] = h.counts[i] + len(p.Ready)
 		for _, piece := range p.Ready {
 			h.ready[i+1] += piece.Tokens
 			h.pieces = append(h.pieces, readyPiece{piece, i})
@@ -116,6 +117,12 @@ func LookBack(session []Passage, limit int) *Hindsight {
 
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
+
+// removes reports whether a bust at next removes something, if the last one was at last. Busts that remove nothing
+// would only confuse the reader. The end of the session is always reached.
+func (h *Hindsight) removes(last, next int) bool {
+	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
+}
 
 // fits reports whether the prompts from a bust at last to the one before next fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
