@@ -234,7 +234,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	if len(p.Edits) > 0 || change.head != nil {
 		a.Price = s.price(bust{
 			firstMessage: s.firstEdited(p.Edits), edited: p.Freed, head: change,
-			current: a.Size.Current, forcedAt: forcedAt(a, limit),
+			current: a.Size.Current, forcedAt: forcedAt(a, r, limit),
 			breakpoints: profile.Breakpoints,
 		}, r)
 		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed

@@ -85,8 +85,12 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the next bust comes regardless of its cost.
-func forcedAt(a Assessment, limit int) int {
+// forcedAt returns the size at which the next bust comes regardless of its cost. A bust for rent
+// has to pay off before the high mark, where the rules may take more.
+func forcedAt(a Assessment, r Readings, limit int) int {
+	if a.Cause == CauseRent {
+		return int(r.Threshold / 100 * float64(limit))
+	}
 	if a.Percent >= ForcePercent {
 		return limit * EmergencyPercent / 100
 	}

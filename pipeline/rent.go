@@ -5,8 +5,7 @@ import "github.com/magicctx/magicctx-host/schema"
 // A Rent is the stored meter of a session. Each request pays for content that a bust could have
 // taken: that is rent. A bust is a purchase, because everything after its first changed byte is
 // written to the cache again. The session makes the bust when the rent that it has paid since the
-// last one reaches the price. Whatever the session does next, that costs at most twice as much as
-// the best moment in hindsight (docs/decisions.md).
+// last one is enough for the price (docs/decisions.md).
 //
 // All sums are in tokens read from the cache. For example, a bust that writes 1,000 tokens again
 // costs 11,500, if writing a token costs 1.25 and reading it 0.1.
@@ -22,10 +21,9 @@ type Rent struct {
 	Removable, Price, Queued, Messages int
 }
 
-// enough is the share of the price that the rent must reach. With the whole price, a session pays
-// almost twice: while it waits, new content makes the bust dearer, and the models drop content in
-// lumps. With a quarter, the bill of a recorded session is 1.03 times the best in hindsight, and no
-// session with constant prices has more than 1.8 times that bill (docs/decisions.md).
+// enough is the share of the price that the rent must reach. If removable content grew evenly, the
+// whole price would be best. But models drop content in lumps, and while a session waits, new
+// content makes the bust dearer. docs/performance.md has the measurements.
 const enough = 0.25
 
 // estimateEvery is the number of new messages after which the session estimates the bust again in
@@ -133,6 +131,6 @@ func (m Rent) after(d Decision) Rent {
 // summary. workingSet is in tokens. While a published summary waits for its bust, no other one is
 // due.
 func (s *Session) SummaryIsDue(published *History, run, workingSet int, p schema.Price) bool {
-	price := run + BustPrice{Resent: workingSet}.cost(p)
-	return len(s.standing(published)) <= s.State.Head.Shows() && float64(s.Meta.Rent.Coverable) >= enough*float64(price)
+	return len(s.standing(published)) <= s.State.Head.Shows() &&
+		s.Meta.Rent.Coverable >= run+BustPrice{Resent: workingSet}.cost(p)
 }

@@ -60,6 +60,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	}
 	share := ps.config.HistoryBudgetPercentage / 100
 	budget := cmp.Or(history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share), history.DefaultHistoryBudget)
+	budget = min(budget, history.SpendingBudget(ps.config.Spending))
 	var docs []history.Doc
 	if ps.config.ProjectDocs.Enabled {
 		docs = ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session)

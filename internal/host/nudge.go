@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -37,7 +38,7 @@ func (ps *pass) nudge(ctx context.Context) {
 	if len(d.Edits) > 0 || d.Head != nil {
 		size -= d.Price.Removed
 	}
-	window := int(math.Round(float64(r.LimitTokens) * r.Threshold / 100))
+	window := min(int(math.Round(float64(r.LimitTokens)*r.Threshold/100)), history.PromptSize(ps.config.Spending))
 	pile := nudge.Measure(s.pipe.State.With(d.Additions.Additions), r.Knobs.ProtectedTags)
 	level, next := nudge.Remind(
 		nudge.Reading{Undropped: pile.Reclaimable, Pressure: float64(size) / float64(window), Window: window},

@@ -56,20 +56,32 @@ func HistorianLimit(limits ...int) int {
 }
 
 // WorkingSet returns the size in tokens of the newest messages that stay verbatim: what
-// spending allows, and no more than the protected tail that a window allows.
+// spending allows, and no more than the protected tail of a window.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
-	tail := tailTarget(limit, threshold, 0)
-	switch spending {
-	case schema.SpendingFrugal:
-		return min(tail, frugalSet)
-	case schema.SpendingBalanced:
-		return min(tail, balancedSet)
-	}
-	return tail
+	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
 
-// The working sets in tokens. docs/performance.md has the measurements.
-const frugalSet, balancedSet = 16_000, 32_000
+// SpendingBudget returns the greatest size in tokens that spending allows for the history in
+// the baseline.
+func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
+
+// PromptSize returns the size in tokens that prompts have if spending alone decides: the
+// model hears that it could drop content as if the window were so small.
+func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
+
+// spendingLimits are what a setting of the dial allows, in tokens. docs/performance.md has the
+// measurements.
+type spendingLimits struct{ workingSet, history, prompt int }
+
+func allowed(spending schema.Spending) spendingLimits {
+	switch spending {
+	case schema.SpendingFrugal:
+		return spendingLimits{workingSet: 10_000, history: 6_000, prompt: 40_000}
+	case schema.SpendingBalanced:
+		return spendingLimits{workingSet: 16_000, history: math.MaxInt, prompt: 64_000}
+	}
+	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
+}
 
 // RunCost estimates the price of a run that reads tokens of condensed text, in tokens that
 // the session reads from the cache.
