@@ -318,7 +318,7 @@ export class World {
     summary.message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: summary.id, type: "text", text: prose(random, random.pick([300, 1500])) })
     summary.changed()
     session.rows.push(summary)
-    this.plugin.updated(summary)
+    if (!this.isPi) this.plugin.updated(summary) // Pi reports no end of a message for a summary
     this.plugin.tell("session.compacted", { sessionID: session.id })
   }
 
@@ -591,6 +591,8 @@ export class World {
     const said: Block[] = [] // as the model wrote it, because thinking is bound to that
     const shape = this.author.shape(kind, random)
     const running: Promise<void>[] = []
+    // OpenCode runs a call while the model still writes, Pi runs all calls after the end of the answer.
+    const waiting: (() => Promise<void>)[] = []
     for (const piece of shape) {
       if (piece === "thinking" || piece === "redacted") {
         const part = add({ type: "reasoning", time: time(), ...this.author.proof(random, session.model.proof, piece) })
@@ -612,12 +614,24 @@ export class World {
         const { tool, input } = this.author.call(random, this.isUnsaved, this.plugin.has.tool?.ctx_reduce !== undefined)
         const part = add({ type: "tool", tool, callID: `${session.model.family === "openai" ? "call_" : "toolu_"}${random.id(20)}`, state: { status: "pending", input: {} } })
         said.push(blockOf("call", { id: part.callID!, name: tool, input: JSON.stringify(input) }))
-        running.push(this.run(row, part, input, Random.of(this.seed, "call", ++this.calls), kind === "aborted"))
+        const itsRandom = Random.of(this.seed, "call", ++this.calls)
+        const run = () => this.run(row, part, input, itsRandom, kind === "aborted")
+        if (this.isPi) waiting.push(run)
+        else running.push(run())
       }
     }
     if (kind !== "aborted" && random.chance(0.01)) this.machine.kill(this.machine.processes().map(({ pid }) => pid))
     await Promise.all(running)
     this.bind(said, verdict)
+    this.end(row, kind, random, verdict, usage)
+    await this.plugin.settled()
+    await Promise.all(waiting.map((run) => run()))
+  }
+
+  /** Stores how an answer has ended, and tells the plugin. */
+  private end(row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }): void {
+    const { session } = this
+    const { info, parts } = row.message
     if (kind === "aborted") {
       info.error = { name: this.isPi ? "aborted" : "MessageAbortedError", data: { message: "Aborted" } }
       info.time.completed = this.machine.now()
@@ -629,7 +643,7 @@ export class World {
     const output = tokensOf(JSON.stringify(parts).length, this.scale)
     const finish = kind === "calls" ? "tool-calls" : random.chance(0.03) ? "length" : "stop"
     const tokens = { total: verdict.tokens + output, input: usage.input, output, reasoning: 0, cache: { read: usage.read, write: usage.write } }
-    add({ type: "step-finish", reason: finish, cost: 0.01, tokens })
+    parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: info.id, type: "step-finish", reason: finish, cost: 0.01, tokens })
     info.tokens = tokens
     info.finish = finish
     this.judge.happened.pruned = false
