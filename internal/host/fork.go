@@ -52,17 +52,22 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	return nil
 }
 
+// lookedFor is the number of messages by which the original of a copy is looked for. The original need not know
+// the first message: it may be the summary of a compaction that came after the original's newest pass.
+const lookedFor = 4
+
 // original returns the session that the array is a copy of, and how much of it is copied. If there is no
 // original, both results are empty. If there are several, original returns the one with the most copied
 // units.
 func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
-	first := o.First()
-	if first == 0 {
-		return best, longest, nil
-	}
-	keys, err := h.Store.Originals(ctx, s.key, s.row.Directory, first)
-	if err != nil {
-		return best, longest, err
+	var keys []store.Key
+	for _, first := range o.First(lookedFor) {
+		if keys, err = h.Store.Originals(ctx, s.key, s.row.Directory, first); err != nil {
+			return best, longest, err
+		}
+		if len(keys) > 0 {
+			break
+		}
 	}
 	for _, key := range keys {
 		snap, found, err := h.Store.Load(ctx, key)
@@ -168,7 +173,7 @@ func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipe
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {
 			if messages[key] == "" && key != "" {
-				messages[key] = copied.Empty[before]
+				messages[key] = copied.Unknown[before]
 			}
 			keys[i] = messages[key]
 			before = keys[i]
