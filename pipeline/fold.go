@@ -325,7 +325,7 @@ func (e *entry) endsTurn() bool {
 // changeTo returns the change from the session's head to next, which stands for the
 // messages in keys.
 func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
-	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next), freed: s.State.Head.Tokens() - next.Tokens()}
+	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next), freed: s.State.HeadTokens() - next.Tokens()}
 	shown := s.State.With(frozen.Additions{Head: &next, Covered: keys})
 	for i := range s.entries { // a revert can have taken the end of the old head, which still covers messages
 		for _, it := range s.entries[i].items {

@@ -273,7 +273,7 @@ func (s *Session) weigh(i int) {
 }
 
 // counted returns the host's count of the wire's messages: the head and the tail.
-func (s *Session) counted() int { return s.State.Head.Tokens() + s.own }
+func (s *Session) counted() int { return s.State.HeadTokens() + s.own }
 
 // weighAll calls weigh for every message.
 func (s *Session) weighAll() {
