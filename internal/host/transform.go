@@ -342,7 +342,7 @@ func (ps *pass) commit(ctx context.Context) error {
 		Units: rowsFromUnits(slices.Concat(s.unsaved, ps.fresh)), Stamped: s.pipe.Stamped(),
 		Drained: d.Drained, LostThinking: w.Lost,
 		FlushDone:  row.ExplicitFlush,
-		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()),
+		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
 		SystemSent: systemChanged,
 	}
 	if d.Head != nil {
