@@ -77,6 +77,8 @@ export interface Verdict {
   tokens: number
   /** The size of the prompt if the pass had decided nothing. */
   expected: number
+  /** The same without the head, for a pass that finds that head reverted. */
+  headless: number
   isBust: boolean
   isGood: boolean
   passes: Pass[]
@@ -107,6 +109,8 @@ const profiles: Record<string, string> = {
 /** Judges the requests of one session. */
 export class Judge {
   private good: Good | undefined
+  /** How each message was last sent, whether or not it is in the array or in the head now: in Pi a branch leaves and comes back. */
+  private readonly sent = new Map<string, Kept>()
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private lastPass = 0
@@ -159,6 +163,7 @@ export class Judge {
   /** Notes that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
+    this.sent.clear()
     this.pending = []
     this.lastPass = 0
     this.isUnrecorded = false
@@ -212,7 +217,8 @@ export class Judge {
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -240,6 +246,7 @@ export class Judge {
     // The host may have forgotten decisions that it could not store by the time the next pass comes.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
+      for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
       this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
@@ -272,14 +279,20 @@ export class Judge {
     return rows
   }
 
-  /** The size of the prompt if each message went out as it did last, and new messages went out raw. */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number {
+  /**
+   * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
+   * back with its branch keeps its edits (-seed 2116). Without the head, the messages that it covered go out as well.
+   */
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
-    const last = this.good?.rows ?? this.forkedFrom ?? new Map<string, Kept>()
-    sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
-    const isKept = (id: string) => last.has(id) && (!this.good || last.get(id)!.raw === rows.get(id)!.raw)
-    for (const [id, { bytes }] of last) if (rows.has(id) && isKept(id)) sum += bytes
-    for (const { blocks } of raw) for (const block of blocks) if (!isKept(block.message)) sum += bytesOf(block)
+    const last = this.good?.rows ?? this.forkedFrom
+    const kept = (id: string) => {
+      const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
+      return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
+    }
+    if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
+    for (const id of rows.keys()) sum += kept(id)?.bytes ?? 0
+    for (const { blocks } of raw) for (const block of blocks) if (!kept(block.message)) sum += bytesOf(block)
     return sum
   }
 
@@ -484,7 +497,7 @@ export class Judge {
   window: (model: Model) => number = () => Infinity
 
   /** The host's estimate of the prompt's size must be near to the real size. */
-  private pressure(pass: Pass | undefined, { expected, tokens, isGood }: Verdict, { model }: Attempt): void {
+  private pressure(pass: Pass | undefined, { expected, headless, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
     if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
@@ -492,7 +505,7 @@ export class Judge {
     // session as such a fork in its first pass, with any verdict (-seed 700231).
     // The same holds for messages that return with their branch, and for the summaries that return with them.
     const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, tokens] : [expected]
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
