@@ -63,11 +63,11 @@ type State struct {
 	covered Keys
 	// hidden says that the head is not shown; see HideHead.
 	hidden bool
-	units   []Unit // ascending by tag
-	byKey   map[string]int
-	byTag   map[int]int
-	queue   []QueuedDrop // in the order they were queued
-	queued  map[int]bool // the tags in queue
+	units  []Unit // ascending by tag
+	byKey  map[string]int
+	byTag  map[int]int
+	queue  []QueuedDrop // in the order they were queued
+	queued map[int]bool // the tags in queue
 	// bindings is indexed by message key.
 	bindings map[string]*Binding
 }
