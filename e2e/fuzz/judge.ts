@@ -367,8 +367,10 @@ export class Judge {
     }
   }
 
-  /** The stored head of the session. */
+  /** The stored head of the session. A copy has its original's until its first pass is stored; in Pi it also has its keys (-seed 700013). */
   private storedHead(): Record<string, unknown> | undefined {
+    const original = this.unstoredOriginal
+    if (original) return original.judge.storedHead()
     return this.machine.read("SELECT through_key, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)[0]
   }
 
