@@ -164,39 +164,48 @@ type copiedHistory struct {
 	rows []store.CompartmentRow
 }
 
-// historyOfCopy returns the compartments whose messages the copy has. It returns the head only if the head
-// covers no other messages.
+// historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
+// harness, it has also the messages that the summary hides. historyOfCopy returns the head only if the head covers
+// no other messages.
 func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
-	for _, row := range rows {
+	n, hidden := 0, 0
+	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {
-			if messages[key] == "" && key != "" {
+			if messages[key] == "" && key != "" && before != "" {
 				messages[key] = copied.Unknown[before]
 			}
 			keys[i] = messages[key]
 			before = keys[i]
 		}
-		if messages[history.LastKey(row.Keys)] == "" {
-			break
+		if messages[history.LastKey(row.Keys)] != "" {
+			n = i + 1
+		}
+		if hidden == i && copied.IsCompacted && (copied.Summary == "" || row.AfterSummary != copied.Summary) {
+			hidden = i + 1
 		}
 		row.Keys, row.AfterSummary = keys, copied.Messages[row.AfterSummary]
 		h.rows = append(h.rows, row)
 	}
-	if head == nil || head.DeltaSeq >= len(h.rows) {
+	n = max(n, hidden)
+	h.rows = h.rows[:n]
+	if head == nil || head.DeltaSeq >= n {
 		return h
 	}
+	moved := *head
 	if through := messages[head.ThroughKey]; through != "" {
-		moved := *head
-		moved.ThroughKey, moved.Generation = through, 0
-		moved.AfterSummary = copied.Messages[head.AfterSummary]
-		pinned := pinnedFromText(head.Pinned)
-		for i, key := range pinned {
-			pinned[i] = copied.Messages[key]
-		}
-		moved.Pinned = textOfPinned(pinned)
-		h.head = &moved
+		moved.ThroughKey = through
+	} else if head.DeltaSeq >= hidden {
+		return h
 	}
+	moved.Generation, moved.AfterSummary = 0, copied.Messages[head.AfterSummary]
+	pinned := pinnedFromText(head.Pinned)
+	for i, key := range pinned {
+		pinned[i] = copied.Messages[key]
+	}
+	moved.Pinned = textOfPinned(pinned)
+	h.head = &moved
 	return h
 }

@@ -262,23 +262,53 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 	}
 }
 
+// The fork of a session begins with the head and the compartments of its original, even if the harness has compacted
+// and hides messages that the head covers.
 func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
-	h := answering(t, good)
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
-	h.flush()
-	h.pass()
-	f := h.fork("ses_2", len(h.messages))
-	f.user("f1", "more")
-	m := f.pass()
-	if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
-		t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
-	}
-	rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
-	if err != nil || len(rows) != len(h.compartments()) {
-		t.Errorf("the fork has %d compartments, %v", len(rows), err)
+	for _, c := range []struct {
+		name   string
+		hidden int // messages that a compaction hides, -1 for all
+	}{{"no compaction", 0}, {"a compaction that keeps covered turns", 8}, {"one that keeps no covered turn", 36}, {"one that keeps nothing", -1}} {
+		for _, seen := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, seen by the original: %t", c.name, seen), func(t *testing.T) {
+				h := answering(t, good)
+				h.talk(0, 20, 950, 40_000)
+				h.user("now", "go on")
+				h.pass()
+				h.settle()
+				h.flush()
+				h.pass()
+				if c.hidden != 0 {
+					h.clock.Advance(time.Second)
+					end := len(h.messages)
+					h.add(`{"info":{"id":"compaction","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"p","type":"compaction","auto":false}]}`, h.clock.Now())
+					h.add(`{"info":{"id":"compacted","sessionID":"ses_1","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":%d,"completed":%d}},"parts":[{"id":"q","type":"text","text":"All that the harness remembers."}]}`,
+						h.clock.Now(), h.clock.Now())
+					hidden := c.hidden
+					if hidden < 0 {
+						hidden = end
+					}
+					h.messages = slices.Concat(h.messages[end:], h.messages[hidden:end])
+					h.told, h.revision = 0, 0
+					h.clock.Advance(time.Second)
+					h.user("after", "now this")
+					if seen {
+						h.pass()
+					}
+				}
+				f := h.fork("ses_2", len(h.messages))
+				h.pass() // what the original sends
+				f.user("f1", "more")
+				m := f.pass()
+				if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
+					t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+				}
+				rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+				if err != nil || len(rows) != len(h.compartments()) {
+					t.Errorf("the fork has %d compartments, %v", len(rows), err)
+				}
+			})
+		}
 	}
 }
 
