@@ -183,7 +183,10 @@ export class Judge {
     const { covered } = other.good.head
     const hasHead = [...covered].every((id) => copied.has(id))
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
+    const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
+      // What a message has got since the original's newest request was never sent, for example a late text (-seed 4122).
+      if (other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
       const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }
@@ -494,7 +497,8 @@ export class Judge {
   /** The host's estimate of the prompt's size must be near to the real size. */
   private pressure(pass: Pass | undefined, { expected, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
-    if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
+    // If a revert has taken messages of the head, the journal has the size of the prompt with that head (-seed 4095).
+    if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned || pass.bustCause === "head-reverted") return
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
     // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
     // session as such a fork in its first pass, with any verdict (-seed 700231).
