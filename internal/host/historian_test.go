@@ -342,6 +342,38 @@ func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
 	}
 }
 
+// The text of an aborted answer is stored late, when the head covers the answer already. In the fork, the head covers
+// the answer's copy, whether or not a pass of the original has seen the text.
+func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		h := answering(t, good)
+		h.talk(0, 20, 950, 40_000)
+		h.messages = slices.Insert(h.messages, 3, json.Value(`{"info":{"id":"aborted","sessionID":"ses_1","role":"assistant","error":{"name":"MessageAbortedError","data":{}},"time":{"created":1700000002000}},"parts":[]}`))
+		h.user("now", "go on")
+		h.pass()
+		h.settle()
+		h.flush()
+		h.pass()
+		if h.cut < 4 {
+			t.Fatalf("the head covers %d messages", h.cut)
+		}
+		h.messages[3] = json.Value(strings.Replace(string(h.messages[3]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
+		if seen {
+			h.told, h.revision = 0, 0
+			h.pass()
+		}
+		f := h.fork("ses_2", len(h.messages))
+		f.user("f1", "more")
+		if m := f.pass(); m.Start != h.cut {
+			t.Errorf("seen %t: the fork's head covers %d messages, want %d", seen, m.Start, h.cut)
+		}
+		rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+		if err != nil || len(rows) == 0 || rows[0].Keys[3] != "msg_ses_2_003" {
+			t.Errorf("seen %t: the compartments of the fork: %+v, %v", seen, rows, err)
+		}
+	}
+}
+
 // A model that fails with a long chunk gets a shorter one, while the window is far from full.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []historian.Range
