@@ -165,45 +165,44 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it has also the messages that the summary hides. historyOfCopy returns the head only if the head covers
-// no other messages.
+// harness, it also has the messages that the summary hides, under keys that are the original's for all we know.
+// historyOfCopy returns the head only if the head covers no other messages.
 func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
-	n, hidden := 0, 0
+	keyInCopy := func(key string) string {
+		if messages[key] == "" && copied.IsCompacted {
+			return key
+		}
+		return messages[key]
+	}
+	shown, hidden := 0, 0 // the leading rows whose ends the copy shows, and those that its summary hides
 	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {
 			if messages[key] == "" && key != "" && before != "" {
 				messages[key] = copied.Unknown[before]
 			}
-			keys[i] = messages[key]
-			before = keys[i]
+			keys[i], before = keyInCopy(key), messages[key]
 		}
 		if messages[history.LastKey(row.Keys)] != "" {
-			n = i + 1
+			shown = i + 1
 		}
 		if hidden == i && copied.IsCompacted && (copied.Summary == "" || row.AfterSummary != copied.Summary) {
 			hidden = i + 1
 		}
-		row.Keys, row.AfterSummary = keys, copied.Messages[row.AfterSummary]
+		row.Keys, row.AfterSummary = keys, keyInCopy(row.AfterSummary)
 		h.rows = append(h.rows, row)
 	}
-	n = max(n, hidden)
-	h.rows = h.rows[:n]
-	if head == nil || head.DeltaSeq >= n {
+	h.rows = h.rows[:max(shown, hidden)]
+	if head == nil || head.DeltaSeq >= len(h.rows) || messages[head.ThroughKey] == "" && head.DeltaSeq >= hidden {
 		return h
 	}
 	moved := *head
-	if through := messages[head.ThroughKey]; through != "" {
-		moved.ThroughKey = through
-	} else if head.DeltaSeq >= hidden {
-		return h
-	}
-	moved.Generation, moved.AfterSummary = 0, copied.Messages[head.AfterSummary]
+	moved.ThroughKey, moved.Generation, moved.AfterSummary = keyInCopy(head.ThroughKey), 0, keyInCopy(head.AfterSummary)
 	pinned := pinnedFromText(head.Pinned)
 	for i, key := range pinned {
-		pinned[i] = copied.Messages[key]
+		pinned[i] = keyInCopy(key)
 	}
 	moved.Pinned = textOfPinned(pinned)
 	h.head = &moved
