@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
@@ -65,9 +66,10 @@ func (s *Session) Stamped() map[int]int64 { return s.stamped }
 type Outline []outlined
 
 type outlined struct {
-	key   string
-	role  transcript.Role
-	units []outlinedUnit
+	key       string
+	role      transcript.Role
+	isSummary bool
+	units     []outlinedUnit
 }
 
 type outlinedUnit struct {
@@ -81,7 +83,7 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	inParallel(len(raws), func(i int) {
 		m := codec.Decode(raws[i])
 		keys := newUnitKeys(&m)
-		o[i].key, o[i].role = m.Key, m.Role
+		o[i].key, o[i].role, o[i].isSummary = m.Key, m.Role, history.IsSummary(&m)
 		for j := range m.Parts {
 			if key := keys.of(&m.Parts[j]); key != "" {
 				o[i].units = append(o[i].units, outlinedUnit{key, fingerprint(&m, &m.Parts[j])})
@@ -115,6 +117,11 @@ type Copy struct {
 	// no unit of that message is known, for example because a failed answer has none. Nothing
 	// else tells which message of the original it copies.
 	Unknown map[string]string
+	// IsCompacted says that the copy begins with a summary by the harness, which hides older
+	// messages. Summary is the key of the newest one in the original, empty if the original
+	// has made no pass since.
+	IsCompacted bool
+	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest
 	// message. It is empty if no answer follows. The original finished that answer but
 	// made no pass afterwards, so it has no units for it.
@@ -138,11 +145,16 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	keys := make(map[int]string) // the keys of the copied units, by their index in units
 	end := 0
 	for i, m := range o {
+		if m.isSummary {
+			c.IsCompacted, c.Summary = true, ""
+		}
 		original := m.original(units, places, c.Messages)
 		if original == "" {
 			continue
 		}
-		end, c.Messages[original] = i+1, m.key
+		if end, c.Messages[original] = i+1, m.key; m.isSummary {
+			c.Summary = original
+		}
 		for _, u := range m.units {
 			for _, place := range places[u.fingerprint] {
 				if _, isTaken := keys[place]; !isTaken && units[place].MessageKey == original {

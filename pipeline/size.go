@@ -217,10 +217,10 @@ func ratio(theirs, own int) float64 {
 // there no content had been dropped.
 func (s *Session) grown() Gauge {
 	var first, last Gauge
-	raw := 0
+	raw, compacted := 0, s.compactedAt()
 	for i := range s.entries {
 		e := &s.entries[i]
-		if e.isMeasured() {
+		if e.isMeasured() && e.header.created >= compacted {
 			n := e.header.usage.Prompt()
 			if n < last.Tokens || float64(n-last.Tokens) < leastRatio*float64(raw-last.Own-leastCount) {
 				break

@@ -188,7 +188,10 @@ export class Judge {
     const { covered } = other.good.head
     const hasHead = [...covered].every((id) => copied.has(id))
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
+    const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
+      // What a message has got since the original's newest request was never sent, for example a late text (-seed 4122).
+      if (other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
       const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }
@@ -358,13 +361,21 @@ export class Judge {
     const words = kept.map(({ p1 }) => String(p1)).join("\n")
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
-      // A message without content, such as an answer that was refused, says nothing that could be lost.
-      if (!covered.has(info.id) || !parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))) continue
-      // A summary by the harness has no place of its own; its words are in a compartment.
-      if (info.summary === true && words.includes(parts.at(-1)!.text!.slice(0, 12))) continue
+      if (!covered.has(info.id) || !hasContent({ info, parts })) continue
+      // A summary by the harness has no place of its own. Its words are in a compartment, unless compartments already
+      // stand for all messages that it summarises: then it says nothing that the head lacks (-seed 40).
+      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => summarised.has(this.key(id))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
     }
+  }
+
+  /** The messages with content that a summary by the harness stands for. */
+  private summarisedBy(summary: string): string[] {
+    const { rows } = this.session
+    const request = rows.findIndex(({ id }) => id === summary) - 1
+    const kept = rows.findIndex(({ id }) => id === rows[request]?.message.parts[0]?.tail_start_id)
+    return rows.slice(0, kept < 0 ? request : kept).filter(({ message }) => message.info.summary !== true && hasContent(message)).map(({ id }) => id)
   }
 
   /** The stored head of the session. A copy has its original's until its first pass is stored; in Pi it also has its keys (-seed 700013). */
@@ -573,6 +584,11 @@ export class Judge {
     const violations = await judge({ raw: copy(raw), wire: copy(wire), profile: profiles[model.npm]!, model: { provider: model.provider, id: model.id }, binds: model.binds })
     for (const { rule, where, detail } of violations) this.report(`sdk-${rule}`, `${where}: ${detail}`)
   }
+}
+
+/** A message without content, such as an answer that was refused, says nothing that could be lost. */
+function hasContent({ parts }: Message): boolean {
+  return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }
 
 function show(entry: Chain["blocks"][number] | undefined): string {

@@ -243,6 +243,7 @@ export class World {
         return
       case "other":
         this.session = random.pick([...this.sessions.values()])
+        this.refusals = 0
         return
     }
   }
@@ -359,6 +360,7 @@ export class World {
     this.plugin.tell("session.created", { sessionID: copy.id, info: { ...this.sessionInfo(copy), title: "a session (fork #1)" } })
     for (const row of copy.rows) this.plugin.updated(row)
     this.session = copy
+    this.refusals = 0 // nobody has told the host of the copy that the original's newest prompt was refused (-seed 6021)
     // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
     // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
     await new Promise((resolve) => setTimeout(resolve, 50))
