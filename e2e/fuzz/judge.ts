@@ -54,6 +54,11 @@ export interface Attempt {
   system: string
   model: Model
   outcome: "applied" | "reapplied" | "unchanged"
+  /**
+   * Whether the request left with the harness's own system prompt although it has a host: the host did not answer in time
+   * what the prompt should be. The host cannot know such a request, even if it has made the wire.
+   */
+  isBare: boolean
 }
 
 /** Events in a session since its last good pass that may explain a bust. */
@@ -185,8 +190,10 @@ export class Judge {
     if (!other.good) return
     this.forkedFrom = new Map()
     // A head that stands for more messages than the copy has cannot stand in front of the copy.
+    // A prompt that it pins is one of these messages (-seed 2091).
     const { covered } = other.good.head
-    const hasHead = [...covered].every((id) => copied.has(id))
+    const through = covered.size > 0 ? other.storedHead()?.through_key : undefined
+    const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.key(id) === through))
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
     const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
@@ -202,12 +209,12 @@ export class Judge {
 
   async judge(attempt: Attempt): Promise<Verdict> {
     this.current = attempt
-    const { raw, wire, system, model, outcome } = attempt
+    const { raw, wire, system, model, outcome, isBare } = attempt
     const turns = convert(wire, model)
     const rawTurns = convert(raw, model)
     const chain = chainOf({ system, turns })
     const passes = this.journal()
-    const isGood = outcome === "applied" && passes.length > 0
+    const isGood = outcome === "applied" && passes.length > 0 && !isBare
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
     // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
