@@ -219,7 +219,10 @@ export class Judge {
     const front = head(raw, wire)
     // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
     if (this.leaves) {
-      const through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+      let through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+      // If a revert has taken the head's newest message while there is no host, the shim keeps the head for those that are
+      // left (-seed 720002).
+      if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
     const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
