@@ -351,10 +351,16 @@ export class Judge {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
       // A summary by the harness has no place of its own. Its words are in a compartment, unless compartments already
       // stand for all messages that it summarises: then it says nothing that the head lacks (-seed 40).
-      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => summarised.has(this.key(id))))) continue
+      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
-      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
+      else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
     }
+  }
+
+  /** The keys under which compartments may know a message: its own, and for a copy also its original's. */
+  private names(id: string): string[] {
+    const theirs = this.original?.messages.get(id)
+    return [this.key(id), ...(theirs === undefined ? [] : this.original!.judge.names(theirs))]
   }
 
   /** The messages with content that a summary by the harness stands for. */
