@@ -42,6 +42,7 @@ interface Good {
   rows: Map<string, Kept>
   head: Head
   headBytes: number
+  isBare: boolean
   at: number
 }
 
@@ -52,6 +53,8 @@ export interface Attempt {
   versions: string[]
   wire: Message[]
   system: string
+  /** Whether the system prompt is the harness's own. */
+  isBare: boolean
   model: Model
   outcome: "applied" | "reapplied" | "unchanged"
 }
@@ -243,7 +246,7 @@ export class Judge {
     // The host may have forgotten decisions that it could not store by the time the next pass comes.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
-      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, at: this.machine.now() }
+      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
@@ -440,12 +443,15 @@ export class Judge {
   }
 
   /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
-  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model }: Attempt): void {
+  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
+    // If the host does not answer the system hook in time, the request leaves with the harness's own system prompt, and
+    // no pass can know that (-seed 10021, on a busy machine).
+    if (same < 0 && isBare !== this.good.isBare) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
