@@ -132,8 +132,8 @@ type Copy struct {
 // to. Units must ascend by tag. Neither the place of a message nor its tags matter: a
 // compaction that keeps turns puts its summary before older messages, and the text of an
 // aborted answer may be stored after newer messages. A message is a copy if one of its units
-// is: the others can have changed since the original's newest pass. After the last copy
-// begins what the copied session has of its own.
+// is: the others can have changed since the original's newest pass. The messages after the
+// last copy are the session's own.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -185,7 +185,7 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// original returns the key of the message that m copies, "" if there is none. That is the
+// original returns the key of the message that m copies, or "" if m copies none. That is the
 // message with m's own key, if the harness keeps keys in a copy, otherwise the first one
 // with a unit of m that no other message copies.
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {

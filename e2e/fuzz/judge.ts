@@ -42,6 +42,7 @@ interface Good {
   rows: Map<string, Kept>
   head: Head
   headBytes: number
+  isBare: boolean
   at: number
 }
 
@@ -52,13 +53,10 @@ export interface Attempt {
   versions: string[]
   wire: Message[]
   system: string
+  /** Whether the system prompt is the harness's own. */
+  isBare: boolean
   model: Model
   outcome: "applied" | "reapplied" | "unchanged"
-  /**
-   * Whether the request left with the harness's own system prompt although it has a host: the host did not answer in time
-   * what the prompt should be. The host cannot know such a request, even if it has made the wire.
-   */
-  isBare: boolean
 }
 
 /** Events in a session since its last good pass that may explain a bust. */
@@ -214,7 +212,8 @@ export class Judge {
     const rawTurns = convert(raw, model)
     const chain = chainOf({ system, turns })
     const passes = this.journal()
-    const isGood = outcome === "applied" && passes.length > 0 && !isBare
+    // In Pi the host tells the system prompt first. If the request leaves without it, the host does not know the request.
+    const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.leaves)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
     // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
@@ -260,7 +259,7 @@ export class Judge {
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
-      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, at: this.machine.now() }
+      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
@@ -374,10 +373,16 @@ export class Judge {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
       // A summary by the harness has no place of its own. Its words are in a compartment, unless compartments already
       // stand for all messages that it summarises: then it says nothing that the head lacks (-seed 40).
-      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => summarised.has(this.key(id))))) continue
+      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
-      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
+      else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
     }
+  }
+
+  /** The keys under which compartments may know a message: its own, and for a copy also its original's. */
+  private names(id: string): string[] {
+    const theirs = this.original?.messages.get(id)
+    return [this.key(id), ...(theirs === undefined ? [] : this.original!.judge.names(theirs))]
   }
 
   /** The messages with content that a summary by the harness stands for. */
@@ -459,12 +464,15 @@ export class Judge {
   }
 
   /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
-  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model }: Attempt): void {
+  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
+    // If the host does not answer the system hook in time, the request leaves with the harness's own system prompt, and
+    // no pass can know that (-seed 10021, on a busy machine).
+    if (same < 0 && isBare !== this.good.isBare) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")

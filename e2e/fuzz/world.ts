@@ -493,10 +493,7 @@ export class World {
     await this.guarded("system.transform", this.plugin.has["experimental.chat.system.transform"]!({ sessionID: session.id, model: { id: session.model.id, providerID: session.model.provider } }, { system }))
     disturbed.end()
     const outcome = this.outcome()
-    // In OpenCode the first request of a session leaves with OpenCode's own prompt.
-    const isBare = this.isPi && system.length === 1 && system[0] === this.system()
-    if (isBare) this.note("bare prompt")
-    const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome, isBare })
+    const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), isBare: system.join("\n") === this.system(), model: session.model, outcome })
     // If a pass could not be stored in time, for example on a busy machine, it drops nothing either.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }

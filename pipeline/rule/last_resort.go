@@ -29,7 +29,7 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 }
 
 // UnfitContent makes a request fit that the provider would refuse otherwise, and takes no
-// more than it must. It takes even what age protects and what the model has not read. Tool
+// more than it must. It takes even new content and content that the model has not read. Tool
 // outputs and long arguments of calls go first, the largest before all others: a model that
 // knows why an output is missing can read it in parts. Then go texts and files. The words of
 // the user's newest prompt stay, and so does what the newest step says.
@@ -74,8 +74,8 @@ func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// newestTyped returns the index of the newest message with words that the user has typed,
-// -1 if there is none.
+// newestTyped returns the index of the newest message with words that the user has typed, or
+// -1 if the user has typed nothing.
 func (v View) newestTyped() int {
 	for i := range slices.Backward(v.Messages) {
 		if slices.ContainsFunc(v.Messages[i].Items, func(it Item) bool { return it.Typed }) {
