@@ -580,6 +580,9 @@ export class Judge {
     // A fork has no wire before its first pass. If that pass is under pressure, it drops what its original has sent, and
     // the journal calls that no bust (-seed 200461).
     const isFirstOfFork = !this.good && this.original !== undefined && passes.some(({ verdict }) => verdict !== "steady")
+    // If the first request after the loss of the database left with a repeated prompt, its answer is bound to a prompt that
+    // the host does not know (-seed 3001).
+    const isAfterLoss = this.hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lostThinking.has(block.signature)) continue
@@ -587,7 +590,7 @@ export class Judge {
         // it.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
-        if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
+        if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && !isAfterLoss && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
         this.lostThinking.add(block.signature)
       }
     }
