@@ -13,6 +13,8 @@ interface Pass {
   bust: boolean
   bustCause: string
   size: number
+  /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
+  isAfterRefusal: boolean
 }
 
 /** A thinking block's binding: the digest of the prompt before the block, and the request that it answered. */
@@ -275,7 +277,7 @@ export class Judge {
     const rows = this.machine.read(
       "SELECT pass, verdict, cause, bust, bust_cause, size_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
     )
-    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens) }))
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), isAfterRefusal: this.happened.refused }))
     this.lastPass = passes.at(-1)?.pass ?? this.lastPass
     return passes
   }
@@ -440,7 +442,9 @@ export class Judge {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       if (!last || (this.good && last.raw !== now.raw)) continue
       // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
-      if (this.good?.head.covered.has(id) && !covered.has(id) && mayExpose) continue
+      // The same holds for a copy whose first good pass comes after a revert (-seed 740002).
+      const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
+      if (wasCovered && !covered.has(id) && mayExpose) continue
       let allowed = 60 * parts.length // a tag and a pause in front of each
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
@@ -483,7 +487,7 @@ export class Judge {
     }
   }
 
-  private isTrue({ pass, bustCause, cause, size }: Pass, chain: Chain, raw: readonly Turn[], model: Model, expected: number): void {
+  private isTrue({ pass, bustCause, cause, size, isAfterRefusal }: Pass, chain: Chain, raw: readonly Turn[], model: Model, expected: number): void {
     const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for ${bustCause}, but ${why}`)
     const { good, happened } = this
     switch (bustCause) {
@@ -509,7 +513,7 @@ export class Judge {
         if (!happened.flush) lie("the user did not ask")
         break
       case "overflow":
-        if (!happened.refused) lie("no prompt was refused")
+        if (!happened.refused && !isAfterRefusal) lie("no prompt was refused")
         break
       case "force":
       case "pressure":
