@@ -571,7 +571,10 @@ export class Judge {
     })
     // A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is
     // bound to the prompts that were sent before.
-    const isForgetful = outcome === "unchanged" && this.happened.reloaded
+    // Neither does a shim know the patches of messages that come back with their branch while there is no host: the host
+    // let it forget them when they left (-seed 740017).
+    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => this.sent.has(block.message) && !this.good?.rows.has(block.message))
+    const isForgetful = (outcome === "unchanged" && this.happened.reloaded) || comesBack
     if (invalid.length > 0 && !isForgetful) {
       const was = this.bound.get(invalid[0]!.signature)!.chain
       const same = shared(was, chain)
