@@ -48,7 +48,7 @@ func TestMarker(t *testing.T) {
 	k.turn(8)
 	k.checkSamePrefix(extended, k.newest())
 
-	// The first request of a copy begins at the copied marker, which then goes.
+	// A copy begins with the head of its original, and its copy of the marker goes.
 	copied, err := a.Copy(w.ctx, session)
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +56,11 @@ func TestMarker(t *testing.T) {
 	c := &headKeeper{world: w, agent: a, session: copied}
 	w.play(copied, c.answers()...)
 	w.prompt(a, copied, promptOf(9))
+	c.checkHead(c.newest(), []int{1, 2}, []int{3})
 	k.waitForMarker(copied, 0)
 	w.prompt(a, copied, promptOf(10))
-	for turn := 1; turn <= 8; turn++ {
+	c.checkHead(c.newest(), []int{1, 2}, []int{3})
+	for turn := 5; turn <= 8; turn++ {
 		w.wantInBody(c.newest(), promptOf(turn), true)
 	}
 

@@ -210,7 +210,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
-	if r.Overflow || a.Percent >= unfitPercent {
+	if r.Overflow || left.Percent >= unfitPercent {
 		goal.Fit = int(float64(limit) * fitShare)
 	}
 	v.Goal = inOwnTokens(goal, a.perToken)

@@ -242,7 +242,7 @@ func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 // that h pins are not among them.
 func (s *Session) cover(h *frozen.Head, shown []history.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
-	h.Through, h.Ordinal, h.AfterSummary = last.EndKey(), last.End, last.AfterSummary
+	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
 	covered := s.coveredBy(*h)
 	h.Pinned = s.pinned(covered, r)
 	keys := CoveredKeys(*h, shown)
@@ -258,6 +258,20 @@ func (s *Session) cover(h *frozen.Head, shown []history.Compartment, r Readings)
 		}
 	}
 	return keys
+}
+
+// lastInArray returns the key of the compartment's message that comes last in the array. That
+// is mostly its last message. But a compaction that keeps turns puts its request, which is
+// newer, in front of them. If the array holds none of the messages, lastInArray returns the
+// key of the last one.
+func (s *Session) lastInArray(c *history.Compartment) string {
+	last, at := c.EndKey(), -1
+	for _, key := range c.Keys {
+		if i, ok := s.index[key]; ok && key != "" && i > at {
+			last, at = key, i
+		}
+	}
+	return last
 }
 
 // pinnedShare is the share of the window that a pinned prompt may take if the model has
@@ -325,7 +339,7 @@ func (e *entry) endsTurn() bool {
 // changeTo returns the change from the session's head to next, which stands for the
 // messages in keys.
 func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
-	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next), freed: s.State.Head.Tokens() - next.Tokens()}
+	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next), freed: s.State.HeadTokens() - next.Tokens()}
 	shown := s.State.With(frozen.Additions{Head: &next, Covered: keys})
 	for i := range s.entries { // a revert can have taken the end of the old head, which still covers messages
 		for _, it := range s.entries[i].items {

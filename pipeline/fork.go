@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
@@ -65,9 +66,10 @@ func (s *Session) Stamped() map[int]int64 { return s.stamped }
 type Outline []outlined
 
 type outlined struct {
-	key   string
-	role  transcript.Role
-	units []outlinedUnit
+	key       string
+	role      transcript.Role
+	isSummary bool
+	units     []outlinedUnit
 }
 
 type outlinedUnit struct {
@@ -81,7 +83,7 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	inParallel(len(raws), func(i int) {
 		m := codec.Decode(raws[i])
 		keys := newUnitKeys(&m)
-		o[i].key, o[i].role = m.Key, m.Role
+		o[i].key, o[i].role, o[i].isSummary = m.Key, m.Role, history.IsSummary(&m)
 		for j := range m.Parts {
 			if key := keys.of(&m.Parts[j]); key != "" {
 				o[i].units = append(o[i].units, outlinedUnit{key, fingerprint(&m, &m.Parts[j])})
@@ -91,14 +93,17 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprint of the first unit in the array, 0 if there is no unit.
-func (o Outline) First() int64 {
+// First returns the fingerprints of the array's first units, of at most n messages.
+func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
-		if len(m.units) > 0 {
-			return m.units[0].fingerprint
+		if len(first) == n {
+			break
+		}
+		if len(m.units) > 0 && m.units[0].fingerprint != 0 {
+			first = append(first, m.units[0].fingerprint)
 		}
 	}
-	return 0
+	return first
 }
 
 // A Copy describes how the beginning of one session copies another session.
@@ -108,21 +113,27 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Empty maps a message key in the copy to the key of the message directly after it, if
-	// that message has no units, such as a failed answer. Nothing else tells which message
-	// of the original it copies.
-	Empty map[string]string
+	// Unknown maps a message key in the copy to the key of the message directly after it, if
+	// no unit of that message is known, for example because a failed answer has none. Nothing
+	// else tells which message of the original it copies.
+	Unknown map[string]string
+	// IsCompacted says that the copy begins with a summary by the harness, which hides older
+	// messages. Summary is the key of the newest one in the original, empty if the original
+	// has made no pass since.
+	IsCompacted bool
+	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest
 	// message. It is empty if no answer follows. The original finished that answer but
 	// made no pass afterwards, so it has no units for it.
 	Next string
 }
 
-// CopyOf finds how many messages at the beginning of the array are copies from the
-// session that units belong to. Units must ascend by tag. The copy ends before the
-// first message that has a unit which the original lacks or has in another place. If a
-// message has the same key in both sessions, its place does not matter. Pi needs this,
-// because its compaction puts a new message before older ones.
+// CopyOf finds the messages of the array that are copies from the session that units belong
+// to. Units must ascend by tag. Neither the place of a message nor its tags matter: a
+// compaction that keeps turns puts its summary before older messages, and the text of an
+// aborted answer may be stored after newer messages. A message is a copy if one of its units
+// is: the others can have changed since the original's newest pass. The messages after the
+// last copy are the session's own.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -130,26 +141,36 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			places[u.Fingerprint] = append(places[u.Fingerprint], i)
 		}
 	}
-	c := Copy{Messages: make(map[string]string), Empty: make(map[string]string)}
+	c := Copy{Messages: make(map[string]string), Unknown: make(map[string]string)}
 	keys := make(map[int]string) // the keys of the copied units, by their index in units
-	from, end := 0, 0
+	end := 0
 	for i, m := range o {
-		found, ok := m.find(units, places, from)
-		if !ok {
-			break
+		if m.isSummary {
+			c.IsCompacted, c.Summary = true, ""
 		}
-		if len(found) == 0 {
-			if i > 0 {
-				c.Empty[o[i-1].key] = m.key
-			}
+		original := m.original(units, places, c.Messages)
+		if original == "" {
 			continue
 		}
-		if end = i + 1; units[found[0]].MessageKey != m.key {
-			from = found[0] + 1
+		if end, c.Messages[original] = i+1, m.key; m.isSummary {
+			c.Summary = original
 		}
-		c.Messages[units[found[0]].MessageKey] = m.key
-		for i, place := range found {
-			keys[place] = m.units[i].key
+		for _, u := range m.units {
+			for _, place := range places[u.fingerprint] {
+				if _, isTaken := keys[place]; !isTaken && units[place].MessageKey == original {
+					keys[place] = u.key
+					break
+				}
+			}
+		}
+	}
+	copies := make(map[string]bool, len(c.Messages))
+	for _, key := range c.Messages {
+		copies[key] = true
+	}
+	for i := 1; i < len(o) && (i < end || len(o[i].units) == 0); i++ {
+		if !copies[o[i].key] {
+			c.Unknown[o[i-1].key] = o[i].key
 		}
 	}
 	if _, isNewest := keys[len(units)-1]; isNewest && end < len(o) && o[end].role == transcript.Assistant {
@@ -164,31 +185,23 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// find looks for the message's units in the original, and returns their indexes in
-// units. It finds nothing unless all of them belong to one message of the original.
-// It skips units before the index from.
-func (m outlined) find(units []frozen.Unit, places map[int64][]int, from int) (found []int, ok bool) {
-	taken := make(map[int]bool, len(m.units))
+// original returns the key of the message that m copies, or "" if m copies none. That is the
+// message with m's own key, if the harness keeps keys in a copy, otherwise the first one
+// with a unit of m that no other message copies.
+func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
+	first := ""
 	for _, u := range m.units {
-		at := -1
 		for _, place := range places[u.fingerprint] {
-			switch {
-			case taken[place], place < from && units[place].Key != u.key:
-			case len(found) > 0 && units[place].MessageKey != units[found[0]].MessageKey:
-			default:
-				at = place
+			key := units[place].MessageKey
+			if key == m.key {
+				return key
 			}
-			if at >= 0 {
-				break
+			if first == "" && taken[key] == "" {
+				first = key
 			}
 		}
-		if at < 0 {
-			return nil, false
-		}
-		taken[at] = true
-		found = append(found, at)
 	}
-	return found, true
+	return first
 }
 
 // Moved translates the original's gauge to the copy.

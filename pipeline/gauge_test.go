@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -102,6 +103,41 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	}
 	t.Fatal("no bust")
 	return nil, 0
+}
+
+// After a revert into the messages that the head covers, the head is gone and the messages that are left come back. The
+// host believed that the head still stood for them: 5,058 tokens, where 13,880 were sent.
+func TestRevertedHeadCountsForNothing(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		p := newProvider(t, 1000, 1)
+		p.w.readings.History = &History{}
+		for range 6 {
+			p.turn(4, 400)
+		}
+		left := len(p.w.raw)
+		p.turn(2, 400)
+		p.w.publish(len(p.w.raw)-3, 50)
+		p.w.readings.Flush = true
+		p.turn(1, 10)
+		if p.w.start <= left {
+			t.Fatalf("the head covers %d messages, want more than %d", p.w.start, left)
+		}
+		p.revert(left)
+		if restarts {
+			p.w.restart()
+		}
+		p.turn(0, 0)
+		if p.w.decision.Cause != CauseReverted || p.w.session.State.Head.Exists() {
+			t.Fatalf("%s (%s)", p.w.decision.Verdict, p.w.decision.Cause)
+		}
+		bytes := 0
+		for _, raw := range p.w.raw {
+			m := p.w.codec.Decode(raw)
+			wire := render.WireMessageOf(&m)
+			bytes += wire.Bytes()
+		}
+		p.wantSize(t, p.base+bytes/4)
+	}
 }
 
 // D5: after a revert to before a bust, the newest usage in the array reported the whole

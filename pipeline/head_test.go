@@ -190,8 +190,6 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// The head takes the covered messages off the prompt at once, so the rules do not take
-// more than is still needed.
 // Text of the tail was in neither head nor tail: the head covered every unit up to a tag, and an old message had got
 // a new unit, for example the text of an aborted answer that the harness stores late.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
@@ -268,6 +266,28 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
+// The request of a compaction that keeps turns is newer than these turns, and stands in front of them. If a
+// compartment ends with it, the head covers the turns, too: nothing stands in neither place.
+func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.readings.History = &History{}
+	at := func(id, role string, created int64) mjson.Value {
+		return message(id, role, created, obj{"finish": "stop"}, textPart("p"+id, "text of "+id))
+	}
+	w.add(mjson.Value(`{"info":{"id":"c","role":"user","time":{"created":50}},"parts":[{"id":"p","type":"compaction","auto":false}]}`),
+		mjson.Value(`{"info":{"id":"s","role":"assistant","parentID":"c","summary":true,"finish":"stop","time":{"created":51,"completed":51}},"parts":[{"id":"q","type":"text","text":"All so far."}]}`),
+		at("u5", "user", 40), at("a5", "assistant", 41), at("u6", "user", 60), at("a6", "assistant", 61), at("u7", "user", 70), at("a7", "assistant", 71), at("u8", "user", 80))
+	w.pass()
+	w.readings.History.Compartments = []history.Compartment{{Start: 1, End: 3, Keys: []string{"u5", "a5", "c"}, AfterSummary: "s", Title: "part 0", Importance: 50, Tiers: [4]string{"All.", "Less.", "Little."}}}
+	w.readings.Flush = true
+	w.pass()
+	if text := w.text(); w.start != 4 || strings.Contains(text, "dropped") || strings.Contains(text, "text of a5") || !strings.Contains(text, "text of u6") {
+		t.Errorf("the head covers %d messages:\n%s", w.start, text)
+	}
+}
+
+// The head takes the covered messages off the prompt at once, so the rules do not take
+// more than is still needed.
 func TestFoldCountsBeforeTheRules(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40

@@ -29,7 +29,10 @@ func (s *Session) isBoundary(i int) bool {
 
 // MarkAt tells the session the first message that the host's compaction marker leaves in
 // the array, zero without a marker.
-func (s *Session) MarkAt(first history.Anchor) { s.marker = first }
+func (s *Session) MarkAt(first history.Anchor) {
+	s.marker = first
+	s.reviewHead()
+}
 
 // isMarked reports whether the host's compaction marker hides the beginning of the session.
 func (s *Session) isMarked() bool {

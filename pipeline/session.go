@@ -214,8 +214,17 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 		s.entries = append(s.entries, e)
 		s.weigh(len(s.entries) - 1)
 	}
+	s.reviewHead()
 	s.coverLate(unchanged)
 	return fresh
+}
+
+// reviewHead hides a head whose messages a revert has taken, and shows it again if they have
+// come back.
+func (s *Session) reviewHead() {
+	if s.State.HideHead(s.isReverted(s.State.Head)) {
+		s.weighAll()
+	}
 }
 
 // coverLate covers the messages from entry i on that the harness has put between covered

@@ -217,10 +217,10 @@ func ratio(theirs, own int) float64 {
 // there no content had been dropped.
 func (s *Session) grown() Gauge {
 	var first, last Gauge
-	raw := 0
+	raw, compacted := 0, s.compactedAt()
 	for i := range s.entries {
 		e := &s.entries[i]
-		if e.isMeasured() {
+		if e.isMeasured() && e.header.created >= compacted {
 			n := e.header.usage.Prompt()
 			if n < last.Tokens || float64(n-last.Tokens) < leastRatio*float64(raw-last.Own-leastCount) {
 				break
@@ -273,7 +273,7 @@ func (s *Session) weigh(i int) {
 }
 
 // counted returns the host's count of the wire's messages: the head and the tail.
-func (s *Session) counted() int { return s.State.Head.Tokens() + s.own }
+func (s *Session) counted() int { return s.State.HeadTokens() + s.own }
 
 // weighAll calls weigh for every message.
 func (s *Session) weighAll() {

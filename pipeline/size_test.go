@@ -108,6 +108,25 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// A compaction keeps turns, and their answers report the prompts of an array that is gone. A host that sees the session
+// for the first time, for example after its database was deleted, believes the newest report.
+func TestReportsFromBeforeACompactionSayNothing(t *testing.T) {
+	at := func(raw json.Value, created int) json.Value {
+		return json.Value(strings.Replace(string(raw), `"created":1000000`, fmt.Sprintf(`"created":%d`, created), 1))
+	}
+	w := newWorld(t, true, 1)
+	w.session.Update(0, []json.Value{
+		json.Value(`{"info":{"id":"c","role":"user","time":{"created":50}},"parts":[{"id":"p","type":"compaction","auto":false}]}`),
+		json.Value(`{"info":{"id":"s","role":"assistant","parentID":"c","summary":true,"finish":"stop","time":{"created":51,"completed":51}},"parts":[{"id":"q","type":"text","text":"All so far."}]}`),
+		at(said("u1", "user", 200, 0), 40), at(said("a1", "assistant", 20, 36_000), 41),
+		at(said("u2", "user", 200, 0), 60), at(said("a2", "assistant", 20, 1000), 61), at(said("u3", "user", 5, 0), 70),
+	}, "")
+	want := Size{Measurement: "a2/1000", Measured: 1000, Current: 1025}
+	if got, _ := w.session.size(Counting{}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestGrowth(t *testing.T) {
 	calmer := []int{1000} // 25 steps of 1000 tokens, then 20 steps of 10
 	for i := range 45 {

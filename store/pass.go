@@ -31,7 +31,9 @@ type PassCommit struct {
 	FlushDone bool
 	// RoomMade clears the overflow, because the pass has made room or the refused prompt was taken back.
 	RoomMade bool
-	Pass     PassRow // its Usage is ignored, because SaveUsage stores it
+	// SystemSent clears the pending system prompt, because the pass's request leaves with it.
+	SystemSent bool
+	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
 }
 
 //go:embed query/session_upsert.sql
@@ -54,6 +56,11 @@ const dropDeleteSQL = `
 
 const dropSelectSQL = `
 	SELECT 1 FROM queued_drops
+	WHERE harness = ? AND session_id = ?`
+
+const systemSentSQL = `
+	UPDATE sessions
+	SET system_pending = 0
 	WHERE harness = ? AND session_id = ?`
 
 const strayDeleteSQL = `
@@ -82,6 +89,11 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		}
 		if err := inherit(tx, key, p.Inherited, s.clock.Now()); err != nil {
 			return err
+		}
+		if p.SystemSent {
+			if _, err := tx.exec(systemSentSQL, key.Harness, key.Session); err != nil {
+				return fmt.Errorf("system prompt: %w", err)
+			}
 		}
 		if err := s.deleteDrops(tx, key, p.Drained); err != nil {
 			return err

@@ -73,6 +73,7 @@ func (m *model) commit(p PassCommit) {
 	m.session.InputTokens, m.session.CacheRead, m.session.CacheWrite = kept.InputTokens, kept.CacheRead, kept.CacheWrite
 	m.session.PromptTokens, m.session.System = kept.PromptTokens, kept.System
 	m.session.ExplicitFlush = kept.ExplicitFlush && !p.FlushDone
+	m.session.System.Pending = m.session.System.Pending && !p.SystemSent
 	m.session.CreatedAt = kept.CreatedAt
 	m.touch()
 	m.insert(p.Units)
@@ -180,7 +181,7 @@ var (
 // drawCommit draws the next pass of m. Its tags ascend and may skip numbers.
 func drawCommit(t *rapid.T, m *model) PassCommit {
 	size := rapid.IntRange(0, 1<<40)
-	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone")}
+	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone"), SystemSent: rapid.Bool().Draw(t, "systemSent")}
 	p.Session = SessionRow{
 		Key: key, Directory: genText.Draw(t, "directory"), Parent: genText.Draw(t, "parent"),
 		Mode:     rapid.SampledFrom([]string{"primary", "primary-no-reduce", "subagent"}).Draw(t, "mode"),

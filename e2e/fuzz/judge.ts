@@ -13,6 +13,8 @@ interface Pass {
   bust: boolean
   bustCause: string
   size: number
+  /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
+  isAfterRefusal: boolean
 }
 
 /** A thinking block's binding: the digest of the prompt before the block, and the request that it answered. */
@@ -42,6 +44,7 @@ interface Good {
   rows: Map<string, Kept>
   head: Head
   headBytes: number
+  isBare: boolean
   at: number
 }
 
@@ -52,6 +55,8 @@ export interface Attempt {
   versions: string[]
   wire: Message[]
   system: string
+  /** Whether the system prompt is the harness's own. */
+  isBare: boolean
   model: Model
   outcome: "applied" | "reapplied" | "unchanged"
 }
@@ -77,6 +82,8 @@ export interface Verdict {
   tokens: number
   /** The size of the prompt if the pass had decided nothing. */
   expected: number
+  /** The same without the head, for a pass that finds that head reverted. */
+  headless: number
   isBust: boolean
   isGood: boolean
   passes: Pass[]
@@ -107,6 +114,8 @@ const profiles: Record<string, string> = {
 /** Judges the requests of one session. */
 export class Judge {
   private good: Good | undefined
+  /** How each message was last sent, whether or not it is in the array or in the head now: in Pi a branch leaves and comes back. */
+  private readonly sent = new Map<string, Kept>()
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private lastPass = 0
@@ -128,6 +137,7 @@ export class Judge {
    */
   private halfKnown: readonly Turn[] | undefined
   private isForgetful = false
+  private hasLostDatabase = false
   /** Whether a message that was sent before has other content in this request. */
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
@@ -159,10 +169,11 @@ export class Judge {
   /** Notes that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
+    this.sent.clear()
     this.pending = []
     this.lastPass = 0
     this.isUnrecorded = false
-    this.isForgetful = true
+    this.isForgetful = this.hasLostDatabase = true
     // A message without a stored binding counts as lost.
     for (const bound of this.bound.values()) bound.isKnown = false
   }
@@ -180,10 +191,15 @@ export class Judge {
     if (!other.good) return
     this.forkedFrom = new Map()
     // A head that stands for more messages than the copy has cannot stand in front of the copy.
+    // A prompt that it pins is one of these messages (-seed 2091).
     const { covered } = other.good.head
-    const hasHead = [...covered].every((id) => copied.has(id))
+    const through = covered.size > 0 ? other.storedHead()?.through_key : undefined
+    const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.key(id) === through))
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
+    const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
+      // What a message has got since the original's newest request was never sent, for example a late text (-seed 4122).
+      if (other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
       const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }
@@ -194,17 +210,21 @@ export class Judge {
 
   async judge(attempt: Attempt): Promise<Verdict> {
     this.current = attempt
-    const { raw, wire, system, model, outcome } = attempt
+    const { raw, wire, system, model, outcome, isBare } = attempt
     const turns = convert(wire, model)
     const rawTurns = convert(raw, model)
     const chain = chainOf({ system, turns })
     const passes = this.journal()
-    const isGood = outcome === "applied" && passes.length > 0
+    // In Pi the host tells the system prompt first. If the request leaves without it, the host does not know the request.
+    const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.leaves)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
     // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
     if (this.leaves) {
-      const through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+      let through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+      // If a revert has taken the head's newest message while there is no host, the shim keeps the head for those that are
+      // left (-seed 720002).
+      if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
     const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
@@ -212,7 +232,8 @@ export class Judge {
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -240,7 +261,8 @@ export class Judge {
     // The host may have forgotten decisions that it could not store by the time the next pass comes.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
-      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, at: this.machine.now() }
+      for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
+      this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
@@ -255,7 +277,7 @@ export class Judge {
     const rows = this.machine.read(
       "SELECT pass, verdict, cause, bust, bust_cause, size_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
     )
-    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens) }))
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), isAfterRefusal: this.happened.refused }))
     this.lastPass = passes.at(-1)?.pass ?? this.lastPass
     return passes
   }
@@ -272,14 +294,20 @@ export class Judge {
     return rows
   }
 
-  /** The size of the prompt if each message went out as it did last, and new messages went out raw. */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number {
+  /**
+   * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
+   * back with its branch keeps its edits (-seed 2116). Without the head, the messages that it covered go out as well.
+   */
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
-    const last = this.good?.rows ?? this.forkedFrom ?? new Map<string, Kept>()
-    sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
-    const isKept = (id: string) => last.has(id) && (!this.good || last.get(id)!.raw === rows.get(id)!.raw)
-    for (const [id, { bytes }] of last) if (rows.has(id) && isKept(id)) sum += bytes
-    for (const { blocks } of raw) for (const block of blocks) if (!isKept(block.message)) sum += bytesOf(block)
+    const last = this.good?.rows ?? this.forkedFrom
+    const kept = (id: string) => {
+      const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
+      return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
+    }
+    if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
+    for (const id of rows.keys()) sum += kept(id)?.bytes ?? 0
+    for (const { blocks } of raw) for (const block of blocks) if (!kept(block.message)) sum += bytesOf(block)
     return sum
   }
 
@@ -345,17 +373,33 @@ export class Judge {
     const words = kept.map(({ p1 }) => String(p1)).join("\n")
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
-      // A message without content, such as an answer that was refused, says nothing that could be lost.
-      if (!covered.has(info.id) || !parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))) continue
-      // A summary by the harness has no place of its own; its words are in a compartment.
-      if (info.summary === true && words.includes(parts.at(-1)!.text!.slice(0, 12))) continue
+      if (!covered.has(info.id) || !hasContent({ info, parts })) continue
+      // A summary by the harness has no place of its own. Its words are in a compartment, unless compartments already
+      // stand for all messages that it summarises: then it says nothing that the head lacks (-seed 40).
+      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
-      else if (!summarised.has(this.key(info.id))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
+      else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
     }
   }
 
-  /** The stored head of the session. */
+  /** The keys under which compartments may know a message: its own, and for a copy also its original's. */
+  private names(id: string): string[] {
+    const theirs = this.original?.messages.get(id)
+    return [this.key(id), ...(theirs === undefined ? [] : this.original!.judge.names(theirs))]
+  }
+
+  /** The messages with content that a summary by the harness stands for. */
+  private summarisedBy(summary: string): string[] {
+    const { rows } = this.session
+    const request = rows.findIndex(({ id }) => id === summary) - 1
+    const kept = rows.findIndex(({ id }) => id === rows[request]?.message.parts[0]?.tail_start_id)
+    return rows.slice(0, kept < 0 ? request : kept).filter(({ message }) => message.info.summary !== true && hasContent(message)).map(({ id }) => id)
+  }
+
+  /** The stored head of the session. A copy has its original's until its first pass is stored; in Pi it also has its keys (-seed 700013). */
   private storedHead(): Record<string, unknown> | undefined {
+    const original = this.unstoredOriginal
+    if (original) return original.judge.storedHead()
     return this.machine.read("SELECT through_key, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)[0]
   }
 
@@ -393,12 +437,16 @@ export class Judge {
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot say so; a revert is then seen in the array alone.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
-    const mayExpose = isReverted || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
+    // The same holds for a copy that was cut before its first good pass (-seed 750127).
+    const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
+    const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       if (!last || (this.good && last.raw !== now.raw)) continue
       // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
-      if (this.good?.head.covered.has(id) && !covered.has(id) && mayExpose) continue
+      // The same holds for a copy whose first good pass comes after a revert (-seed 740002).
+      const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
+      if (wasCovered && !covered.has(id) && mayExpose) continue
       let allowed = 60 * parts.length // a tag and a pause in front of each
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
@@ -423,12 +471,15 @@ export class Judge {
   }
 
   /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
-  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model }: Attempt): void {
+  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
+    // If the host does not answer the system hook in time, the request leaves with the harness's own system prompt, and
+    // no pass can know that (-seed 10021, on a busy machine).
+    if (same < 0 && isBare !== this.good.isBare) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
@@ -438,7 +489,7 @@ export class Judge {
     }
   }
 
-  private isTrue({ pass, bustCause, cause, size }: Pass, chain: Chain, raw: readonly Turn[], model: Model, expected: number): void {
+  private isTrue({ pass, bustCause, cause, size, isAfterRefusal }: Pass, chain: Chain, raw: readonly Turn[], model: Model, expected: number): void {
     const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for ${bustCause}, but ${why}`)
     const { good, happened } = this
     switch (bustCause) {
@@ -464,7 +515,7 @@ export class Judge {
         if (!happened.flush) lie("the user did not ask")
         break
       case "overflow":
-        if (!happened.refused) lie("no prompt was refused")
+        if (!happened.refused && !isAfterRefusal) lie("no prompt was refused")
         break
       case "force":
       case "pressure":
@@ -472,6 +523,9 @@ export class Judge {
         if (good && expected < 0.3 * this.window(model)) this.report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${this.window(model)}`)
         break
       case "system-changed":
+        // If the host was not asked for the prompt of the first request after the loss of its database, because it did not
+        // answer in time, the shim has repeated a prompt that the new database does not know (-seed 730006).
+        if (this.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && good && good.chain.start === chain.start) lie("the system prompt is the same")
         break
       case "transcript-changed":
@@ -484,7 +538,7 @@ export class Judge {
   window: (model: Model) => number = () => Infinity
 
   /** The host's estimate of the prompt's size must be near to the real size. */
-  private pressure(pass: Pass | undefined, { expected, tokens, isGood }: Verdict, { model }: Attempt): void {
+  private pressure(pass: Pass | undefined, { expected, headless, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
     if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
@@ -492,7 +546,7 @@ export class Judge {
     // session as such a fork in its first pass, with any verdict (-seed 700231).
     // The same holds for messages that return with their branch, and for the summaries that return with them.
     const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, tokens] : [expected]
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
@@ -519,7 +573,10 @@ export class Judge {
     })
     // A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is
     // bound to the prompts that were sent before.
-    const isForgetful = outcome === "unchanged" && this.happened.reloaded
+    // Neither does a shim know the patches of messages that come back with their branch while there is no host: the host
+    // let it forget them when they left (-seed 740017).
+    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => this.sent.has(block.message) && !this.good?.rows.has(block.message))
+    const isForgetful = (outcome === "unchanged" && this.happened.reloaded) || comesBack
     if (invalid.length > 0 && !isForgetful) {
       const was = this.bound.get(invalid[0]!.signature)!.chain
       const same = shared(was, chain)
@@ -532,6 +589,9 @@ export class Judge {
     // A fork has no wire before its first pass. If that pass is under pressure, it drops what its original has sent, and
     // the journal calls that no bust (-seed 200461).
     const isFirstOfFork = !this.good && this.original !== undefined && passes.some(({ verdict }) => verdict !== "steady")
+    // If the first request after the loss of the database left with a repeated prompt, its answer is bound to a prompt that
+    // the host does not know (-seed 3001).
+    const isAfterLoss = this.hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lostThinking.has(block.signature)) continue
@@ -539,10 +599,15 @@ export class Judge {
         // it.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
-        if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
+        if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && !isAfterLoss && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
         this.lostThinking.add(block.signature)
       }
     }
+  }
+
+  /** Notes that the host may not have heard of an answer with these signatures, and of its thinking. */
+  unheard(signatures: readonly string[]): void {
+    for (const signature of signatures) this.bound.get(signature)!.isKnown = false
   }
 
   private forget({ signature }: Block): void {
@@ -558,6 +623,11 @@ export class Judge {
     const violations = await judge({ raw: copy(raw), wire: copy(wire), profile: profiles[model.npm]!, model: { provider: model.provider, id: model.id }, binds: model.binds })
     for (const { rule, where, detail } of violations) this.report(`sdk-${rule}`, `${where}: ${detail}`)
   }
+}
+
+/** A message without content, such as an answer that was refused, says nothing that could be lost. */
+function hasContent({ parts }: Message): boolean {
+  return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }
 
 function show(entry: Chain["blocks"][number] | undefined): string {

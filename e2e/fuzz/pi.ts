@@ -140,6 +140,7 @@ export class PiPlugin {
   }
 
   tell(type: OpenCodeEvent["type"]): void {
+    if (type === "session.compacted") void this.emit("session_compact", { fromExtension: false })
     if (type !== "session.idle" || !this.open) return
     this.isRunning = false
     void this.emit("agent_end")

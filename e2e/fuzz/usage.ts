@@ -31,25 +31,27 @@ export class Caches {
   }
 }
 
+/** The most bytes of a placeholder, and of the arguments of a call that stay whole, with what else a block has. */
+const [placeholder, shortCall] = [230, 600]
+
 /**
- * Roughly the part of a prompt that the host cannot drop: the newest calls and messages, and the placeholders of
- * the others.
+ * Roughly the part of a prompt that the host cannot take: system prompt, tools and head, the thinking, the words and
+ * images of the user's newest prompt, the texts of the newest step, calls without a result, and a placeholder or short
+ * arguments in place of everything else. If that does not fit into the window, the provider must refuse the prompt, and
+ * nobody can help.
  */
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
-  const { rows } = session
-  const newestUser = session.newestUser()!.id
-  // A refused answer is a row of the session, but never in a request. After dozens of them, the newest 24 rows would
-  // hold hardly any message that the host protects (-seed 175).
-  const sent = [...new Set(chain.blocks.map(({ block }) => block.message))]
-  const kept = new Set(sent.slice(-24)).add(newestUser)
-  const calls = chain.blocks.filter(({ block }) => block.kind === "call").slice(-6).map(({ block }) => block.id)
+  const parts = new Map(session.rows.flatMap(({ message }) => message.parts.map((part) => [part.id, part])))
+  const prompt = session.rows.findLast(({ message: { info, parts } }) => info.role === "user" && parts.some((part) => part.type === "text" && !part.synthetic && !part.ignored))
+  const step = chain.blocks.findLast(({ role }) => role === "assistant")?.block.message
   let bytes = chain.bytes
   for (const { block, bytes: its } of chain.blocks) {
-    const isCall = block.kind === "result" || block.kind === "call"
-    if (isCall && !calls.includes(block.id) && block.message !== rows.at(-1)!.id) bytes -= Math.max(0, its - 200)
-    // If an answer stays, its signed thinking stays, too.
-    const isSigned = block.kind === "thinking" && block.signature !== ""
-    if (!isCall && !isSigned && !kept.has(block.message) && !isHead(block.message)) bytes -= Math.max(0, its - 40)
+    const part = parts.get(block.part)
+    if (block.kind === "thinking" || isHead(block.message)) continue
+    if (block.message === prompt?.id && !part?.synthetic) continue
+    if (block.message === step && block.kind === "text") continue
+    if (block.kind === "call" && part?.state?.status !== "completed" && part?.state?.status !== "error") continue
+    bytes -= Math.max(0, its - (block.kind === "call" ? shortCall : placeholder))
   }
   return tokensOf(bytes, scale)
 }

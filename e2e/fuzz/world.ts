@@ -7,7 +7,7 @@ import { Machine, Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
 import { manners, summarise, type Manner, type Summary } from "./historian.ts"
 import { PiPlugin } from "./pi.ts"
-import { bindings, models, refusal, tokensOf, type Block, type Model } from "./provider.ts"
+import { bindings, models, refusal, signatureOf, tokensOf, type Block, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import { Caches, floor } from "./usage.ts"
@@ -68,6 +68,8 @@ export class World {
   private refusals = 0
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
   private isUnsaved = false
+  /** The newest answer that ended just when the host was killed. */
+  private unheard: Row | undefined
   /** For how many more requests there is no host. */
   private outage = 0
   private readonly caches: Caches
@@ -243,6 +245,7 @@ export class World {
         return
       case "other":
         this.session = random.pick([...this.sessions.values()])
+        this.refusals = 0
         return
     }
   }
@@ -318,7 +321,7 @@ export class World {
     summary.message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: summary.id, type: "text", text: prose(random, random.pick([300, 1500])) })
     summary.changed()
     session.rows.push(summary)
-    this.plugin.updated(summary)
+    if (!this.isPi) this.plugin.updated(summary) // Pi reports no end of a message for a summary
     this.plugin.tell("session.compacted", { sessionID: session.id })
   }
 
@@ -354,11 +357,15 @@ export class World {
     this.open(copy)
     copy.agent = original.agent
     this.judge.happened.lastUse ||= 0
+    // The session itself tells the host later to which prompt its newest answer is bound. Its copy cannot (-seed 2035).
+    const last = original.rows[before - 1]
+    if (last && last === this.unheard) this.judge.unheard(last.message.parts.map(signatureOf).filter((signature) => this.bound.has(signature)))
     this.judges.get(copy.id)!.copyOf(this.judge, copied)
     this.judges.get(copy.id)!.happened.lastUse = this.judge.happened.lastUse
     this.plugin.tell("session.created", { sessionID: copy.id, info: { ...this.sessionInfo(copy), title: "a session (fork #1)" } })
     for (const row of copy.rows) this.plugin.updated(row)
     this.session = copy
+    this.refusals = 0 // nobody has told the host of the copy that the original's newest prompt was refused (-seed 6021)
     // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
     // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -491,7 +498,7 @@ export class World {
     await this.guarded("system.transform", this.plugin.has["experimental.chat.system.transform"]!({ sessionID: session.id, model: { id: session.model.id, providerID: session.model.provider } }, { system }))
     disturbed.end()
     const outcome = this.outcome()
-    const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome })
+    const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), isBare: system.join("\n") === this.system(), model: session.model, outcome })
     // If a pass could not be stored in time, for example on a busy machine, it drops nothing either.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
@@ -591,6 +598,8 @@ export class World {
     const said: Block[] = [] // as the model wrote it, because thinking is bound to that
     const shape = this.author.shape(kind, random)
     const running: Promise<void>[] = []
+    // OpenCode runs a call while the model still writes, Pi runs all calls after the end of the answer.
+    const waiting: (() => Promise<void>)[] = []
     for (const piece of shape) {
       if (piece === "thinking" || piece === "redacted") {
         const part = add({ type: "reasoning", time: time(), ...this.author.proof(random, session.model.proof, piece) })
@@ -612,12 +621,27 @@ export class World {
         const { tool, input } = this.author.call(random, this.isUnsaved, this.plugin.has.tool?.ctx_reduce !== undefined)
         const part = add({ type: "tool", tool, callID: `${session.model.family === "openai" ? "call_" : "toolu_"}${random.id(20)}`, state: { status: "pending", input: {} } })
         said.push(blockOf("call", { id: part.callID!, name: tool, input: JSON.stringify(input) }))
-        running.push(this.run(row, part, input, Random.of(this.seed, "call", ++this.calls), kind === "aborted"))
+        const itsRandom = Random.of(this.seed, "call", ++this.calls)
+        const run = () => this.run(row, part, input, itsRandom, kind === "aborted")
+        if (this.isPi) waiting.push(run)
+        else running.push(run())
       }
     }
-    if (kind !== "aborted" && random.chance(0.01)) this.machine.kill(this.machine.processes().map(({ pid }) => pid))
+    if (kind !== "aborted" && random.chance(0.01)) {
+      this.machine.kill(this.machine.processes().map(({ pid }) => pid))
+      this.unheard = row
+    }
     await Promise.all(running)
     this.bind(said, verdict)
+    this.end(row, kind, random, verdict, usage)
+    await this.plugin.settled()
+    await Promise.all(waiting.map((run) => run()))
+  }
+
+  /** Stores how an answer has ended, and tells the plugin. */
+  private end(row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }): void {
+    const { session } = this
+    const { info, parts } = row.message
     if (kind === "aborted") {
       info.error = { name: this.isPi ? "aborted" : "MessageAbortedError", data: { message: "Aborted" } }
       info.time.completed = this.machine.now()
@@ -629,7 +653,7 @@ export class World {
     const output = tokensOf(JSON.stringify(parts).length, this.scale)
     const finish = kind === "calls" ? "tool-calls" : random.chance(0.03) ? "length" : "stop"
     const tokens = { total: verdict.tokens + output, input: usage.input, output, reasoning: 0, cache: { read: usage.read, write: usage.write } }
-    add({ type: "step-finish", reason: finish, cost: 0.01, tokens })
+    parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: info.id, type: "step-finish", reason: finish, cost: 0.01, tokens })
     info.tokens = tokens
     info.finish = finish
     this.judge.happened.pruned = false

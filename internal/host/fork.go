@@ -52,17 +52,22 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	return nil
 }
 
+// lookedFor is the number of messages by which the original of a copy is looked for. The original need not know
+// the first message: it may be the summary of a compaction that came after the original's newest pass.
+const lookedFor = 4
+
 // original returns the session that the array is a copy of, and how much of it is copied. If there is no
 // original, both results are empty. If there are several, original returns the one with the most copied
 // units.
 func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
-	first := o.First()
-	if first == 0 {
-		return best, longest, nil
-	}
-	keys, err := h.Store.Originals(ctx, s.key, s.row.Directory, first)
-	if err != nil {
-		return best, longest, err
+	var keys []store.Key
+	for _, first := range o.First(lookedFor) {
+		if keys, err = h.Store.Originals(ctx, s.key, s.row.Directory, first); err != nil {
+			return best, longest, err
+		}
+		if len(keys) > 0 {
+			break
+		}
 	}
 	for _, key := range keys {
 		snap, found, err := h.Store.Load(ctx, key)
@@ -159,39 +164,47 @@ type copiedHistory struct {
 	rows []store.CompartmentRow
 }
 
-// historyOfCopy returns the compartments whose messages the copy has. It returns the head only if the head
-// covers no other messages.
+// historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
+// harness, it also has the messages that the summary hides, under keys that are the original's for all we know.
+// historyOfCopy returns the head only if the head covers no other messages.
 func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
-	for _, row := range rows {
+	keyInCopy := func(key string) string {
+		if messages[key] == "" && copied.IsCompacted {
+			return key
+		}
+		return messages[key]
+	}
+	shown, hidden := 0, 0 // the leading rows whose ends the copy shows, and those that its summary hides
+	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {
-			if messages[key] == "" && key != "" {
-				messages[key] = copied.Empty[before]
+			if messages[key] == "" && key != "" && before != "" {
+				messages[key] = copied.Unknown[before]
 			}
-			keys[i] = messages[key]
-			before = keys[i]
+			keys[i], before = keyInCopy(key), messages[key]
 		}
-		if messages[history.LastKey(row.Keys)] == "" {
-			break
+		if messages[history.LastKey(row.Keys)] != "" {
+			shown = i + 1
 		}
-		row.Keys, row.AfterSummary = keys, copied.Messages[row.AfterSummary]
+		if hidden == i && copied.IsCompacted && (copied.Summary == "" || row.AfterSummary != copied.Summary) {
+			hidden = i + 1
+		}
+		row.Keys, row.AfterSummary = keys, keyInCopy(row.AfterSummary)
 		h.rows = append(h.rows, row)
 	}
-	if head == nil || head.DeltaSeq >= len(h.rows) {
+	h.rows = h.rows[:max(shown, hidden)]
+	if head == nil || head.DeltaSeq >= len(h.rows) || messages[head.ThroughKey] == "" && head.DeltaSeq >= hidden {
 		return h
 	}
-	if through := messages[head.ThroughKey]; through != "" {
-		moved := *head
-		moved.ThroughKey, moved.Generation = through, 0
-		moved.AfterSummary = copied.Messages[head.AfterSummary]
-		pinned := pinnedFromText(head.Pinned)
-		for i, key := range pinned {
-			pinned[i] = copied.Messages[key]
-		}
-		moved.Pinned = textOfPinned(pinned)
-		h.head = &moved
+	moved := *head
+	moved.ThroughKey, moved.Generation, moved.AfterSummary = keyInCopy(head.ThroughKey), 0, keyInCopy(head.AfterSummary)
+	pinned := pinnedFromText(head.Pinned)
+	for i, key := range pinned {
+		pinned[i] = keyInCopy(key)
 	}
+	moved.Pinned = textOfPinned(pinned)
+	h.head = &moved
 	return h
 }

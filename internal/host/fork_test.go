@@ -325,17 +325,24 @@ func TestOnlyCopiesInherit(t *testing.T) {
 			f.messages[place] = json.Value(strings.Replace(string(f.messages[place]), old, changed, 1))
 		}
 	}
+	everywhere := func(old, changed string) func(*sideSession) {
+		return func(f *sideSession) {
+			for i := range f.messages {
+				replaced(i, old, changed)(f)
+			}
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*sideSession)
 		units  int // inherited
 	}{
 		{"a copy", func(*sideSession) {}, 6},
-		{"another text", replaced(0, "find it", "find him"), 0},
-		{"another time", replaced(0, `"created":17`, `"created":16`), 0},
-		{"no time", replaced(0, `"created":`, `"ignored":`), 0},
-		{"another call in the middle", replaced(3, `"callID":"c-a3"`, `"callID":"c-a2"`), 3},
-		{"another order", func(f *sideSession) { slices.Reverse(f.messages[:3]) }, 1},
+		{"another text", replaced(0, "find it", "find him"), 5},
+		{"other times", everywhere(`"created":17`, `"created":16`), 0},
+		{"no times", everywhere(`"created":`, `"ignored":`), 0},
+		{"another call in the middle", replaced(3, `"callID":"c-a3"`, `"callID":"c-a2"`), 5},
+		{"another order", func(f *sideSession) { slices.Reverse(f.messages[:3]) }, 6},
 		{"an output that was pruned later", replaced(1, `"output":`, `"time":{"compacted":5},"output":`), 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -358,6 +365,76 @@ func TestOnlyCopiesInherit(t *testing.T) {
 				t.Errorf("%d units, %v; want %d", len(copied.Units), err, c.units)
 			}
 		})
+	}
+}
+
+// In some sessions the tags do not follow the order of the messages, or the newest pass has not seen everything
+// that the user forks. The fork begins with the wire of its original all the same: nothing that was dropped
+// there comes back.
+func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
+	late := func(h *harness) { // the text of the aborted answer is stored late
+		h.messages[2] = json.Value(strings.Replace(string(h.messages[2]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
+	}
+	compact := func(h *harness) { // the user's own compaction keeps the second turn
+		begin := len(h.messages)
+		h.clock.Advance(time.Second)
+		now := h.clock.Now()
+		h.add(`{"info":{"id":"compaction","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"p","type":"compaction","auto":false}]}`, now)
+		h.add(`{"info":{"id":"compacted","sessionID":"ses_1","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":%d,"completed":%d}},"parts":[{"id":"q","type":"text","text":"The user found it."}]}`, now, now)
+		h.messages = slices.Concat(h.messages[begin:], h.messages[3:begin])
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*harness)
+	}{{"a late text", late}, {"a compaction that keeps turns", compact}} {
+		for _, seen := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, seen by the original: %t", c.name, seen), func(t *testing.T) {
+				h := newHarness(t)
+				h.user("u1", "find it")
+				h.pass()
+				h.clock.Advance(time.Second)
+				h.tool("a1", found, "tool-calls", 1000)
+				h.pass()
+				h.clock.Advance(time.Second)
+				h.add(`{"info":{"id":"aborted","sessionID":"ses_1","role":"assistant","time":{"created":%d},"error":{"name":"MessageAbortedError","data":{}}},"parts":[]}`, h.clock.Now())
+				h.user("u2", "now this")
+				for i := range 8 {
+					h.clock.Advance(time.Second)
+					h.tool(fmt.Sprintf("b%d", i), strings.Repeat("line ", 400), "tool-calls", 1000)
+					h.pass()
+				}
+				h.drop("call-1", "3-7")
+				h.flush()
+				h.pass()
+				c.change(h)
+				if seen {
+					h.revision, h.told = 0, 0
+					h.pass()
+				}
+				h.clock.Advance(time.Second)
+				dropped := strings.Count(fmt.Sprint(wireOf(t, h.messages, h.patches)), "[dropped §")
+				if dropped == 0 {
+					t.Fatal("nothing was dropped")
+				}
+				f := h.fork("ses_2", len(h.messages))
+				f.user("f1", "otherwise")
+				f.pass()
+				if got := strings.Count(fmt.Sprint(wireOf(t, f.messages, f.patches)), "[dropped §"); got != dropped {
+					t.Errorf("%d pieces are dropped in the fork, %d in its original", got, dropped)
+				}
+			})
+		}
+	}
+}
+
+// Pi keeps the keys of messages in a fork, and the user can go back to messages that a compaction hides. The
+// compartments of these messages keep their keys, so that the head still covers them.
+func TestHiddenMessagesKeepTheirKeysInAFork(t *testing.T) {
+	rows := []store.CompartmentRow{{Start: 1, End: 2, Keys: []string{"a", "b"}}, {Start: 3, End: 4, Keys: []string{"c", "d"}}}
+	copied := pipeline.Copy{IsCompacted: true, Messages: map[string]string{"c": "c", "d": "d"}}
+	got := historyOfCopy(&store.HeadRow{ThroughKey: "b"}, rows, copied)
+	if want := []string{"a", "b"}; len(got.rows) != 2 || !slices.Equal(got.rows[0].Keys, want) || got.head == nil || got.head.ThroughKey != "b" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -262,23 +262,53 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 	}
 }
 
+// The fork of a session begins with the head and the compartments of its original, even if the harness has compacted
+// and hides messages that the head covers.
 func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
-	h := answering(t, good)
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
-	h.flush()
-	h.pass()
-	f := h.fork("ses_2", len(h.messages))
-	f.user("f1", "more")
-	m := f.pass()
-	if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
-		t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
-	}
-	rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
-	if err != nil || len(rows) != len(h.compartments()) {
-		t.Errorf("the fork has %d compartments, %v", len(rows), err)
+	for _, c := range []struct {
+		name   string
+		hidden int // messages that a compaction hides, -1 for all
+	}{{"no compaction", 0}, {"a compaction that keeps covered turns", 8}, {"one that keeps no covered turn", 36}, {"one that keeps nothing", -1}} {
+		for _, seen := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, seen by the original: %t", c.name, seen), func(t *testing.T) {
+				h := answering(t, good)
+				h.talk(0, 20, 950, 40_000)
+				h.user("now", "go on")
+				h.pass()
+				h.settle()
+				h.flush()
+				h.pass()
+				if c.hidden != 0 {
+					h.clock.Advance(time.Second)
+					end := len(h.messages)
+					h.add(`{"info":{"id":"compaction","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"p","type":"compaction","auto":false}]}`, h.clock.Now())
+					h.add(`{"info":{"id":"compacted","sessionID":"ses_1","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":%d,"completed":%d}},"parts":[{"id":"q","type":"text","text":"All that the harness remembers."}]}`,
+						h.clock.Now(), h.clock.Now())
+					hidden := c.hidden
+					if hidden < 0 {
+						hidden = end
+					}
+					h.messages = slices.Concat(h.messages[end:], h.messages[hidden:end])
+					h.told, h.revision = 0, 0
+					h.clock.Advance(time.Second)
+					h.user("after", "now this")
+					if seen {
+						h.pass()
+					}
+				}
+				f := h.fork("ses_2", len(h.messages))
+				h.pass() // what the original sends
+				f.user("f1", "more")
+				m := f.pass()
+				if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
+					t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+				}
+				rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+				if err != nil || len(rows) != len(h.compartments()) {
+					t.Errorf("the fork has %d compartments, %v", len(rows), err)
+				}
+			})
+		}
 	}
 }
 
@@ -309,6 +339,38 @@ func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
 	f.user("f1", "more")
 	if m := f.pass(); m.Start != h.cut || len(m.Head) != len(h.head) {
 		t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+	}
+}
+
+// The text of an aborted answer is stored late, when the head covers the answer already. In the fork, the head covers
+// the answer's copy, whether or not a pass of the original has seen the text.
+func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		h := answering(t, good)
+		h.talk(0, 20, 950, 40_000)
+		h.messages = slices.Insert(h.messages, 3, json.Value(`{"info":{"id":"aborted","sessionID":"ses_1","role":"assistant","error":{"name":"MessageAbortedError","data":{}},"time":{"created":1700000002000}},"parts":[]}`))
+		h.user("now", "go on")
+		h.pass()
+		h.settle()
+		h.flush()
+		h.pass()
+		if h.cut < 4 {
+			t.Fatalf("the head covers %d messages", h.cut)
+		}
+		h.messages[3] = json.Value(strings.Replace(string(h.messages[3]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
+		if seen {
+			h.told, h.revision = 0, 0
+			h.pass()
+		}
+		f := h.fork("ses_2", len(h.messages))
+		f.user("f1", "more")
+		if m := f.pass(); m.Start != h.cut {
+			t.Errorf("seen %t: the fork's head covers %d messages, want %d", seen, m.Start, h.cut)
+		}
+		rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+		if err != nil || len(rows) == 0 || rows[0].Keys[3] != "msg_ses_2_003" {
+			t.Errorf("seen %t: the compartments of the fork: %+v, %v", seen, rows, err)
+		}
 	}
 }
 

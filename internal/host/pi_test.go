@@ -385,14 +385,23 @@ func changedPi(t *testing.T) *piSession {
 	return p
 }
 
-// If the prompt changes and the model does not bind its thinking, the next pass is a bust.
+// If the prompt changes and the model does not bind its thinking, the next pass is a bust, even if the host was killed
+// before that pass.
 func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
-	p := changedPi(t)
-	p.user("go on")
-	p.pass()
-	rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
-	if err != nil || len(rows) != 2 || rows[0].Bust || !rows[1].Bust || rows[1].BustCause != "system-changed" {
-		t.Errorf("%+v, %v", rows, err)
+	for _, restarts := range []bool{false, true} {
+		p := changedPi(t)
+		if restarts {
+			p.restart()
+		}
+		p.user("go on")
+		p.pass()
+		p.answer("done", 1000)
+		p.user("and on")
+		p.pass()
+		rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
+		if err != nil || len(rows) != 3 || rows[0].Bust || !rows[1].Bust || rows[1].BustCause != pipeline.BustSystem || rows[2].Bust {
+			t.Errorf("restarts %v: %+v, %v", restarts, rows, err)
+		}
 	}
 }
 

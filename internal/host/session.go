@@ -65,9 +65,6 @@ type session struct {
 	wireTokens int
 	// sampling is the comparison that yields the next sample of the model's token ratio.
 	sampling sampling
-	// systemChanged says that the system prompt of the next request differs from that of the last one. The
-	// next pass is then a bust.
-	systemChanged bool
 	// isUnstored says that the newest pass could not be stored because the database was busy. The journal
 	// then has no line for its request.
 	isUnstored bool
@@ -86,7 +83,7 @@ func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
 	s.nudged, s.isNudgeNew = nil, false
-	s.pause, s.wireTokens, s.systemChanged, s.isUnstored = nil, 0, false, false
+	s.pause, s.wireTokens, s.isUnstored = nil, 0, false
 	s.sampling = sampling{}
 	s.chronicle, s.bridge = chronicle{}, nil
 }

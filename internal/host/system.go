@@ -92,13 +92,11 @@ func (h *Host) noteSystem(ctx context.Context, s *session, state store.SystemSta
 	if changed && s.isUnstored && !comesFirst {
 		return nil
 	}
+	state.Pending = state.Pending || changed && comesFirst
 	if err := h.saveSystem(ctx, s, state); err != nil {
 		return err
 	}
-	switch {
-	case changed && comesFirst:
-		s.systemChanged = true
-	case changed:
+	if changed && !comesFirst {
 		h.noteBust(ctx, s, pipeline.BustSystem)
 	}
 	return nil

@@ -58,6 +58,10 @@ func (s *session) systemComesFirst() bool {
 	return s.pipe != nil && s.pipe.Codec.Vocabulary().System.ComesFirst
 }
 
+// isSystemChanged reports whether the system prompt of this turn's requests differs from that of the newest stored pass.
+// The next stored pass is then a bust.
+func (s *session) isSystemChanged() bool { return s.systemComesFirst() && s.row.System.Pending }
+
 // isSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.
 func (s *session) isSystemNew() bool {
 	return s.systemComesFirst() && s.row.System.Text != "" && s.row.System.Preamble > s.row.Setup.Preamble

@@ -57,11 +57,6 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	h.tellOfBust(c, pass, covered)
 	h.tellOfPrompt(c, pass)
 	h.rearrange(ctx, s)
-	if s.systemChanged && !s.isUnstored {
-		s.systemChanged = false
-		s.sampling = sampling{answered: s.pipe.Measured()}
-		h.noteBust(ctx, s, pipeline.BustSystem)
-	}
 	answer := pass.answer()
 	h.considerMarker(pass)
 	h.considerHistorian(c, pass)
@@ -338,7 +333,12 @@ func (h *Host) writing(ctx context.Context) (context.Context, context.CancelFunc
 // commit stores the pass in one transaction, and then makes its additions part of
 // the session.
 func (ps *pass) commit(ctx context.Context) error {
-	s, d, w := ps.s, ps.decision, ps.wire
+	s, d := ps.s, ps.decision
+	systemChanged := s.isSystemChanged()
+	if systemChanged && !ps.wire.Bust {
+		ps.wire.Bust, ps.wire.BustCause = true, pipeline.BustSystem
+	}
+	w := ps.wire
 	after := s.pipe.After(d, w, ps.at)
 	row := ps.rowAfter(after)
 	after.Passes = row.Passes // a copy counts its passes from 1
@@ -346,8 +346,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		Session: row, Pass: ps.journalLine(row),
 		Units: rowsFromUnits(slices.Concat(s.unsaved, ps.fresh)), Stamped: s.pipe.Stamped(),
 		Drained: d.Drained, LostThinking: w.Lost,
-		FlushDone: row.ExplicitFlush,
-		RoomMade:  row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()),
+		FlushDone:  row.ExplicitFlush,
+		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
+		SystemSent: systemChanged,
 	}
 	if d.Head != nil {
 		c.Head = rowFromHead(*d.Head, d.Fold, row.Passes, s.chronicle.end.Generation)
@@ -372,6 +373,9 @@ func (ps *pass) commit(ctx context.Context) error {
 	}
 	s.unsaved, s.inherited, s.isUnstored, s.isNudgeNew = nil, nil, false, false
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
+	if systemChanged { // the provider cannot have read this prompt from its cache
+		row.System.Pending, s.pause = false, nil
+	}
 	if w.Bust {
 		s.sampling = sampling{answered: s.pipe.Measured()}
 	}

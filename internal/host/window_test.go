@@ -178,6 +178,29 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
+// After a refusal, a summary alone had made the room. The overflow outlived it, so the next pass believed in the refused
+// size again and made one more bust.
+func TestASummaryEndsTheOverflow(t *testing.T) {
+	h := answering(t, func(p schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
+	h.talk(1, 10, 300, 9_000)
+	h.talk(11, 2, 5, 10_000)
+	h.user("u099", "go on")
+	h.pass()
+	h.publish(testKey, "u001", "a012", 24)
+	h.restart()
+	h.clock.Advance(time.Second)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long: 12500 tokens > 12000 maximum"}}}}`)
+	h.pass()
+	h.settle()
+	rows := h.journal()
+	if last := rows[len(rows)-1]; last.Cause != "overflow" || last.FoldReason == "" || last.EditsAdded > 0 {
+		t.Fatalf("%s, fold %q, %d edits: the test needs a pass in which only the head makes room", last.Cause, last.FoldReason, last.EditsAdded)
+	}
+	if got := h.row().OverflowAt; got != 0 {
+		t.Errorf("the overflow of %d outlived the summary", got)
+	}
+}
+
 // A window of 8,192 tokens counted as a mistake and was replaced by one of
 // 128,000, so the host freed no space before the refusal.
 func TestASmallWindowIsBelieved(t *testing.T) {

@@ -13,8 +13,8 @@ const (
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Withhold keeps a tool call, and replaces its result by a text that says how large
-	// it was, and that it can be read in parts.
+	// Withhold replaces the result of a tool call, a text or a file by a text that says how
+	// large it was, and that it can be read in parts. The call stays.
 	Withhold EditKind = "withhold"
 	// Skeleton keeps a tool call with clamped input, and replaces its result by
 	// the placeholder. Without it all recent calls could vanish, and models
@@ -61,8 +61,8 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped says that the arguments were shortened before Edit became a stronger
-	// edit. They never become longer again.
+	// Clamped says that the unit has the edit Clamp beside a stronger one. Its arguments
+	// never become longer again.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
@@ -90,6 +90,11 @@ func (t Treatment) with(e Edit) Treatment {
 		t.Unthought = true
 	case Shell:
 		t.IsShell = true
+	case Clamp:
+		if t.Edit == NoEdit {
+			t.Edit = Clamp
+		}
+		t.Clamped = t.Clamped || t.Edit == Withhold || t.Edit == Skeleton
 	default:
 		if strength[e.Kind] > strength[t.Edit] {
 			t.Clamped = t.Clamped || t.Edit == Clamp

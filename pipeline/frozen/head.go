@@ -98,10 +98,31 @@ type Keys map[string]bool
 // are named by their keys, because no order of tags says it: an old message can get a new
 // unit, for example the text of an aborted answer that the harness stores late.
 func (s *State) SetHead(h Head, covered Keys) {
-	s.Head, s.covered = h, covered
+	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
 		s.units[i].Covered = covered[s.units[i].MessageKey]
 	}
+}
+
+// HideHead says whether the head is hidden: a revert has taken messages that it stands for, and no pass has replaced it
+// yet. A hidden head covers nothing. HideHead reports whether that is new.
+func (s *State) HideHead(hidden bool) (isNew bool) {
+	if s.hidden == hidden {
+		return false
+	}
+	s.hidden = hidden
+	for i := range s.units {
+		s.units[i].Covered = !hidden && s.covered[s.units[i].MessageKey]
+	}
+	return true
+}
+
+// HeadTokens returns the size of the head's messages, 0 if the head is hidden.
+func (s *State) HeadTokens() int {
+	if s.hidden {
+		return 0
+	}
+	return s.Head.Tokens()
 }
 
 // Cover adds a message to those that the head stands for. The harness has put it between

@@ -50,7 +50,7 @@ func TestACloneOfAnOverlayGoesItsOwnWay(t *testing.T) {
 
 // An overlay shows exactly the state that committing its additions makes.
 func TestAnOverlayShowsTheStateAfterTheCommit(t *testing.T) {
-	kinds := []frozen.EditKind{frozen.Clamp, frozen.Skeleton, frozen.Drop, frozen.Strip, frozen.Compress, frozen.Unthink, frozen.Shell}
+	kinds := []frozen.EditKind{frozen.Clamp, frozen.Withhold, frozen.Skeleton, frozen.Drop, frozen.Strip, frozen.Compress, frozen.Unthink, frozen.Shell}
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) []frozen.Edit {
 			return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) frozen.Edit {

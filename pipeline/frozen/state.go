@@ -61,11 +61,13 @@ type State struct {
 	Head Head
 	// covered names the messages that the head stands for.
 	covered Keys
-	units   []Unit // ascending by tag
-	byKey   map[string]int
-	byTag   map[int]int
-	queue   []QueuedDrop // in the order they were queued
-	queued  map[int]bool // the tags in queue
+	// hidden says that the head is not shown; see HideHead.
+	hidden bool
+	units  []Unit // ascending by tag
+	byKey  map[string]int
+	byTag  map[int]int
+	queue  []QueuedDrop // in the order they were queued
+	queued map[int]bool // the tags in queue
 	// bindings is indexed by message key.
 	bindings map[string]*Binding
 }
@@ -94,7 +96,7 @@ func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *S
 }
 
 func (s *State) insert(u Unit) {
-	u.Covered = s.covered[u.MessageKey]
+	u.Covered = !s.hidden && s.covered[u.MessageKey]
 	s.byKey[u.Key] = len(s.units)
 	s.byTag[u.Tag] = len(s.units)
 	s.units = append(s.units, u)

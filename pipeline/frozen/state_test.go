@@ -45,6 +45,19 @@ func TestAnEditIsForEver(t *testing.T) {
 	}
 }
 
+// The order of a unit's edits does not matter: a call whose result was withheld can lose its long arguments later.
+func TestOrderOfEditsDoesNotMatter(t *testing.T) {
+	kinds := []frozen.EditKind{frozen.Clamp, frozen.Withhold, frozen.Skeleton}
+	for i, a := range kinds {
+		for _, b := range kinds[i+1:] {
+			one, other := three(frozen.Edit{Tag: 2, Kind: a}, frozen.Edit{Tag: 2, Kind: b}), three(frozen.Edit{Tag: 2, Kind: b}, frozen.Edit{Tag: 2, Kind: a})
+			if got, want := one.ByTag(2).Treatment, other.ByTag(2).Treatment; got != want {
+				t.Errorf("%s, then %s: %+v; the other way round: %+v", a, b, got, want)
+			}
+		}
+	}
+}
+
 func TestQueueKeepsItsOrder(t *testing.T) {
 	s := three()
 	s.Enqueue(frozen.QueuedDrop{Tag: 2, Source: "first"}, frozen.QueuedDrop{Tag: 4, Source: "again"}, frozen.QueuedDrop{Tag: 2, Source: "again"})

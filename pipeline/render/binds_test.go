@@ -3,7 +3,9 @@ package render_test
 import (
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
 func TestBindsThinking(t *testing.T) {
@@ -44,6 +46,21 @@ func TestBindsThinking(t *testing.T) {
 	} {
 		if got := render.ProfileNamed(c.profile).BindsThinking(c.model); got != c.want {
 			t.Errorf("%s, %s: %v", c.profile, c.model, got)
+		}
+	}
+}
+
+// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of such a part differ in a fork, and do
+// not reach the provider, so thinking behind it stays valid.
+func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
+	for _, kind := range []string{"compaction", "subtask"} {
+		hash := func(id string) render.Hash {
+			m := transcript.OpenCode{}.Decode(json.Value(`{"info":{"id":"` + id + `","role":"user"},"parts":[{"id":"p` + id + `","messageID":"` + id + `","type":"` + kind + `","tail_start_id":"t` + id + `"}]}`))
+			w := render.WireMessageOf(&m)
+			return w.Hash()
+		}
+		if hash("a") != hash("b") {
+			t.Errorf("the ids of a %s change the wire", kind)
 		}
 	}
 }

@@ -342,7 +342,7 @@ func (r *messageRenderer) put(path, raw, lead, body, note string) {
 
 func (r *messageRenderer) file(p *transcript.Part, u *frozen.Unit) {
 	if !u.Active() {
-		r.replace(p.Path, r.Codec.TextPart(*p, Placeholder(u.Tag)))
+		r.replace(p.Path, r.Codec.TextPart(*p, standIn(u)))
 	}
 }
 
@@ -352,7 +352,7 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 		r.patch = append(r.patch, r.skeleton(p, u)...)
 		return
 	case frozen.Withhold:
-		r.patch = append(r.patch, r.Codec.ResultText(*p, withheld(u))...)
+		r.patch = append(r.patch, r.Codec.ResultText(*p, standIn(u))...)
 	}
 	if u.Edit == frozen.Clamp || u.Clamped {
 		if clamped := ClampLong(p.Input); clamped != nil {

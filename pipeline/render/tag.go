@@ -19,10 +19,14 @@ func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSi
 // because a text that depended on the content would change with the content.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
 
-// withheld returns the text in place of a result that did not fit into the window. The
-// unit's size never changes, and so neither does the text.
-func withheld(u *frozen.Unit) string {
-	return fmt.Sprintf("[left out §%d§: about %d tokens, which do not fit into the window. If you need this output, "+
+// standIn returns the text in place of a unit's content: the placeholder, or for content
+// that did not fit into the window, a text that says so. The unit's size never changes, and
+// so neither does the text.
+func standIn(u *frozen.Unit) string {
+	if u.Edit != frozen.Withhold {
+		return Placeholder(u.Tag)
+	}
+	return fmt.Sprintf("[left out §%d§: about %d tokens, which do not fit into the window. If you need it, "+
 		"read it in parts: some lines of a file at a time, or a command that prints less.]", u.Tag, u.Tokens)
 }
 

@@ -14,7 +14,7 @@ import (
 // wrote before the text stay.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
-		r.replace(p.TextPath, json.Quote(Placeholder(u.Tag)))
+		r.replace(p.TextPath, json.Quote(standIn(u)))
 		return
 	}
 	body := p.Text

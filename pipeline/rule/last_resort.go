@@ -28,27 +28,61 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// UnfitResults withholds tool outputs, the largest first, if the request does not fit
-// without doing so. It takes the newest outputs as well, even those that the model has not
-// read: a model that knows why an output is missing can read it in parts.
-func UnfitResults(v View, _ Knobs) []frozen.Edit {
+// UnfitContent makes a request fit that the provider would refuse otherwise, and takes no
+// more than it must. It takes even new content and content that the model has not read. Tool
+// outputs and long arguments of calls go first, the largest before all others: a model that
+// knows why an output is missing can read it in parts. Then go texts and files. The words of
+// the user's newest prompt stay, and so does what the newest step says.
+func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	if v.Goal.Fit == 0 {
 		return nil
 	}
-	var units []*frozen.Unit
-	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
-		if u.Kind == frozen.ToolUnit && u.Active() && !it.Open {
-			units = append(units, u)
+	type candidate struct {
+		u    *frozen.Unit
+		edit frozen.Edit
+	}
+	var calls, others []candidate
+	newest, unanswered, typed := v.NewestAnswer(), v.unanswered(), v.newestTyped()
+	for i := range v.Messages {
+		m := &v.Messages[i]
+		for _, it := range m.Items {
+			u := v.State.ByTag(it.Tag)
+			switch {
+			case u == nil || it.Open:
+			case u.Kind == frozen.ToolUnit:
+				calls = append(calls, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Withhold}})
+				if it.LongInput {
+					calls = append(calls, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Clamp}})
+				}
+			case !u.Active() || i == typed && it.Typed || m == unanswered:
+			case i > newest: // the model has not read it, and learns what is missing
+				others = append(others, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Withhold}})
+			default:
+				others = append(others, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}})
+			}
 		}
-	})
-	slices.SortStableFunc(units, func(a, b *frozen.Unit) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	}
 	drops := drops{need: v.Need + max(v.Goal.Target, v.Goal.Ceiling) - v.Goal.Fit} // what the model asked for goes only as far as it must
-	for _, u := range units {
-		if !drops.isEnough() && u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Withhold}) > 0 {
-			drops.add(u, frozen.Withhold)
+	for _, all := range [][]candidate{calls, others} {
+		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.u.Freed(b.edit), a.u.Freed(a.edit)) })
+		for _, c := range all {
+			if !drops.isEnough() && c.u.Freed(c.edit) > 0 {
+				drops.add(c.u, c.edit.Kind)
+			}
 		}
 	}
 	return drops.edits
+}
+
+// newestTyped returns the index of the newest message with words that the user has typed, or
+// -1 if the user has typed nothing.
+func (v View) newestTyped() int {
+	for i := range slices.Backward(v.Messages) {
+		if slices.ContainsFunc(v.Messages[i].Items, func(it Item) bool { return it.Typed }) {
+			return i
+		}
+	}
+	return -1
 }
 
 // OldestTexts drops the oldest texts and files if no tool output is left to

@@ -23,15 +23,18 @@ func TestProtectedResults(t *testing.T) {
 	})
 }
 
-func TestUnfitResults(t *testing.T) {
+func TestUnfitContent(t *testing.T) {
 	unfit := func(need int, c rule.View) rule.View {
 		v := needing(need, c)
 		v.Goal.Ceiling, v.Goal.Fit = 1, 1
 		return v
 	}
 	small, large := call("read", 100), call("read", 5000)
-	said := user(text(1))
-	testRule(t, rule.UnfitResults, []ruleCase{
+	write := call("write", 10).knowing(rule.Facts{LongInput: true})
+	write.unit.InputTokens = 2000 // 125 of them stay
+	left := write.edited(frozen.Withhold)
+	said, typed := user(text(1)), text(5000).knowing(rule.Facts{Typed: true})
+	testRule(t, rule.UnfitContent, []ruleCase{
 		{"the largest first, even unread", unfit(4000, conversation(said, assistant(small, large, small))), rule.Knobs{ProtectedTags: 99}, "[{3 withhold}]"},
 		{"then the oldest", unfit(5000, conversation(said, assistant(small, large, small))), rule.Knobs{}, "[{3 withhold} {2 withhold}]"},
 		{"a request that may fit", needing(4000, conversation(said, assistant(small, large))), rule.Knobs{}, "[]"},
@@ -39,6 +42,14 @@ func TestUnfitResults(t *testing.T) {
 		{"a call without result", unfit(9000, conversation(said, assistant(large.knowing(rule.Facts{Open: true}), small))), rule.Knobs{}, "[{3 withhold}]"},
 		{"an output that is not on the wire", unfit(9000, conversation(said, assistant(large.edited(frozen.Skeleton), small))), rule.Knobs{}, "[{3 withhold}]"},
 		{"an output no longer than its placeholder", unfit(9000, conversation(said, assistant(call("read", 40)))), rule.Knobs{}, "[]"},
+		{"long arguments", unfit(1000, conversation(said, assistant(small, write))), rule.Knobs{}, "[{3 clamp}]"},
+		{"the largest first, outputs or arguments", unfit(5000, conversation(said, assistant(write, large))), rule.Knobs{}, "[{3 withhold} {2 clamp}]"},
+		{"the arguments of a call whose output is withheld", unfit(1000, conversation(said, assistant(left))), rule.Knobs{}, "[{2 clamp}]"},
+		{"texts after calls, the largest first", unfit(9000, conversation(user(text(100)), assistant(text(900)), said, assistant(small))), rule.Knobs{ProtectedTags: 99}, "[{4 withhold} {2 drop} {1 drop}]"},
+		{"no more of them than is needed", unfit(800, conversation(user(text(100)), assistant(text(900)), said)), rule.Knobs{ProtectedTags: 99}, "[{2 drop}]"},
+		{"what the user has typed last stays", unfit(9999, conversation(user(typed), assistant(text(900)), user(typed, text(700)))), rule.Knobs{}, "[{1 drop} {2 drop} {4 withhold}]"},
+		{"a file beside words that the model has answered", unfit(9999, conversation(user(typed, text(700)), assistant(text(3)))), rule.Knobs{}, "[{2 drop}]"},
+		{"the texts of the newest step stay", unfit(9999, conversation(said, assistant(text(900), small))), rule.Knobs{}, "[{3 withhold}]"},
 	})
 }
 

@@ -44,7 +44,7 @@ const (
 //     then skeletons, then other tool output. Texts beside dropped calls go
 //     only after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
-//     protects, then texts and files, then even output that the model has not read.
+//     protects, then texts and files, then even content that the model has not read.
 //  5. Rules that look at the result of the others come last: SpentReasoning at
 //     messages whose content has left, and EmptyShells at messages that are empty.
 //
@@ -63,7 +63,7 @@ const (
 //     in the user's newest prompt until the model has answered it. What a harness has
 //     injected into that prompt may leave.
 //   - Propose discards each edit of a result that the model has not read
-//     (View.unread), except Withhold. If the drop of that result is queued, it becomes
+//     (View.unread), except Withhold and, in a request that does not fit, Clamp. If the drop of that result is queued, it becomes
 //     a Skeleton instead.
 //   - Propose makes a Drop a Skeleton if the result has to separate the newest
 //     two steps (View.separating), or if the arc is the last call of a message
@@ -104,7 +104,7 @@ var Table = []Rule{
 	{"spent narration", Pressure, SpentNarration},
 	{"protected results", Emergency, ProtectedResults},
 	{"oldest texts", Emergency, OldestTexts},
-	{"unfit results", Emergency, UnfitResults},
+	{"unfit content", Emergency, UnfitContent},
 	{"spent reasoning", Pressure, SpentReasoning},
 	{"empty shells", AnyBust, EmptyShells},
 }
@@ -147,7 +147,8 @@ func Propose(v View, k Knobs) Proposal {
 			if needed[e.Tag] && e.Kind != frozen.Strip && e.Kind != frozen.Unthink {
 				continue
 			}
-			if unread[e.Tag] && e.Kind != frozen.Withhold {
+			isLastResort := e.Kind == frozen.Withhold || e.Kind == frozen.Clamp && v.Goal.Fit > 0
+			if unread[e.Tag] && !isLastResort {
 				// The model has not read this result. Only a queued drop may
 				// touch it else, and then the call stays as a skeleton, because the
 				// request has to end with something to answer.

@@ -129,7 +129,7 @@ func TestOrderOfTheTable(t *testing.T) {
 		{"tiered drop", "spent narration", "narration is spent when its tools are gone"},
 		{"spent narration", "protected results", "what age protects is the last resort"},
 		{"protected results", "oldest texts", "tools go before words"},
-		{"oldest texts", "unfit results", "what the model has read goes before what it has not"},
+		{"oldest texts", "unfit content", "what the model has read goes before what it has not"},
 		{"oldest texts", "spent reasoning", "reasoning is spent when its text is gone"},
 		{"oldest texts", "empty shells", "a shell is what all others have left"},
 	} {
@@ -146,7 +146,7 @@ func TestOrderOfTheTable(t *testing.T) {
 			want = rule.Pressure
 		case "old skeletons", "tiered drop":
 			want = rule.Force
-		case "protected results", "oldest texts", "unfit results":
+		case "protected results", "oldest texts", "unfit content":
 			want = rule.Emergency
 		}
 		if r.On != want {

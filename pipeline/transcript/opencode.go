@@ -206,8 +206,10 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		part.Hidden = p.Mime == "text/plain" || p.Mime == "application/x-directory"
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
 		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
-	default: // compaction and subtask become fixed sentences; the rest is unknown
-		part.Kind, part.Raw, part.Compacts = Other, raw, p.Type == "compaction"
+	case "compaction", "subtask": // OpenCode sends a fixed sentence for each, so their ids do not count
+		part.Kind, part.Raw, part.Compacts = Other, json.Value(`{"type":"`+p.Type+`"}`), p.Type == "compaction"
+	default:
+		part.Kind, part.Raw = Other, raw
 	}
 	return part
 }

@@ -18,7 +18,7 @@ interface Run {
 
 /**
  * The system prompt of the running turn. The host is asked once, before the first pass of the run, because its answer
- * holds for all of them.
+ * holds for all of them. If it does not answer, the next pass asks again.
  *
  * From 0.87 on, each request carries its system prompt as a message, which the event context_with_system lets us
  * replace. So a run gets the host's prompt even if no prompt of the user has started it. An extension may force a
@@ -49,7 +49,9 @@ export class RunPrompt {
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    const { answer } = this.run?.question === question ? this.run : await this.ask(asker, question, ctx)
+    // A repeated answer is asked for again, unless Pi already forces it upon the whole run.
+    const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
+    const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
     this.options = undefined // Pi copies the options for the next pass of the run
     if (options?.forceSystemPrompt === undefined || answer === undefined) return
     options.forceSystemPrompt = answer

@@ -94,6 +94,19 @@ test("without an answer the last one to the same question stays in effect", asyn
   assert.equal(await request(pi, other), other)
 })
 
+// The thinking of the whole run was lost: a request with a repeated prompt does not count as one with the host's wire.
+test("a prompt that was repeated for lack of an answer is asked about again by the next pass", async (t) => {
+  const { pi, received } = await load(t, {}, answers)
+  await request(pi)
+  await pi.emit("agent_settled")
+  fake.follow({ errors: { "session/system": { code: -32603, message: "scripted" } } })
+  const repeated = await request(pi)
+  fake.follow(answers)
+  assert.deepEqual((await request(pi))[0], repeated[0])
+  await request(pi)
+  assert.equal(asked(received).length, 3)
+})
+
 test("a request whose prompt lacks the host's part did not leave with its wire", async (t) => {
   const { pi, received } = await load(t, {}, { errors: { "session/system": { code: -32603, message: "scripted" } } })
   await request(pi, [head(), user("one", 1)])
