@@ -199,7 +199,7 @@ export class Judge {
     const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
       // What a message has got since the original's newest request was never sent, for example a late text (-seed 4122).
-      if (other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
+      if (!covered.has(theirs) && other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
       const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }

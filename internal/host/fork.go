@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -48,7 +49,7 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	past := historyOfCopy(original.Head, rows, copied)
 	h.Log.Info("the session is a copy", "session", s.key.Session, "of", original.Session.Key.Session,
 		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(past.rows))
-	s.adopt(original, nudge, past, copied, own.Waiting, codec)
+	s.adopt(original, nudge, past, copied, own, codec)
 	return nil
 }
 
@@ -91,7 +92,7 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 // adopt builds the session from the state of its original. The first pass stores all of it. Whoever adds a
 // decision about messages or units must copy it here too: a copied unit keeps its tag and gets a new key, and
 // a copied message gets a new key (copied.Messages).
-func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copiedHistory, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
+func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.row.Epoch, s.row.TagCounter = from.Epoch, copied.TagCounter()
 	s.row.System = systemOfCopy(s.row.System, from)
@@ -102,10 +103,20 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 	snap := store.Snapshot{Session: s.row, Head: past.head}
 	s.chronicle = chronicle{compartments: compartmentsFromRows(past.rows)}
 	keys := make(map[int]string, len(copied.Units))
+	s.unsaved = nil
+	stored := make(map[string]bool, len(own.Units)) // a call of ctx_reduce stores units before the first pass
+	for _, u := range own.Units {
+		stored[u.UnitKey] = true
+		snap.Session.TagCounter = max(snap.Session.TagCounter, u.Tag)
+	}
+	snap.Units = append(snap.Units, own.Units...)
 	for _, u := range copied.Units {
 		keys[u.Tag] = u.Key
-		snap.Units = append(snap.Units, rowFromUnit(u))
+		if !stored[u.Key] {
+			s.unsaved, snap.Units = append(s.unsaved, u), append(snap.Units, rowFromUnit(u))
+		}
 	}
+	s.row.TagCounter = snap.Session.TagCounter
 	for _, e := range original.Edits {
 		if keys[e.Tag] != "" {
 			e.Pass = 1
@@ -125,8 +136,7 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 		}
 	}
 	s.tell(nudge)
-	s.unsaved = copied.Units
-	for _, u := range waiting { // units of the copy that a busy database has not stored yet
+	for _, u := range own.Waiting { // units of the copy that a busy database has not stored yet
 		if keys[u.Tag] == "" {
 			s.unsaved = append(s.unsaved, unitFromRow(u))
 			snap.Units = append(snap.Units, u)
@@ -135,6 +145,8 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{
 		Queued: snap.Queued, System: s.row.System, Head: past.head, Compartments: past.rows,
 	}}
+	slices.SortFunc(snap.Units, func(a, b store.UnitRow) int { return a.Tag - b.Tag })
+	snap.Queued = append(snap.Queued, own.Queued...)
 	s.build(snap, codec)
 	if s.row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
 		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt

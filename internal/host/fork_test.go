@@ -483,24 +483,31 @@ func TestSubagentsInheritNothing(t *testing.T) {
 // A fork that begins while the database is locked still begins with its
 // original's wire. It is stored with the next pass.
 func TestForkWhileTheDatabaseIsBusy(t *testing.T) {
-	h := worked(t)
-	want := wireOf(t, h.messages, h.patches)
-	f := h.fork("ses_2", len(h.messages))
-	f.user("f1", "try otherwise")
-	h.host.CommitTimeout = 10 * time.Millisecond
-	release := lockDatabase(t, h)
-	f.pass()
-	first := wireOf(t, f.messages, f.patches)
-	release()
-	h.host.CommitTimeout = 0
-	if !slices.Equal(first[:len(want)], want) {
-		t.Errorf("the wire is another one while the database is busy")
-	}
-	h.restart()
-	f.user("f2", "and again")
-	f.pass()
-	if got := wireOf(t, f.messages, f.patches); !slices.Equal(got[:len(first)], first) {
-		t.Errorf("wire:\n%s\nwant:\n%s", got, first)
+	for _, isCalled := range []bool{false, true} { // a call of ctx_reduce stores the units before the first pass
+		h := worked(t)
+		want := wireOf(t, h.messages, h.patches)
+		f := h.fork("ses_2", len(h.messages))
+		f.user("f1", "try otherwise")
+		h.host.CommitTimeout = 10 * time.Millisecond
+		release := lockDatabase(t, h)
+		f.pass()
+		first := wireOf(t, f.messages, f.patches)
+		release()
+		h.host.CommitTimeout = 0
+		if !slices.Equal(first[:len(want)], want) {
+			t.Errorf("the wire is another one while the database is busy")
+		}
+		if isCalled {
+			if _, err := h.host.ToolExecute(t.Context(), h, schema.ToolExecuteParams{Session: f.id, Directory: "/p", Tool: "ctx_reduce", CallID: "call-f", Args: json.Value(`{"drop":"45"}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.restart()
+		f.user("f2", "and again")
+		f.pass()
+		if got := wireOf(t, f.messages, f.patches); !slices.Equal(got[:len(first)], first) {
+			t.Errorf("wire:\n%s\nwant:\n%s", got, first)
+		}
 	}
 }
 
