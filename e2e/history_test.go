@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
@@ -9,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // With a historian, a session goes through several times its window: no prompt is blocked, fails or is above the
@@ -100,6 +102,72 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 	if pinned < 10 {
 		t.Errorf("the head and the prompt of the first turn stand in %d requests", pinned)
 	}
+}
+
+func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
+
+// testUsersCompaction plays a session whose user runs the harness's own /compact. The historian goes on behind it: the
+// harness's summary stands for the messages that the harness has taken, and later ones have summaries of the historian.
+func testUsersCompaction(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	t.Parallel()
+	const told = "All that the harness has taken, in a sentence."
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.mock.AddRule(mockllm.Rule{ // it asks for a summary of the conversation, with no historian's heading in front of it
+		Name: "compaction", Answer: mockllm.Always(mockllm.Say(told)),
+		Match: func(r *mockllm.Request) bool {
+			return mockllm.WithoutTools(r) && shownToHistorian(r, "long") == historian.Range{}
+		},
+	})
+	k := w.talk(w.launch(w.withHistorian()), "long", tellsInParts)
+	size := longHistory{turns: 3, steps: 7, words: 2_200, lines: 60}
+	k.words, k.lines = size.words, size.lines
+	play := func() {
+		for range size.turns {
+			k.turn(size.steps)
+			k.settle()
+		}
+	}
+	play()
+	w.compact(k.agent, k.session)
+	play()
+	k.flush()
+	k.turn(1)
+	w.stop(k.agent)
+	w.stopHost()
+	k.read()
+
+	filler := slices.IndexFunc(k.rows, func(row store.CompartmentRow) bool { return row.MadeBy == store.MadeByHarness })
+	if filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told) {
+		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)
+	}
+	for i, row := range k.rows[1:] {
+		if row.Start != k.rows[i].End+1 {
+			t.Errorf("the compartment from %d on follows one that ends at %d", row.Start, k.rows[i].End)
+		}
+	}
+	if behind := k.rows[filler+1:]; len(behind) == 0 || behind[0].MadeBy != string(historian.ByModel) {
+		t.Errorf("the historian does not go on behind the harness's summary: %+v", behind)
+	}
+	last := k.last(k.session)
+	if through, want := headOf(last).through, k.rows[len(k.rows)-1].End; through != want {
+		t.Errorf("after a flush the head ends at message %d, the newest compartment at %d", through, want)
+	}
+	holding := 0 // Pi summarises the beginning of a turn apart, so one message may hold the sentence twice
+	for _, m := range last.Messages {
+		if slices.ContainsFunc(m.Content, func(c mockllm.Content) bool { return strings.Contains(c.Text, told) }) {
+			holding++
+		}
+	}
+	if holding != 1 {
+		t.Errorf("the harness's summary stands in %d messages of the newest request", holding)
+	}
+	requests := k.requests(k.session)
+	k.explainAFailure(requests)
+	for _, r := range requests {
+		checkRequest(t, r)
+	}
+	checkBusts(t, requests, k.passes)
 }
 
 // tellsInParts is a good historian, which makes a compartment of each 12 messages.

@@ -37,6 +37,8 @@ func TestPiLongTurn(t *testing.T) { testLongTurn(t, schema.HarnessPi) }
 
 func TestPiLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessPi) }
 
+func TestPiUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessPi) }
+
 func TestPiErrands(t *testing.T) { testErrands(t, schema.HarnessPi) }
 
 func TestPiHead(t *testing.T) { testHead(t, schema.HarnessPi) }

@@ -5,11 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
@@ -634,4 +636,45 @@ func TestSteadyPassRendersOnlyTheNewTail(t *testing.T) {
 	if n := len(w.result.Rendered); n != 2 {
 		t.Errorf("%d messages rendered, want 2", n)
 	}
+}
+
+// While no run of the historian succeeds, the host asks for the uncovered messages again and again. Only new
+// messages are decoded for that.
+func TestUncoveredDecodesOnlyTheNewTail(t *testing.T) {
+	w := newWorld(t, true, 5)
+	codec := &countingCodec{Codec: w.codec}
+	w.session.Codec = codec
+	say := func(from, n int) {
+		for i := from; i < from+n; i++ {
+			w.now += time.Second.Milliseconds()
+			w.add(message(fmt.Sprintf("u%d", i), "user", w.now, nil, textPart(fmt.Sprintf("p%d", i), fmt.Sprint("text ", i))))
+		}
+		w.pass()
+	}
+	say(0, 300)
+	for _, want := range []struct{ total, decoded int }{{300, 300}, {300, 0}, {302, 2}} {
+		if want.total > w.session.Len() {
+			say(w.session.Len(), want.total-w.session.Len())
+		}
+		codec.decoded.Store(0)
+		u, ok := w.session.Uncovered(0, nil)
+		if !ok || u.Messages.Total() != want.total || int(codec.decoded.Load()) != want.decoded {
+			t.Errorf("%d of %d messages, %d decoded, want %d", u.Messages.Total(), want.total, codec.decoded.Load(), want.decoded)
+		}
+		last := u.Messages.At(want.total)
+		if wanted := fmt.Sprint("text ", want.total-1); last == nil || !slices.Equal(last.Texts, []string{wanted}) || last.Tokens == 0 {
+			t.Errorf("the newest message is %+v, want %q", last, wanted)
+		}
+	}
+}
+
+// A countingCodec counts the messages that it decodes.
+type countingCodec struct {
+	transcript.Codec
+	decoded atomic.Int64
+}
+
+func (c *countingCodec) Decode(raw mjson.Value) transcript.Message {
+	c.decoded.Add(1)
+	return c.Codec.Decode(raw)
 }

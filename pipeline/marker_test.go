@@ -73,7 +73,7 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	}
 	text := ""
 	for n := 1; n <= u.Messages.Total(); n++ {
-		if m := u.Decoded[n]; m != nil {
+		if m := u.Decode(n); m != nil {
 			text += fmt.Sprintf("%d=%s ", n, m.Key)
 		}
 	}

@@ -116,6 +116,9 @@ type entry struct {
 	// decoded is dropped after the first rendering. Otherwise a long session would be
 	// in memory twice.
 	decoded *transcript.Message
+	// told is the historian's view of the message, without its ordinal and sizes. It is nil until a
+	// historian may read the message.
+	told *history.Message
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -12,8 +13,8 @@ import (
 // Uncovered holds the messages after the newest compartment, for the historian.
 type Uncovered struct {
 	Messages *history.Messages
-	// Decoded holds the messages by ordinal.
-	Decoded map[int]*transcript.Message
+	// Decode decodes the message with an ordinal. It returns nil if there is none.
+	Decode func(ordinal int) *transcript.Message
 	// Covered is the ordinal of the last message before them.
 	Covered int
 }
@@ -21,7 +22,7 @@ type Uncovered struct {
 // Uncovered returns the messages after ordinal covered, the end of the newest compartment.
 // known holds the messages with known ordinals, in the order of their ordinals. ok is false
 // if the array holds none of them although it does not begin with the session's first
-// message. Uncovered decodes the messages again, so a pass must not call it.
+// message. Uncovered decodes only messages that it has not returned before.
 func (s *Session) Uncovered(covered int, known []history.Anchor) (u Uncovered, ok bool) {
 	places := s.inStoreOrder()
 	entries := make([]history.Entry, len(places))
@@ -39,23 +40,43 @@ func (s *Session) Uncovered(covered int, known []history.Anchor) (u Uncovered, o
 			first = j
 		}
 	}
-	places, ordinals = places[first:], ordinals[first:]
-	decoded, list := make([]transcript.Message, len(places)), make([]history.Message, len(places))
-	inParallel(len(places), func(j int) {
-		i := places[j]
-		decoded[j] = s.Codec.Decode(s.entries[i].raw)
-		list[j] = history.MessageOf(&decoded[j], ordinals[j], s.rawTokens(i))
-		list[j].Reads = s.readTokens(i)
-	})
-	list = slices.DeleteFunc(list, func(m history.Message) bool { return m.Ordinal <= covered || m.Key == "" })
-	u.Decoded = make(map[int]*transcript.Message, len(places))
-	for j := range decoded {
-		if ordinals[j] > covered && decoded[j].Key != "" {
-			u.Decoded[ordinals[j]] = &decoded[j]
-		}
+	for _, i := range places[:first] {
+		s.entries[i].told = nil // no historian reads it again
 	}
-	u.Messages, u.Covered = history.NewMessages(list, total), covered
-	return u, true
+	places, ordinals = places[first:], ordinals[first:]
+	s.tell(places)
+	raws := make(map[int]json.Value, len(places))
+	list := make([]history.Message, 0, len(places))
+	for j, i := range places {
+		if ordinals[j] <= covered || s.entries[i].header.key == "" {
+			continue
+		}
+		m := *s.entries[i].told
+		m.Ordinal, m.Tokens, m.Reads = ordinals[j], s.rawTokens(i), s.readTokens(i)
+		list = append(list, m)
+		raws[ordinals[j]] = s.entries[i].raw
+	}
+	codec := s.Codec
+	decode := func(ordinal int) *transcript.Message {
+		raw, ok := raws[ordinal]
+		if !ok {
+			return nil
+		}
+		m := codec.Decode(raw)
+		return &m
+	}
+	return Uncovered{Messages: history.NewMessages(list, total), Decode: decode, Covered: covered}, true
+}
+
+// tell makes sure that the entries at these places have the historian's view of their message.
+func (s *Session) tell(places []int) {
+	untold := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return s.entries[i].told != nil })
+	inParallel(len(untold), func(j int) {
+		e := &s.entries[untold[j]]
+		m := s.Codec.Decode(e.raw)
+		told := history.MessageOf(&m, 0, 0)
+		e.told = &told
+	})
 }
 
 // inStoreOrder returns the places of the entries in the order of the harness's store, in

@@ -71,7 +71,7 @@ type Warning struct {
 	// ("bug"); in the host, which is another program than the one that asked
 	// ("program"); in a session of Directory, whose history is not summarised
 	// ("history"); or in the configuration of Directory.
-	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=config"`
+	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=markers,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
 }

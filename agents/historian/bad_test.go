@@ -17,16 +17,18 @@ import (
 func newJob() historian.Job {
 	j := historian.Job{Session: "s", LiveModel: "p/live", Chunk: historian.Chunk{Start: 11, End: 30}}
 	var text []string
+	var raw []historian.Message
 	for n := 11; n <= 30; n++ {
 		m := historian.Message{Ordinal: n, Role: historian.User, Texts: []string{"Never touch db/schema.sql by hand. Go on."}}
 		if n%2 == 0 {
 			m = historian.Message{Ordinal: n, Role: historian.Assistant, Texts: []string{"We decided to use port 5433 because 5432 is taken."}}
 		}
-		j.Raw = append(j.Raw, m)
+		raw = append(raw, m)
 		j.Chunk.Lines = append(j.Chunk.Lines, historian.Line{Ordinal: n, Key: "m" + string(rune('a'+n))})
 		text = append(text, m.Texts[0])
 	}
 	j.Chunk.Text = strings.Join(text, "\n")
+	j.Raw = func() []historian.Message { return raw }
 	return j
 }
 

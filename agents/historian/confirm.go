@@ -30,7 +30,7 @@ func (u Unconfirmed) LogValue() slog.Value {
 // confirm leaves out of a valid answer what the raw messages do not confirm.
 func (c *candidate) confirm(j *Job) {
 	for i := range c.compartments {
-		q := quotes{typed: typedIn(within(j.Raw, c.compartments[i].Range)), refused: map[string]bool{}}
+		q := quotes{typed: typedIn(within(j.Raw(), c.compartments[i].Range)), refused: map[string]bool{}}
 		c.compartments[i].Tiers = q.confirm(&c.compartments[i])
 		c.unconfirmed.Quotes += len(q.refused)
 	}
@@ -39,7 +39,7 @@ func (c *candidate) confirm(j *Job) {
 		return
 	}
 	c.unconfirmed.Unsourced = c.draft.Unsourced
-	chunk, e := Range{j.Chunk.Start, j.Chunk.End}, newEvidence(j.Raw)
+	chunk, e := Range{j.Chunk.Start, j.Chunk.End}, newEvidence(j.Raw())
 	c.draft.Facts = slices.DeleteFunc(c.draft.Facts, func(f Fact) bool {
 		switch {
 		case !chunk.holds(f.Source.Start) || !chunk.holds(f.Source.End):

@@ -24,7 +24,7 @@ var typed = []Message{
 
 // answering returns the result of a run over the messages typed, whose model gives one answer.
 func answering(t interface{ Fatal(...any) }, answer string) Result {
-	j := Job{Session: "s", Raw: typed, KeepLast: true, Chunk: chunkOf(1, 4)}
+	j := Job{Session: "s", Raw: func() []Message { return typed }, KeepLast: true, Chunk: chunkOf(1, 4)}
 	j.Chunk.Text = strings.Repeat("x", len(answer))
 	asker := answers(answer)
 	res, err := Run(context.Background(), j, Ports{Asker: &asker})

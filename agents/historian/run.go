@@ -32,8 +32,8 @@ const (
 type Job struct {
 	Session string
 	Chunk   Chunk
-	// Raw are the messages of the chunk.
-	Raw []Message
+	// Raw returns the messages of the chunk. A run calls it only if it has something to compare with them.
+	Raw func() []Message
 	// References are the session's newest compartments, oldest first.
 	References []Reference
 	// Memories are the facts that the project remembers.
@@ -44,6 +44,9 @@ type Job struct {
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
 	// needs the room, or if no run will read on.
 	KeepLast bool
+	// CanWait makes no extractive compartments if no answer is valid. The host sets it if there is time to ask
+	// a model again.
+	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
 	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses the first
@@ -74,6 +77,7 @@ const (
 )
 
 // A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps.
+// A run that can wait may have none (see Job.CanWait).
 type Result struct {
 	Compartments []Compartment
 	Facts        []Fact
@@ -129,7 +133,7 @@ func (r *Result) Fidelity() float64 {
 // ShorterMayHelp reports whether a model might succeed with a shorter chunk. It might after an invalid
 // answer, a timeout, or a prompt that was too long. After a wrong key, for example, it would not.
 func (r *Result) ShorterMayHelp() bool {
-	return r.MadeBy == ByExtraction && shorterMayHelp(r.Attempts)
+	return (r.MadeBy == ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
 }
 
 func shorterMayHelp(attempts []Attempt) bool {
@@ -140,8 +144,8 @@ func shorterMayHelp(attempts []Attempt) bool {
 
 // Run summarises a chunk. It asks the first model. If the answer is invalid, it asks this model once for a
 // repair. Then it asks the other models, and the session's own model last. It validates every answer. If no
-// answer is valid, or if a failure is final (see ask.Kind), it returns extractive compartments. So a bad
-// model makes summaries worse but never stops the progress.
+// answer is valid, or if a failure is final (see ask.Kind), it returns extractive compartments, unless the job
+// can wait. So a bad model makes summaries worse but never stops the progress.
 //
 // Run fails only if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Then it
 // returns only the attempts, and the caller must publish nothing.
@@ -150,6 +154,8 @@ func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	switch {
 	case err != nil:
 		return Result{Attempts: r.attempts}, err
+	case best == nil && j.CanWait:
+		return Result{Next: j.Chunk.Start, Attempts: r.attempts}, nil
 	case best == nil:
 		return r.extractive(), nil
 	default:
@@ -404,7 +410,7 @@ func factsUntil(last int, all []Fact) []Fact {
 }
 
 func (r *run) extractive() Result {
-	return r.finish(Result{Compartments: Extract(&r.job.Chunk, r.job.Raw), MadeBy: ByExtraction})
+	return r.finish(Result{Compartments: Extract(&r.job.Chunk, r.job.Raw()), MadeBy: ByExtraction})
 }
 
 // Extractive returns the result of a run without a model.
@@ -420,7 +426,7 @@ func Extractive(j Job) (Result, error) {
 func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]
-		c.Receipt = Measure(within(r.job.Raw, c.Range), c.Title, c.Tiers)
+		c.Receipt = Measure(within(r.job.Raw(), c.Range), c.Title, c.Tiers)
 	}
 	res.Next = res.Compartments[len(res.Compartments)-1].End + 1
 	res.Attempts = r.attempts

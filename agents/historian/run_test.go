@@ -124,6 +124,23 @@ func TestOrderOfTheAttempts(t *testing.T) {
 	}
 }
 
+// While there is time to ask again, nothing is read for a model that fails, and no extract is made.
+func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
+	j := newJob()
+	j.CanWait, j.Raw = true, func() []historian.Message {
+		t.Error("the raw messages were read")
+		return nil
+	}
+	s := &script{replies: []reply{wrongKey, tooLong}}
+	res, err := historian.Run(t.Context(), j, s.ports())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Compartments) != 0 || res.Next != j.Chunk.Start || len(res.Attempts) != 2 || !res.ShorterMayHelp() {
+		t.Errorf("%+v, may a shorter chunk help: %t", res, res.ShorterMayHelp())
+	}
+}
+
 // wantAttempts checks that there is an attempt for each question. Each attempt must have a problem, except
 // the last one if it was valid.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
@@ -316,7 +333,9 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 func TestReceiptIsOfItsRange(t *testing.T) {
 	j := newJob()
 	j.KeepLast = true
-	j.Raw = []historian.Message{{Ordinal: 12, Role: historian.Assistant, Texts: []string{"see only/in/first.go"}}}
+	j.Raw = func() []historian.Message {
+		return []historian.Message{{Ordinal: 12, Role: historian.Assistant, Texts: []string{"see only/in/first.go"}}}
+	}
 	s := &script{replies: []reply{storyUntil("30", "")}}
 	res, err := historian.Run(t.Context(), j, s.ports())
 	if err != nil {

@@ -70,10 +70,11 @@ type series struct {
 func (r *series) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
-	var err error
-	if job.Chunk, job.Raw, err = r.ports.Chunk(ctx, Range{r.done.Next, r.job.Range.End}, r.budget); err != nil {
+	chunk, raw, err := r.ports.Chunk(ctx, Range{r.done.Next, r.job.Range.End}, r.budget)
+	if err != nil {
 		return fmt.Errorf("read messages from %d on: %w", r.done.Next, err)
 	}
+	job.Chunk, job.Raw = chunk, func() []Message { return raw }
 	if len(job.Chunk.Lines) == 0 {
 		r.done.Problem = fmt.Sprintf("there are no messages from %d on", r.done.Next)
 		return nil

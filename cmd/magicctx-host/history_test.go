@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -185,7 +186,7 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 			t.Errorf("%+v", shown)
 		}
 		r.fails("2 sessions end in \"same\"", "show", "same")
-		r.fails("no session \"nobody\"; magicctx-host history list names", "show", "nobody")
+		r.fails("no session \"nobody\"; "+program.Name()+" history list names", "show", "nobody")
 		r.fails("no summary covers 4-9; the summaries of this session cover the messages 1-3", "show", "9same", "4-9")
 	})
 
@@ -231,7 +232,7 @@ func TestHistoryWithoutSummaries(t *testing.T) {
 	if out := r.prints("show", "bare"); !strings.Contains(out, "This session has no summaries yet") {
 		t.Error(out)
 	}
-	r.fails("this session has no summaries yet; magicctx-host history expand", "show", "bare", "1")
+	r.fails("this session has no summaries yet; "+program.Name()+" history expand", "show", "bare", "1")
 	if out := r.prints("expand", "bare"); !strings.HasPrefix(out, "[1] U: Hello.\n") {
 		t.Error(out)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/program"
 )
 
 func TestFullLogIsMovedAside(t *testing.T) {
@@ -54,7 +56,7 @@ func TestPeopleAtATerminalAreToldWhatStdioIs(t *testing.T) {
 	defer terminal.Close()
 	var stdout, stderr strings.Builder
 	code := run(context.Background(), []string{"stdio", "--data-dir", t.TempDir()}, terminal, &stdout, &stderr, newFakeHost)
-	if code != exitFailed || !strings.Contains(stderr.String(), "magicctx-host status") || stdout.Len() > 0 {
+	if code != exitFailed || !strings.Contains(stderr.String(), program.Name()+" status") || stdout.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}
 }

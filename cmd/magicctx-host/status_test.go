@@ -105,7 +105,7 @@ func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	if code := run(t.Context(), []string{"status", "--data-dir", r.dir}, nil, &out, &errs, newFakeHost); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(errs.String(), "does not answer") || !strings.Contains(errs.String(), "magicctx-host doctor") {
+	if !strings.Contains(errs.String(), "does not answer") || !strings.Contains(errs.String(), program.Name()+" doctor") {
 		t.Errorf("told: %s", &errs)
 	}
 	t.Log(&errs)
@@ -157,9 +157,9 @@ func TestStatusOfEqualIDs(t *testing.T) {
 		{[]string{"ses_1", "--harness", "pi"}, `(?m)^ .* · pi`, ""},
 		{[]string{"only-pi", "--json"}, `"session": "only-pi"`, ""},
 		{[]string{"y-pi"}, ` · pi`, ""},
-		{[]string{"only-pi", "--harness", "opencode"}, "", `^magicctx-host: opencode has no session "only-pi"; magicctx-host status lists the newest, on a wide terminal and with --json also their ids\n$`},
+		{[]string{"only-pi", "--harness", "opencode"}, "", `^magicctx-host: opencode has no session "only-pi"; ` + regexp.QuoteMeta(program.Name()) + ` status lists the newest, on a wide terminal and with --json also their ids\n$`},
 		{[]string{"old-pi", "--json"}, `"session": "old-pi"`, ""},
-		{[]string{"none"}, "", `^magicctx-host: no session "none"; magicctx-host status lists the newest, on a wide terminal and with --json also their ids\n$`},
+		{[]string{"none"}, "", `^magicctx-host: no session "none"; ` + regexp.QuoteMeta(program.Name()) + ` status lists the newest, on a wide terminal and with --json also their ids\n$`},
 		{[]string{"broken"}, "", `^magicctx-host: ask for session broken: .*the store is gone`},
 		{nil, `(?m)^ SESSION +HARNESS`, ""},
 		{[]string{"--harness", "pi"}, `(?m)^ +ses_1 +pi +[\s\S]*only-pi +pi`, ""},

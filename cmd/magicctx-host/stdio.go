@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
@@ -32,7 +33,7 @@ type stdioCmd struct {
 func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
 	if isTerminal(s.in) {
 		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
-			"there is nothing to type here. To see what it does: magicctx-host status")
+			"there is nothing to type here. To see what it does: " + program.Name() + " status")
 	}
 	// A terminal sends these signals both to the harness and to this process. This process ignores them and
 	// ends at the end of stdin. So the harness ends first, and can still send its last frames.

@@ -82,6 +82,33 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 	}
 }
 
+// BenchmarkSteadyWithFailingHistorian measures steady passes of two sessions in turn. One has no historian. The
+// historian of the other fails, so its messages stay uncovered, and the host goes on asking the trigger. Each
+// pass begins once the shim has the answer before it, as in a harness whose model answers at once.
+func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
+	for _, n := range []int{1000, 5000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			off, failing := long(b, n, 0), long(b, n, 0)
+			failing.runAgent = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+				return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote("no such model")}}, nil
+			}
+			failing.host.Summarises = true
+			var took [2][]time.Duration
+			for b.Loop() {
+				for i, h := range []*harness{off, failing} {
+					took[i] = append(took[i], h.steadyPass(b))
+				}
+			}
+			b.ReportMetric(0, "ns/op") // the time of both sessions together means nothing
+			for i, name := range []string{"off", "failing"} {
+				median := medianMicros(took[i])
+				b.ReportMetric(median, name+"-p50-µs")
+				b.ReportMetric(float64(took[i][len(took[i])*95/100].Nanoseconds())/1000, name+"-p95-µs")
+			}
+		})
+	}
+}
+
 // steadyPass adds a step of the model and measures its pass, without the shim's work.
 func (h *harness) steadyPass(b *testing.B) time.Duration {
 	b.Helper()

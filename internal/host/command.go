@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -205,7 +206,7 @@ func dropsOf(s schema.SessionStatus, now time.Time) []string {
 	for i, u := range s.DroppedUnits {
 		if i == shownDrops {
 			more := len(s.DroppedUnits) - shownDrops
-			return append(lines, fmt.Sprintf("… %d more: magicctx-host status %s --dropped", more, format.Clean(s.Session)))
+			return append(lines, fmt.Sprintf("… %d more: %s status %s --dropped", more, program.Name(), format.Clean(s.Session)))
 		}
 		lines = append(lines, pieceOf(u, now))
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/tokens"
-	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -364,7 +363,8 @@ const readAhead = 256
 
 // read returns the chunk at the beginning of a range. It is historian.SeriesPorts.Chunk.
 func (e *errand) read(ctx context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
-	u := pipeline.Uncovered{Decoded: make(map[int]*transcript.Message)}
+	decoded := make(map[int]*transcript.Message)
+	var messages *history.Messages
 	var list []history.Message
 	var chunk history.Chunk
 	for next, count := r.Start, readAhead; next <= r.End && !chunk.HasMore; count *= 2 {
@@ -375,7 +375,7 @@ func (e *errand) read(ctx context.Context, r historian.Range, budget int) (histo
 		extent, err := e.source(ctx, next, end, func(m rawhistory.Message) bool {
 			if m.Decoded != nil {
 				list[m.Ordinal-r.Start] = history.MessageOf(m.Decoded, m.Ordinal, 0)
-				u.Decoded[m.Ordinal] = m.Decoded
+				decoded[m.Ordinal] = m.Decoded
 			}
 			return true
 		})
@@ -386,13 +386,13 @@ func (e *errand) read(ctx context.Context, r historian.Range, budget int) (histo
 			return historian.Chunk{}, nil, fmt.Errorf("the harness has only messages %d-%d, so that %d-%d cannot be read", extent.First, extent.Last, next, end)
 		}
 		next = end + 1
-		u.Messages = history.NewMessages(list, end)
-		chunk = history.ReadChunk(u.Messages, r.Start, next, budget, tokens.Count)
+		messages = history.NewMessages(list, end)
+		chunk = history.ReadChunk(messages, r.Start, next, budget, tokens.Count)
 	}
 	chunk.Truncate(budget, tokens.Count)
 	if err := chunk.CheckCoverage(); err != nil {
 		return historian.Chunk{}, nil, err
 	}
-	e.chunk, e.raw = chunkOf(chunk), rawOf(u, chunk.Range, e.codec.Vocabulary())
+	e.chunk, e.raw = chunkOf(chunk), rawOf(messages, func(n int) *transcript.Message { return decoded[n] }, chunk.Range, e.codec.Vocabulary())
 	return e.chunk, e.raw, nil
 }

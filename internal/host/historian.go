@@ -130,6 +130,7 @@ func (c *chronicle) coveredEnd() history.Anchor {
 type plan struct {
 	key     store.Key
 	holder  string
+	chunk   history.Chunk
 	job     historian.Job
 	demand  history.Demand
 	grant   history.Grant
@@ -149,22 +150,41 @@ type plan struct {
 	yields bool
 }
 
-// summarise asks the trigger. If the trigger wants a run, summarise carries it out.
+// A prospect holds everything from which the trigger decides on a run. Nothing changes it, so it can be read
+// without the session's lock.
+type prospect struct {
+	workload
+	uncovered pipeline.Uncovered
+	facts     history.TriggerFacts
+	throttle  history.Throttle
+	halvings  int
+}
+
+// summarise asks the trigger. If the trigger wants a run, summarise carries it out. The trigger and the run may
+// read much text. They do it without the session's lock, so that no pass waits for them.
 func (h *Host) summarise(key store.Key, load workload) {
 	ctx := h.lifetime
 	limit, err := h.historianLimit(ctx, &load)
 	if err != nil {
 		return // the client has left
 	}
+	about, err := h.prospect(ctx, key)
+	if about == nil {
+		h.cannotRun(key, err)
+		return
+	}
+	p, err := about.plan(key, limit)
+	if p == nil {
+		h.cannotRun(key, err)
+		return
+	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return
 	}
-	p, err := h.plan(ctx, s, limit)
-	if p == nil {
-		if err != nil {
-			h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
-		}
+	may, err := h.begins(ctx, s, p, about)
+	if !may {
+		h.cannotRun(key, err)
 		s.unlock()
 		return
 	}
@@ -179,9 +199,20 @@ func (h *Host) summarise(key store.Key, load workload) {
 	h.finish(p, result, err)
 }
 
-// plan returns the run that the trigger and the throttle allow now, or nil. It takes the session's lease for
-// the run. limit is the smallest prompt limit of the models that may be asked, in tokens.
-func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
+// cannotRun reports why no run begins. err is nil if none is wanted.
+func (h *Host) cannotRun(key store.Key, err error) {
+	if err != nil {
+		h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
+	}
+}
+
+// prospect returns the prospect of a run. It is nil if none can begin now.
+func (h *Host) prospect(ctx context.Context, key store.Key) (*prospect, error) {
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return nil, nil // the host stops
+	}
+	defer s.unlock()
 	w := &s.work
 	if s.pipe == nil || w.running != nil || w.client == nil {
 		return nil, nil
@@ -197,39 +228,62 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	if trigger := w.config.CommitClusterTrigger; trigger.Enabled {
 		commits = trigger.MinClusters
 	}
-	t := history.Trigger(history.TriggerFacts{
+	return &prospect{w.workload, uncovered, history.TriggerFacts{
 		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
 		Pays:    func(tokens int) bool { return w.pays(s, tokens) },
 		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
-	})
+	}, w.throttle, w.halvings}, nil
+}
+
+// plan returns the run that the trigger wants. It is nil if the trigger wants none. limit is the smallest prompt
+// limit of the models that may be asked, in tokens.
+func (o *prospect) plan(key store.Key, limit int) (*plan, error) {
+	t := history.Trigger(o.facts)
 	if !t.Runs {
 		return nil, nil
 	}
-	demand := history.Demand{
-		Pass: w.pass, Snapshot: t.Snapshot, Room: int(float64(w.limit) * w.threshold / 100), LowMark: w.lowMark, Price: w.price.Fresh / 1e6,
+	p := &plan{key: key, reason: t.Reason, load: o.workload, demand: history.Demand{
+		Pass: o.pass, Snapshot: t.Snapshot, Room: int(float64(o.limit) * o.threshold / 100), LowMark: o.lowMark, Price: o.price.Fresh / 1e6,
+	}}
+	p.grant = o.throttle.Next(p.demand)
+	if p.grant.Way == history.Wait {
+		return p, nil
 	}
-	grant := w.throttle.Next(demand)
-	if grant.IsFault {
-		h.Log.Warn("history has waited for many passes", "session", s.key.Session, "pass", w.pass, "cause", t.Reason)
+	var err error
+	p.chunk, err = readChunk(o.uncovered, t.Snapshot, history.ChunkBudget(limit)>>o.halvings)
+	return p, err
+}
+
+// begins reports whether the planned run may begin. Then it completes the plan, and takes the session's lease for
+// it. It refuses the run if the throttle or the messages have changed since the plan was made.
+func (h *Host) begins(ctx context.Context, s *session, p *plan, about *prospect) (bool, error) {
+	w := &s.work
+	if s.pipe == nil || w.running != nil || w.throttle != about.throttle {
+		return false, nil
 	}
-	if grant.Way == history.Wait {
+	now, ok := h.uncovered(ctx, s)
+	if snapshot := p.demand.Snapshot; !ok || now.Covered != about.facts.Covered || !now.Messages.Same(about.facts.Messages, snapshot.Start, snapshot.End) {
+		return false, nil // a later pass asks again
+	}
+	if p.grant.IsFault {
+		h.Log.Warn("history has waited for many passes", "session", s.key.Session, "pass", p.load.pass, "cause", p.reason)
+	}
+	if p.grant.Way == history.Wait {
 		w.throttle = w.throttle.Waits()
-		return nil, h.saveThrottle(ctx, s)
+		return false, h.saveThrottle(ctx, s)
 	}
-	job, err := h.job(s, t.Snapshot, uncovered, limit)
-	if err != nil {
-		return nil, err
-	}
-	p := &plan{key: s.key, holder: h.nextHolder(), job: job, demand: demand, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload, summary: s.pipe.SummaryKey(), filler: s.filler()}
+	p.job = h.job(s, p.chunk, now)
+	p.job.CanWait = p.hasTime()
+	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.chronicle.end, h.Clock.Now(), s.pipe.SummaryKey(), s.filler()
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
-		return nil, err
+		return false, err
 	}
-	if grant.Way == history.ByModel {
-		w.throttle = w.throttle.Begun(w.pass, grant)
+	if p.grant.Way == history.ByModel {
+		w.throttle = w.throttle.Begun(p.load.pass, p.grant)
 	}
-	return p, h.saveThrottle(ctx, s)
+	return true, h.saveThrottle(ctx, s)
 }
 
 // situation returns the session as the trigger sees it.
@@ -291,7 +345,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	s.work.running = nil
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
-	if runErr == nil && p.hasTime() && result.MadeBy == historian.ByExtraction {
+	if runErr == nil && len(result.Compartments) == 0 {
 		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
 		s.work.halvings = nextHalving(s.work.halvings, &result)
 	}

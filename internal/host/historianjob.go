@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
@@ -29,23 +30,27 @@ const references = 6
 // because they only repeat the same content, and most of a run's cost is the text that it reads.
 const detailed = 2
 
-// job returns what the historian needs to summarise the eligible messages of a snapshot.
-// limit is the prompt limit of the models that may be asked, in tokens.
-func (h *Host) job(s *session, snapshot history.Snapshot, u pipeline.Uncovered, limit int) (historian.Job, error) {
-	w := &s.work
-	budget := history.ChunkBudget(limit) >> w.halvings
+// readChunk returns the text of the eligible messages of a snapshot, as far as it fits into a budget of tokens.
+func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {
 	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
 	chunk.Truncate(budget, tokens.Count)
 	if err := chunk.CheckCoverage(); err != nil {
-		return historian.Job{}, err
+		return chunk, err
 	}
 	if chunk.End < chunk.Start {
-		return historian.Job{}, errors.New("the eligible messages are unreadable")
+		return chunk, errors.New("the eligible messages are unreadable")
 	}
+	return chunk, nil
+}
+
+// job returns what the historian needs to summarise a chunk. It reads the raw messages only if they are needed:
+// if no model answers, they are not.
+func (h *Host) job(s *session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
-	j.Chunk, j.Raw = chunkOf(chunk), rawOf(u, chunk.Range, s.pipe.Codec.Vocabulary())
-	j.KeepLast = history.LevelOf(w.usage, w.threshold) > 0
-	return j, nil
+	words := s.pipe.Codec.Vocabulary()
+	j.Chunk, j.Raw = chunkOf(chunk), sync.OnceValue(func() []historian.Message { return rawOf(u.Messages, u.Decode, chunk.Range, words) })
+	j.KeepLast = history.LevelOf(s.work.usage, s.work.threshold) > 0
+	return j
 }
 
 // pattern returns the part of a job that all jobs of a session share.
@@ -96,10 +101,10 @@ func chunkOf(c history.Chunk) historian.Chunk {
 }
 
 // rawOf returns the messages of a range, including the outputs of their tool calls.
-func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) []historian.Message {
+func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Message, r history.Range, words *transcript.Vocabulary) []historian.Message {
 	var all []historian.Message
-	for _, m := range u.Messages.Between(r.Start, r.End+1) {
-		decoded := u.Decoded[m.Ordinal]
+	for _, m := range messages.Between(r.Start, r.End+1) {
+		decoded := decode(m.Ordinal)
 		if decoded == nil {
 			continue
 		}
@@ -146,7 +151,7 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 
 // publication converts the result of a run to the form of the store.
 func publication(p *plan, r historian.Result) store.Publication {
-	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw, p.summary)}
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw(), p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
 		out.Compartments = append([]store.CompartmentRow{*p.filler}, out.Compartments...)
 	}

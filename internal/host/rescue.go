@@ -44,10 +44,11 @@ func (ps *pass) rescue(ctx context.Context) error {
 // would summarise the same messages a second time.
 func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	h, s := ps.h, ps.s
-	job, err := h.job(s, snapshot, uncovered, history.HistorianLimit(s.work.limit))
+	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(s.work.limit))>>s.work.halvings)
 	if err != nil {
 		return err
 	}
+	job := h.job(s, chunk, uncovered)
 	result, err := historian.Extractive(job)
 	if err != nil {
 		return fmt.Errorf("extract messages %d to %d: %w", job.Chunk.Start, job.Chunk.End, err)

@@ -127,7 +127,7 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	defer cancel()
 	done.Attempts = w.attempts // the failed attempts count as well
 	step := *w.plan
-	step.job.Chunk, step.job.Raw = w.chunk, w.raw
+	step.job.Chunk, step.job.Raw = w.chunk, func() []historian.Message { return w.raw }
 	if _, step.after, err = h.Store.CompartmentsOf(writing, w.key); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 )
 
 // A Conflict is something in a configuration that cannot work beside magicctx, for example a second
@@ -38,7 +39,7 @@ func (e *ConflictError) Error() string {
 		fmt.Fprintf(&b, "\n  %s\n    %s\n    to solve it: %s", c.Where, c.Problem, c.Remedy)
 	}
 	if e.CompactionOff != "" {
-		fmt.Fprintf(&b, "\n%s's own compaction is off in %s; until this is solved, magicctx-host doctor --fix gives it back", e.Harness, e.CompactionOff)
+		fmt.Fprintf(&b, "\n%s's own compaction is off in %s; until this is solved, %s doctor --fix gives it back", e.Harness, e.CompactionOff, program.Name())
 	}
 	return b.String()
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/program"
 )
 
 func TestPluginIsFoundWhoeverListedIt(t *testing.T) {
@@ -86,7 +88,7 @@ func TestConflictOffersCompaction(t *testing.T) {
 	apply(t, h.install())
 	h.write(filepath.Join(h.dir, "plugins", "dcp.ts"), "")
 	_, err := Install(context.Background(), h.Options)
-	if err == nil || !strings.Contains(err.Error(), "magicctx-host doctor --fix") {
+	if err == nil || !strings.Contains(err.Error(), program.Name()+" doctor --fix") {
 		t.Errorf("install: %v", err)
 	}
 }

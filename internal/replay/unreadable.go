@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
 // remedy says which file to replay instead.
-const remedy = "give a file that was recorded after magicctx-host trace on, or --last for the newest one"
+var remedy = fmt.Sprintf("give a file that was recorded after %s trace on, or --last for the newest one", program.Name())
 
 var errNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
 

@@ -163,7 +163,33 @@ var reasons = map[string]string{
 	"system-changed":     "because the system prompt had changed",
 	"transcript-changed": "because the harness had changed sent messages",
 	"flush":              "because you asked for it",
+	"head-reverted":      "because you had taken back messages that were summarised",
+	"unexplained":        "for no known reason, which is a mistake of magicctx",
 }
+
+// causes names in a few words why a bust was made, or why a request was sent without one.
+var causes = map[string]string{
+	"pressure":           "threshold",
+	"force":              "85% full",
+	"overflow":           "prompt refused",
+	"idle":               "after a pause",
+	"model-changed":      "new model",
+	"preamble-changed":   "tools or prompt",
+	"system-changed":     "system prompt",
+	"transcript-changed": "harness's change",
+	"head-reverted":      "taken back",
+	"flush":              "asked for",
+	"first-pass":         "first request",
+	"mid-turn":           "the turn goes on",
+	"nothing-to-do":      "nothing to free",
+	"no-progress":        "nothing more to free",
+	"not-worth-it":       "not worth it yet",
+	"invalid-wire":       "rule of the provider",
+	"busy":               "database locked",
+}
+
+// causeOf returns the words for a cause, or the cause itself if a newer host has named it.
+func causeOf(cause string) string { return cmp.Or(causes[cause], format.Clean(cause)) }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
 	b := st.LastBust
@@ -190,18 +216,18 @@ func bustsOf(st schema.SessionStatus) string {
 		return "none in " + passes
 	}
 	text := fmt.Sprintf("%d in %s", st.Busts, passes)
-	if causes := causesOf(st); causes != "" {
-		text += ": " + causes
+	if counts := causesOf(st); counts != "" {
+		text += ": " + counts
 	}
 	return text
 }
 
 func causesOf(st schema.SessionStatus) string {
-	var causes []string
+	var counts []string
 	for _, c := range st.BustCauses {
-		causes = append(causes, fmt.Sprintf("%s %d", format.Clean(c.Cause), c.Count))
+		counts = append(counts, fmt.Sprintf("%s %d", causeOf(c.Cause), c.Count))
 	}
-	return strings.Join(causes, ", ")
+	return strings.Join(counts, ", ")
 }
 
 func cacheOf(st schema.SessionStatus) string {
@@ -301,9 +327,12 @@ func lastOf(st schema.SessionStatus, now time.Time) string {
 	if st.Passes == 0 {
 		return "none yet"
 	}
-	text := fmt.Sprintf("%s ago, %s", format.AgeOf(st.LastPassAt, now), st.LastVerdict)
+	text := format.AgeOf(st.LastPassAt, now) + " ago, no bust"
+	if st.LastPassBust {
+		text = format.AgeOf(st.LastPassAt, now) + " ago, bust"
+	}
 	if st.LastCause != "" {
-		text += " (" + format.Clean(st.LastCause) + ")"
+		text += " (" + causeOf(st.LastCause) + ")"
 	}
 	if st.LastPassMS > 0 {
 		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)

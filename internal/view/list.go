@@ -45,14 +45,16 @@ var listColumns = []struct {
 	{4, column{"BUSTS", 5, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return dashIfZero(st.Busts), Plain }}},
 	{2, column{"SAVED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return shortSavedOf(st), Plain }}},
 	{9, column{"LAST", 22, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
-		text := string(cmp.Or(st.LastVerdict, "-"))
-		if st.LastCause != "" {
-			text += " (" + format.Clean(st.LastCause) + ")"
+		switch cause := causeOf(st.LastCause); {
+		case st.LastPassBust && cause != "":
+			return "bust: " + cause, Notice
+		case st.LastPassBust:
+			return "bust", Notice
+		case st.Passes == 0:
+			return "-", Plain
+		default:
+			return cmp.Or(cause, "no bust"), Plain
 		}
-		if st.LastPassBust {
-			return text, Notice
-		}
-		return text, Plain
 	}}},
 	{0, column{"AGO", 6, true, func(s *screen, st schema.SessionStatus) (string, Colour) {
 		return format.AgeOf(st.LastPassAt, s.now), Plain

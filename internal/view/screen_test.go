@@ -307,6 +307,24 @@ func TestPoorSummariesAreNotHealthy(t *testing.T) {
 	}
 }
 
+// A user reads words, not the host's names for causes. Each of them fits into its column.
+func TestCausesAreWords(t *testing.T) {
+	st := statusOf(1).Sessions[0]
+	st.LastCause, st.LastPassBust = "not-worth-it", false
+	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}
+	card := lastOf(st, noon) + "\n" + bustsOf(st)
+	for _, want := range []string{"no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
+		if !strings.Contains(card, want) {
+			t.Errorf("%q lacks %q", card, want)
+		}
+	}
+	for code, words := range causes {
+		if len("bust: "+words) > 22 && reasons[code] != "" {
+			t.Errorf("the list cuts %q", words)
+		}
+	}
+}
+
 func TestColourMeansSomething(t *testing.T) {
 	st := statusOf(1)
 	s := &st.Sessions[0]
@@ -318,7 +336,7 @@ func TestColourMeansSomething(t *testing.T) {
 		{0.30, false, ""},
 		{0.66, false, "\x1b[33m"},
 		{0.90, false, "\x1b[31m"},
-		{0.30, true, "\x1b[33msteady"},
+		{0.30, true, "\x1b[33mbust"},
 	} {
 		s.Pressure, s.LastPassBust = test.pressure, test.bust
 		got := Screen(Live{Status: st, Color: true}, 160, 30, noon)

@@ -1,6 +1,9 @@
 package history
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Messages are the messages of a session that the trigger can see, in order. They may
 // begin after ordinal 1, and ordinals may be missing: an unreadable message has an
@@ -47,6 +50,13 @@ func (m *Messages) At(ordinal int) *Message {
 		return &m.list[i]
 	}
 	return nil
+}
+
+// Same reports whether both hold the same messages from start up to end (exclusive).
+func (m *Messages) Same(other *Messages, start, end int) bool {
+	return slices.EqualFunc(m.Between(start, end), other.Between(start, end), func(a, b Message) bool {
+		return a.Ordinal == b.Ordinal && a.Key == b.Key
+	})
 }
 
 // Tokens returns the size of the messages from start up to end (exclusive).

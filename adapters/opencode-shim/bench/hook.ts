@@ -51,14 +51,15 @@ function text(file: number, from: number): string {
 /** Calls f and measures it. */
 async function timed(f: () => unknown): Promise<Sample> {
   const before = fstatSync(collections).size
-  const waitedBefore = waited()
+  const scheduledBefore = scheduled()
   const t0 = performance.now()
   await f()
   const ms = performance.now() - t0
-  const waitedAfter = waited()
+  const scheduledAfter = scheduled()
+  const waited = scheduledAfter.waited - scheduledBefore.waited
   const log = fstatSync(collections).size > before ? text(collections, before) : ""
   const gc = [...log.matchAll(/ p=([\d.]+)ms/g)].reduce((sum, match) => sum + Number(match[1]), 0)
-  return { ms, gc, isDisturbed: waitedAfter - waitedBefore > disturbedShare * ms }
+  return { ms, gc, onCore: scheduledAfter.onCore - scheduledBefore.onCore, isDisturbed: waited > disturbedShare * ms }
 }
 
 /** All times are in ms. */
@@ -66,6 +67,8 @@ interface Sample {
   ms: number
   /** How long the garbage collector stopped the program. This time is part of ms. */
   gc: number
+  /** How long this thread worked. Other programs hardly change this time. */
+  onCore: number
   /** Whether this thread spent much of the time waiting for a core, because other programs use the machine. */
   isDisturbed: boolean
 }
@@ -74,9 +77,10 @@ const disturbedShare = 0.1
 const schedstat = "/proc/thread-self/schedstat"
 const tellsWaits = existsSync(schedstat)
 
-/** How long this thread has waited for a core so far, in ms; 0 if the system does not report it. */
-function waited(): number {
-  return tellsWaits ? Number(readFileSync(schedstat, "utf8").split(" ")[1]) / 1e6 : 0
+/** How long this thread has worked and has waited for a core so far, in ms; 0 if the system does not report it. */
+function scheduled(): { onCore: number; waited: number } {
+  const [onCore, waited] = tellsWaits ? readFileSync(schedstat, "utf8").split(" ").map((ns) => Number(ns) / 1e6) : []
+  return { onCore: onCore ?? 0, waited: waited ?? 0 }
 }
 
 /** A version of magicctx: a checkout that was built. */
@@ -154,6 +158,8 @@ interface Quantiles {
   p95: number
   /** The mean of the samples. */
   gc: number
+  /** The median of the time that this thread worked. */
+  onCore: number
   samples: number
   undisturbed: number
   /** The figures of the undisturbed samples; undefined if fewer than a third were undisturbed. */
@@ -258,12 +264,12 @@ function quantiles(samples: Sample[]): Quantiles {
   const isEnough = alone.length * 3 >= samples.length
   return {
     p50: at(samples, 0.5), p95: at(samples, 0.95), gc: samples.reduce((sum, { gc }) => sum + gc, 0) / samples.length,
-    samples: samples.length, undisturbed: alone.length,
+    onCore: at(samples.map(({ onCore }) => ({ ms: onCore })), 0.5), samples: samples.length, undisturbed: alone.length,
     undisturbedP50: isEnough ? at(alone, 0.5) : undefined, undisturbedP95: isEnough ? at(alone, 0.95) : undefined,
   }
 }
 
-function at(samples: Sample[], q: number): number {
+function at(samples: { ms: number }[], q: number): number {
   const sorted = samples.map(({ ms }) => ms).sort((a, b) => a - b)
   return sorted[Math.round(q * (sorted.length - 1))] ?? NaN
 }
@@ -289,6 +295,7 @@ function print({ passes, resyncs }: Awaited<ReturnType<typeof measure>>): void {
     ["  undisturbed p95 : p50", (f) => goal(f.step.undisturbedP95! / f.step.undisturbedP50!, goalSpread)],
     ["  undisturbed", (f) => `${f.step.undisturbed} of ${f.step.samples}`],
     ["  of it collection, mean", (f) => ms(f.step.gc)],
+    ["  of it this thread, p50", (f) => ms(f.step.onCore)],
     ["nothing new, p50, ms", (f) => ms(f.nothingNew.p50)],
     ["nothing new, p95, ms", (f) => ms(f.nothingNew.p95)],
     ["a call, p50, ms", (f) => ms(f.call.p50)],

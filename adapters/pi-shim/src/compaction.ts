@@ -15,6 +15,9 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   const session = ctx.sessionManager.getSessionId()
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
+      // Pi 0.74 writes its line as soon as this handler has returned, and tells no extension of it. It does not name its
+      // mode either, but only its screen writes to a terminal.
+      if (event.reason === undefined && process.stdout.isTTY) setTimeout(() => replaceCancelled(instance))
       return { cancel: true }
     case "overflow":
       return instance.recovering.has(session) ? undefined : keepAll(instance, session, event)
@@ -23,13 +26,17 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   }
 }
 
-/**
- * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the kind
- * "info" takes the place of Pi's newest status line, if nothing stands behind it. Pi sends this event right after that
- * line, and waits. Pi 0.74 does not send it, so there the line stays.
- */
+/** Pi sends this event right after the line "Auto-compaction cancelled", and waits. Pi 0.74 does not send it. */
 export function compactFailed(instance: Instance, { reason, aborted }: CompactFailed, { mode }: Context): void {
   if (!instance.enabled || instance.isInTrouble || reason !== "threshold" || !aborted || mode !== "tui") return
+  replaceCancelled(instance)
+}
+
+/**
+ * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the kind
+ * "info" takes the place of Pi's newest status line, if nothing stands behind it.
+ */
+function replaceCancelled(instance: Instance): void {
   instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")
   instance.hasExplainedCompaction = true
 }

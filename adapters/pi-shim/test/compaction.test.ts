@@ -48,6 +48,24 @@ test("before 0.87 Pi does not say why it compacts, so the shim finds out", async
   assert.equal(compaction.firstKeptEntryId, "u")
 })
 
+test("before 0.87 Pi does not say when it has written the line, so the shim waits for it", async (t) => {
+  const isTTY = Object.getOwnPropertyDescriptor(process.stdout, "isTTY")
+  t.after(() => (isTTY ? Object.defineProperty(process.stdout, "isTTY", isTTY) : delete (process.stdout as Partial<typeof process.stdout>).isTTY))
+  const { pi } = await load(t, {}, {}, (pi) => (pi.isNew = false))
+  const threshold = async () => {
+    assert.deepEqual(await pi.emit("session_before_compact", event()), { cancel: true })
+    const before = pi.notices.length
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return pi.notices.length - before
+  }
+  Object.defineProperty(process.stdout, "isTTY", { value: undefined, configurable: true })
+  assert.equal(await threshold(), 0, "a program that runs Pi gets no line of Pi")
+  Object.defineProperty(process.stdout, "isTTY", { value: true, configurable: true })
+  assert.equal((await threshold()) + (await threshold()), 2)
+  assert.match(pi.notices[0]!, /^info: magicctx keeps this session within its window/)
+  assert.equal(pi.notices[1], "info: ")
+})
+
 test("after a refusal Pi gets a compaction that keeps everything, once, and then compacts by itself", async (t) => {
   const { pi } = await load(t)
   const overflow = event({ reason: "overflow", willRetry: true, branchEntries: refused })

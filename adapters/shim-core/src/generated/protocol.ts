@@ -1016,7 +1016,7 @@ export interface Warning {
    * that asked ("program"); in a session of Directory, whose history is not summarised ("history"); or in the
    * configuration of Directory.
    */
-  source: "store" | "recovery" | "bug" | "program" | "history" | "config"
+  source: "store" | "recovery" | "bug" | "program" | "history" | "markers" | "config"
   directory?: string
   message: string
 }
