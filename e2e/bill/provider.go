@@ -36,7 +36,7 @@ type provider struct {
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
 		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route},
-		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices},
+		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices, cliff: b.route.Cliff},
 	}
 }
 

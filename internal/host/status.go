@@ -86,7 +86,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	}
 	facts := h.factsOf(ctx, st.Model)
 	st.ContextTokens, st.LimitSource, st.LimitAt = facts.window.Tokens, facts.window.Source, facts.window.At
-	b := h.cacheLife(ctx, s.Key.Harness, h.knownConfig(st), st.Model, facts.row.NPM)
+	b := h.cacheLife(ctx, s.Key.Harness, h.knownConfig(st.Harness, st.Directory), st.Model, facts.row.NPM)
 	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
@@ -95,7 +95,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	st.NextBust, st.LastBust = h.nextBust(st, s, facts), lastBust(s.Bust, facts)
 	if facts.isPriced {
 		var err error
-		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts); err != nil {
+		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts, b.Route.Cliff); err != nil {
 			h.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
 		}
 	}

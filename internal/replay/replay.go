@@ -411,6 +411,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	model, npm := p.modelOf(ses.mirror, t.params)
 	profile := render.ProfileOf(model.Provider, npm)
 	ses.route = route.Of(model, npm)
+	ses.route.Cliff = host.CliffOf(p.configOf(t.params.Directory), model)
 	pass.Route = ses.route.Name
 	for _, v := range render.Validate(profile, t.after, render.Whole(t.after, st.BindsThinking)) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
@@ -472,8 +473,8 @@ func (p *player) settle(ses *session) {
 	ses.pending.Sources.Guidance = max(0, ses.pending.Sources.System-plain.System)
 	ses.pending.Sources.System -= ses.pending.Sources.Guidance
 	ses.pending.price = p.price
-	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
-	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
+	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens.Billed(ses.route.Cliff), p.price)
+	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw.Billed(ses.route.Cliff), p.price)
 	ses.counted = &ses.pending.Tokens
 	ses.pending = nil
 }
