@@ -284,6 +284,15 @@ func (r report) writeRecall(w io.Writer) error {
 			fmt.Fprintf(&b, "%-20s%8d%8d%12d%12d%12d%8d%10s\n", f.Name, c.Turn, c.Told, c.Verbatim, c.Summary, c.Expandable, c.Lost, bill)
 		}
 	}
+	for _, f := range r.Runs {
+		if n := len(f.Recalls); n > 0 {
+			fmt.Fprintf(&b, "%s's last prompt holds:", f.Name)
+			for _, kind := range needleKinds {
+				fmt.Fprintf(&b, " %s %d;", kind, f.Recalls[n-1].PromptKinds[kind])
+			}
+			fmt.Fprintln(&b)
+		}
+	}
 	for _, miss := range r.Misses {
 		fmt.Fprintf(&b, "missed: %s\n", miss)
 	}
