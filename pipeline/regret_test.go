@@ -17,7 +17,9 @@ func TestRereads(t *testing.T) {
 		fails bool
 	}
 	read := func(path string) step { return step{"read", obj{"filePath": path}, false} }
-	edit := func(path string) step { return step{"edit", obj{"filePath": path, "oldString": "a", "newString": "b"}, false} }
+	edit := func(path string) step {
+		return step{"edit", obj{"filePath": path, "oldString": "a", "newString": "b"}, false}
+	}
 	run := func(command string) step { return step{"bash", obj{"command": command}, false} }
 	failed := func(s step) step { s.fails = true; return s }
 	for _, c := range []struct {

@@ -66,7 +66,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
-		Head:       headStatus(s), History: historyStatus(s),
+		Head:       headStatus(s), History: historyStatus(s), Removals: h.removedBy(ctx, s.Key),
 	}
 	if st.History != nil {
 		h.addWork(st.History, s)
@@ -94,6 +94,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	st.Threshold = h.threshold(st)
 	st.NextBust, st.LastBust = h.nextBust(st, s, facts), lastBust(s.Bust, facts)
 	if facts.isPriced {
+		st.RereadCost = facts.rereadCost(st.Removals)
 		var err error
 		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts, b.Route.Cliff); err != nil {
 			h.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
