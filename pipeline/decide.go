@@ -53,6 +53,11 @@ type Readings struct {
 	// another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
+	// BuysForRent says that a bust is made when the rent has reached its price. WorkingSet is the size of the newest
+	// messages that no summary replaces, in tokens of the host's count. It is 0 if the session has
+	// no historian.
+	BuysForRent bool
+	WorkingSet  int
 	// History holds everything that the head can be made of. It is nil if the session
 	// cannot have a head, for example because the historian is switched off.
 	History *History
@@ -87,6 +92,9 @@ type Assessment struct {
 	// says whether the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
+	// Rent is the meter of this pass. It is as the last pass left it, unless the pass is steady or
+	// busts for rent.
+	Rent Rent
 	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
 	// dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
@@ -133,6 +141,9 @@ func (s *Session) Decide(r Readings) Decision {
 	a := s.assess(r, limit)
 	switch {
 	case a.Verdict == schema.Steady:
+		if d, ok := s.buy(&a, r, limit); ok {
+			return d
+		}
 		return Decision{Assessment: a}
 	case s.isStuck(a, s.hasNews(r)):
 		return Decision{Assessment: a}.Steady(CauseNoProgress)
@@ -142,7 +153,7 @@ func (s *Session) Decide(r Readings) Decision {
 
 // assess makes the judgement of a pass before any rule is asked.
 func (s *Session) assess(r Readings, limit int) Assessment {
-	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: r.Counting.Model.value()}
+	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, Rent: s.Meta.Rent, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: r.Counting.Model.value()}
 	a.Size, a.Gauge = s.size(r.Counting)
 	if s.isEstimated(a.Gauge) {
 		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size)), a.Gauge.Own)
@@ -179,7 +190,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 
 // propose asks the rules for edits, and weighs the bust against its gain.
 func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
-	mustPayOff := a.Verdict != schema.Hard
+	mustPayOff := a.Verdict != schema.Hard && a.Cause != CauseRent
 	change := s.nextHead(a, r)
 	if change.isFold() { // the first bytes of the wire change
 		a.Verdict = schema.Hard
@@ -193,7 +204,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
 	v := s.view(profile, setup.Binds, change)
-	v.PrefixIsGone = isHard
+	v.PrefixIsGone = isHard || a.Cause == CauseRent
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
 	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
@@ -209,7 +220,9 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the rules still free down to the low mark,
 	// because everything after the head is sent again anyway.
-	v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
+	if a.Cause != CauseRent { // age alone takes nothing for rent
+		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
+	}
 	p := rule.Propose(v, r.Knobs)
 	freed := covered + int(a.perToken*float64(p.Freed))
 	if v.Occasion > rule.AnyBust {
@@ -229,6 +242,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 			breakpoints: profile.Breakpoints,
 		}, r)
 		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
+		a.Price.Cost = a.Price.cost(r.Price)
 	}
 	if change.freed > 0 {
 		p.By[Summaries] = change.freed

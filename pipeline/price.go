@@ -16,6 +16,9 @@ type BustPrice struct {
 	// Thinking is the number of tokens of bound thinking that the bust invalidates.
 	// They count like resent tokens, because the model has to think again.
 	Thinking int
+	// Cost is the price of the bust, Rent what removable content had cost at that time. Both are in
+	// tokens read from the cache.
+	Cost, Rent int
 }
 
 // breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r

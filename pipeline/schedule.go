@@ -45,6 +45,9 @@ const (
 	CauseForce Cause = "force"
 	// CausePressure: pressure is at the execute threshold.
 	CausePressure Cause = "pressure"
+	// CauseRent: removable content has cost as much as the bust that removes it
+	// (Session.buy).
+	CauseRent Cause = "rent"
 	// CauseMidTurn: pressure asks for a bust, but the pass stays steady because the
 	// turn is still collecting tool results.
 	CauseMidTurn Cause = "mid-turn"

@@ -30,6 +30,7 @@ type Meta struct {
 	ReclaimUpTo int
 	// Gauge holds the size that the last pass assumed for the newest measured prompt.
 	Gauge Gauge
+	Rent  Rent
 }
 
 // A Chain identifies a sequence of messages that a provider sees.
@@ -358,7 +359,7 @@ func (s *Session) markStale(edits []frozen.Edit) {
 func (s *Session) After(d Decision, w Wire, at int64) Meta {
 	m := Meta{
 		Passes: s.Meta.Passes + 1, Epoch: s.Meta.Epoch, At: at, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw,
-		Episode: Episode{Relief: s.Meta.Episode.Relief, Stuck: d.Stuck}, ReclaimUpTo: d.ReclaimUpTo, Gauge: d.Gauge,
+		Episode: Episode{Relief: s.Meta.Episode.Relief, Stuck: d.Stuck}, ReclaimUpTo: d.ReclaimUpTo, Gauge: d.Gauge, Rent: d.Rent.after(d),
 	}
 	if d.Verdict == schema.Hard {
 		m.Epoch++

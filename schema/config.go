@@ -61,6 +61,9 @@ type Config struct {
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With 0, the host chooses it from
 	// prices and growth.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
+	// Spending is the choice between money and memory: with "frugal", magicctx removes content that is not needed as soon as that pays, "balanced" keeps
+	// more of the recent session word for word, and with "generous" only a full window removes anything.
+	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
 	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on requests that lose the provider's cache
 	// anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
@@ -178,6 +181,19 @@ type CavemanTextCompression struct {
 	// MinChars is the size, in bytes, below which text is not shortened.
 	MinChars int `json:"min_chars" jsonschema:"default=500,minimum=100,maximum=10000" project:"more"`
 }
+
+// Spending is how early magicctx removes content to save money, for example "frugal".
+type Spending string
+
+// The values of Spending.
+const (
+	SpendingFrugal   Spending = "frugal"
+	SpendingBalanced Spending = "balanced"
+	SpendingGenerous Spending = "generous"
+)
+
+// Spendings are all values, from the cheapest to the dearest.
+var Spendings = []Spending{SpendingFrugal, SpendingBalanced, SpendingGenerous}
 
 // Embedding chooses how text becomes vectors.
 type Embedding struct {

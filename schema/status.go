@@ -448,6 +448,10 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
+	// Cost is the price of the bust. Rent is what content that a bust could have
+	// taken had cost since the last bust. Both are in tokens read from the cache.
+	Cost int `json:"cost,omitzero"`
+	Rent int `json:"rent,omitzero"`
 }
 
 // LimitSource is the source of a model's prompt limit.

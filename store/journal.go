@@ -51,6 +51,7 @@ type BustPrice struct {
 	BreakEven       float64 // number of passes after which the bust has paid off
 	Forecast        int     // number of passes until space must be freed anyway
 	Thinking        int     // tokens of thinking that the bust invalidates
+	Cost, Rent      int     // price of the bust, and what removable content has cost, in tokens read from the cache
 }
 
 // Usage is the size of a request in tokens as the provider counted it. The
@@ -80,7 +81,7 @@ func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
 		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
-		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens)
+		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -184,6 +185,7 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		GoalTokens:   s.ColumnInt(20),
 		Price: BustPrice{
 			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24), Thinking: s.ColumnInt(27),
+			Cost: s.ColumnInt(32), Rent: s.ColumnInt(31),
 		},
 		LostBlocks: s.ColumnInt(25), LostTokens: s.ColumnInt(26),
 		FoldReason: s.ColumnText(28), BaselineTokens: s.ColumnInt(29), DeltaTokens: s.ColumnInt(30),

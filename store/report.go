@@ -160,6 +160,7 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	err = scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
 		r.Priced = &PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: BustPrice{
 			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6), Thinking: row.ColumnInt(7),
+			Cost: row.ColumnInt(8), Rent: row.ColumnInt(9),
 		}}
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {

@@ -48,6 +48,7 @@ type SessionRow struct {
 	Setup   SetupState
 	Episode EpisodeState
 	Gauge   GaugeState
+	Rent    RentState
 
 	LastPassAt int64
 
@@ -117,6 +118,12 @@ type EpisodeState struct {
 type GaugeState struct {
 	Of                string
 	Tokens, Own, Base int
+}
+
+// RentState is the meter of a session: what content that a bust could have taken has cost since the last bust.
+// Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
+type RentState struct {
+	Paid, Coverable, Removable, Price, Queued, Messages int
 }
 
 // A SessionSummary is a session with the counts for a status.
@@ -198,6 +205,9 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 			Base:   count(s, 52),
 		},
 		Title: s.ColumnText(53),
+		Rent: RentState{
+			Paid: count(s, 54), Coverable: count(s, 55), Removable: s.ColumnInt(56), Price: count(s, 57), Queued: count(s, 58), Messages: count(s, 59),
+		},
 	}
 }
 

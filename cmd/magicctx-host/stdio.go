@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
@@ -81,7 +80,7 @@ func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) *rpc.Recorder {
 		}
 		dir = traceDir(dataDir)
 	}
-	rec, err := rpc.NewRecorder(dir, clock.System{}, log)
+	rec, err := rpc.NewRecorder(dir, wallClock(), log)
 	if err != nil {
 		log.Warn("no trace is recorded", "directory", dir, "cause", err)
 		return nil

@@ -1,7 +1,8 @@
 // Command bill compares the costs of long sessions with magicctx and with OpenCode's own compaction. It plays
-// two scripted sessions in the real OpenCode: 60 turns in a window of 64,000 tokens, and 80 turns in a window
-// of 200,000. Each turn has five tool calls, and the scripted model never asks for a drop. It plays each
-// session twice: once with magicctx, and once with OpenCode's compaction. One scripted summariser answers
+// scripted sessions in the real OpenCode: 60 turns in a window of 64,000 tokens, 80 turns in a window of 200,000,
+// and 120 turns in a window of 1,000,000. The last one mixes large and small outputs, changes the model once, and
+// pauses twice for longer than the provider keeps a prompt. Each turn has five tool calls, and the scripted model
+// never asks for a drop, except in the last scene again, in which it asks every 12 steps. Bill plays each session twice: once with magicctx, and once with OpenCode's compaction. One scripted summariser answers
 // both OpenCode's compaction and magicctx's historian, so that neither has the better model. A simulated
 // prompt cache stands for the provider's.
 //
@@ -10,7 +11,9 @@
 //
 //	go run ./e2e/bill                      from the root of the repository
 //	go run ./e2e/bill -recall              counts the needles instead of the money
-//	go run ./e2e/bill -scene 64k           one of the two windows
+//	go run ./e2e/bill -scene 64k           one of the windows: 64k, 200k, 1m or 1m-drops
+//	go run ./e2e/bill -spending frugal     magicctx with another setting of the dial; balanced is the default
+//	go run ./e2e/bill -reads 0.1,0.05      with other prices of reading from the cache, as shares of the input price
 //	go run ./e2e/bill -without-historian   also magicctx without its historian
 //	go run ./e2e/bill -unbounded           also runs in a window that never fills
 //	go run ./e2e/bill -route openai        with a provider that caches by itself, without a fee

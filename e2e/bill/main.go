@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 const (
@@ -49,10 +52,14 @@ func main() {
 type options struct {
 	repo, only, traces string
 	route, scene       string
+	spending           schema.Spending
+	reads              []float64
 	turns              int
 	json, recall       bool
 	alone, unbounded   bool // also without historian, also without a window
 	binding            bool
+	// played holds the results of variants without magicctx. They do not depend on the price of reading.
+	played map[string]result
 }
 
 func (o *options) parse(args []string, stderr io.Writer) error {
@@ -60,7 +67,9 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.repo, "repo", ".", "root of the repository")
 	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx, without historian or unbounded")
-	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k or 200k")
+	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k, 200k, 1m or 1m-drops")
+	flags.StringVar((*string)(&o.spending), "spending", string(schema.SpendingBalanced), "magicctx's setting of the dial: frugal, balanced or generous")
+	reads := flags.String("reads", fmt.Sprint(usualReads), "prices of reading from the cache, as shares of the input price, for example 0.1,0.05,0.025")
 	flags.StringVar(&o.route, "route", byAnthropic.flag, "whose cache and prices: anthropic or openai")
 	flags.StringVar(&o.traces, "trace", "", "record magicctx in this directory, for magicctx-host replay")
 	flags.IntVar(&o.turns, "turns", 0, "turns of the story; 0 stands for those of the scene, for which the bounds are made")
@@ -74,6 +83,16 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	}
 	if o.turns < 0 {
 		return fmt.Errorf("-turns is %d, want at least 1", o.turns)
+	}
+	if !slices.Contains(schema.Spendings, o.spending) {
+		return fmt.Errorf("-spending is %q, want frugal, balanced or generous", o.spending)
+	}
+	for text := range strings.SplitSeq(*reads, ",") {
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil || share <= 0 || share > 1 {
+			return fmt.Errorf("-reads has %q, want a share of the input price from 0 to 1", text)
+		}
+		o.reads = append(o.reads, share)
 	}
 	if o.traces == "" {
 		return nil
@@ -99,7 +118,7 @@ func (o *options) variants() (chosen []variant, err error) {
 
 // measure runs the variants of each scene one after the other and prints the reports.
 func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	var o options
+	o := options{played: map[string]result{}}
 	if err := o.parse(args, stderr); err != nil {
 		return err
 	}
@@ -120,11 +139,13 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	}
 	var all reports
 	for _, s := range chosen {
-		rep, err := o.play(ctx, product, s, dir, stderr)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+		for _, reads := range o.reads {
+			rep, err := o.play(ctx, product, s, reads, dir, stderr)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			all = append(all, rep)
 		}
-		all = append(all, rep)
 	}
 	write := all.writeTables
 	switch {
@@ -142,8 +163,8 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	return nil
 }
 
-// play runs the variants in one scene.
-func (o *options) play(ctx context.Context, product stage.Product, s scene, dir string, stderr io.Writer) (rep report, err error) {
+// play runs the variants in one scene, at a price of reading.
+func (o *options) play(ctx context.Context, product stage.Product, s scene, reads float64, dir string, stderr io.Writer) (rep report, err error) {
 	chosen, err := o.variants()
 	if err != nil {
 		return rep, err
@@ -152,12 +173,19 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, dir 
 	if err != nil {
 		return rep, err
 	}
+	by = by.reading(reads)
 	s.turns = cmp.Or(o.turns, s.turns)
 	var results []result
 	for i, v := range chosen {
+		key := v.name + fmt.Sprint(s.alone())
+		if res, ok := o.played[key]; ok && !v.plugin {
+			res.prices = by.prices
+			results = append(results, res)
+			continue
+		}
 		show := newProgress(stderr, v, s.turns)
 		r := run{
-			variant: v, limits: s.limits, billed: by, product: product, root: filepath.Join(dir, s.name+fmt.Sprint(i)), turns: s.turns,
+			variant: v, scene: s, billed: by, spending: o.spending, product: product, root: filepath.Join(dir, fmt.Sprint(s.name, "-", reads, "-", i)),
 			traces: o.traces, progress: show.turn,
 		}
 		res, err := r.play(ctx)
@@ -165,9 +193,10 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, dir 
 		if err != nil {
 			return rep, fmt.Errorf("%s: %w", v.name, err)
 		}
+		o.played[key] = res
 		results = append(results, res)
 	}
-	return newReport(s, by, results), nil
+	return newReport(s, by, o.spending, results), nil
 }
 
 // makeRoot makes the directory for the files of the runs. Prompts name its path, and another path would

@@ -5,8 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -26,17 +30,26 @@ type provider struct {
 
 	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
-	cache promptcache.Cache // entries never expire, because a run must not depend on the machine's speed
+	cache promptcache.Cache
+	// now is the time of the cache in ms. Only a pause of the user moves it, because a run must not depend on
+	// the machine's speed.
+	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
+	// firstAsked and asked are the first and the last tag of those that the model has asked to drop with its newest
+	// call.
+	firstAsked, asked int
+	// look watches the main conversation, and seen holds the blocks that it has read.
+	look looker
+	seen map[promptcache.Hash]block
 	// windows holds, for each turn, the needles in the last prompt of the turn.
 	windows map[int]sighting
 }
 
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
-		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route},
-		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices, cliff: b.route.Cliff},
+		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
+		sizes: map[promptcache.Hash]int{}, seen: map[promptcache.Hash]block{}, look: looker{isImplicit: b.route.IsImplicit()}, tally: tally{prices: b.prices, cliff: b.route.Cliff},
 	}
 }
 
@@ -52,6 +65,13 @@ func (p *provider) counted() tally {
 	return p.tally.clone()
 }
 
+// pause lets time pass for the cache.
+func (p *provider) pause(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now += d.Milliseconds()
+}
+
 // window returns the needles in the last prompt of a turn.
 func (p *provider) window(turn int) sighting {
 	p.mu.Lock()
@@ -62,13 +82,14 @@ func (p *provider) window(turn int) sighting {
 func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !strings.HasSuffix(p.billed.model, "/"+r.Model) {
+	if !p.billed.has(r.Model) {
 		return step(p.story.title()) // a request to another model, with other prices, is not counted
 	}
 	asked := promptOf(r)
 	at, known := position(r.Messages)
 	messages := r.Messages
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
+	raw := r.Blocks
 	found := r.Thinking
 	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
 	// windows are hundreds of megabytes.
@@ -80,10 +101,11 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 			fmt.Sprintf("prompt is too long: %d tokens > %d maximum", size, p.limit))
 	}
 	if isForHistorian(asked) {
-		usage := p.cache.Account(0, r.Model, blocks)
+		usage := p.cache.Account(p.now, r.Model, blocks)
 		a := compartments(asked)
 		usage.Output = a.tokens()
 		p.tally.remember(at, usage)
+		p.look.summarise(a)
 		s := step(a)
 		s.Usage = &usage
 		return s
@@ -93,7 +115,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		return mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "the conversation names no turn of the story")
 	}
 
-	usage := p.cache.Account(0, r.Model, blocks)
+	usage := p.cache.Account(p.now, r.Model, blocks)
 	var a answer
 	if mockllm.WithoutTools(r) {
 		a = compaction(asked, at)
@@ -101,13 +123,20 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		p.tally.summarise(usage)
 	} else {
 		a = p.story.after(at)
+		if p.story.asksAt(place{at.turn, at.step + 1}) && slices.Contains(r.Tools, "ctx_reduce") {
+			a.drops = p.nextDrops(messages)
+		}
 		usage.Output = a.tokens()
 		if p.billed.binds {
 			a.thought = p.story.thought(at)
 			usage.Output = a.tokens()
 			p.tally.think(found, p.tally.extends(blocks))
 		}
-		p.tally.step(at, blocks, head, usage)
+		isBust := p.tally.step(at, blocks, head, usage)
+		p.look.see(p.read(raw, blocks), p.billed.prices, usage.Read == 0, isBust)
+		if a.drops != "" {
+			p.look.ask(p.firstAsked, p.asked)
+		}
 		if at.step == calls {
 			p.windows[at.turn] = p.story.findNeedles(at, messages)
 		}
@@ -130,6 +159,32 @@ func promptOf(r *mockllm.Request) string {
 	return strings.Join(texts, "\n")
 }
 
+// keptTags is the number of newest tags that the model does not ask to drop. It is larger than the number of tags
+// that are protected from a drop (20).
+const keptTags = 25
+
+var tag = regexp.MustCompile(`^§(\d+)§`)
+
+// nextDrops returns the tags between the last drops that the model asked for and the newest tags of the
+// conversation, or "" if there are none.
+func (p *provider) nextDrops(messages []mockllm.Message) string {
+	newest := 0
+	for _, m := range messages {
+		for _, c := range m.Content {
+			if found := tag.FindStringSubmatch(c.Text); found != nil {
+				n, _ := strconv.Atoi(found[1])
+				newest = max(newest, n)
+			}
+		}
+	}
+	first, last := p.asked+1, newest-keptTags
+	if last < first {
+		return ""
+	}
+	p.firstAsked, p.asked = first, last
+	return fmt.Sprintf("%d-%d", first, last)
+}
+
 func step(a answer) mockllm.Step {
 	s := mockllm.Say(a.text)
 	if a.thought != "" {
@@ -138,11 +193,17 @@ func step(a answer) mockllm.Step {
 	if a.tool != "" {
 		s.Blocks = append(s.Blocks, mockllm.Tool(a.id, a.tool, a.input))
 	}
+	if a.drops != "" {
+		s.Blocks = append(s.Blocks, mockllm.Tool("toolu_drop_"+a.drops, "ctx_reduce", map[string]any{"drop": a.drops}))
+	}
 	return s
 }
 
 func (a answer) tokens() int {
 	n := tokens.Count(a.text) + tokens.Count(a.thought)
+	if a.drops != "" {
+		n += tokens.Count("ctx_reduce") + tokens.Count(`{"drop":"`+a.drops+`"}`)
+	}
 	if a.tool != "" {
 		// The arguments encode: mockllm.Tool has encoded them before.
 		input, _ := json.Marshal(a.input)
@@ -164,6 +225,28 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 		blocks[i] = promptcache.Block{Hash: hash, Tokens: size, Breakpoint: b.Breakpoint}
 	}
 	return blocks
+}
+
+// read returns a request as the looker sees it.
+func (p *provider) read(raw []mockllm.PromptBlock, sizes []promptcache.Block) []block {
+	all := make([]block, len(raw))
+	for i := range raw {
+		b, ok := p.seen[sizes[i].Hash]
+		if !ok {
+			b = blockOf(raw[i].JSON)
+			b.tokens = sizes[i].Tokens
+			p.seen[sizes[i].Hash] = b
+		}
+		all[i] = b
+	}
+	return all
+}
+
+// excess returns how much money better bust times would have saved, and these times.
+func (p *provider) excess() (money float64, best []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.look.excess(p.limit)
 }
 
 // headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head. It

@@ -201,3 +201,32 @@ func TestStoryLeadsToItsEnd(t *testing.T) {
 		t.Errorf("%d turns, %d requests, want 2 and %d", got.Turns, got.Requests, 2*(calls+1))
 	}
 }
+
+// In every second turn, the model asks to drop all but the newest tags, once. Without the tool it asks for nothing.
+func TestModelAsksForDrops(t *testing.T) {
+	s := testStory()
+	s.asks = true
+	p := newProvider(byAnthropic, s, 1_000_000)
+	ask := func(turn, newest int, tools ...string) (drops string) {
+		r := request(turn, text(long))
+		r.Tools = tools
+		r.Messages = user(fmt.Sprintf("§1§ Turn %d, step 1: go on", turn))
+		r.Messages[0].Content = append(r.Messages[0].Content, mockllm.Content{Type: "tool_result", Text: fmt.Sprintf("§%d§ a ledger", newest)})
+		return p.answer(r).Input("ctx_reduce")
+	}
+	for _, c := range []struct {
+		turn, newest int
+		tools        []string
+		want         string
+	}{
+		{2, 60, []string{"read"}, ""},
+		{1, 60, []string{"read", "ctx_reduce"}, ""},
+		{2, 60, []string{"read", "ctx_reduce"}, `{"drop":"1-35"}`},
+		{4, 60, []string{"read", "ctx_reduce"}, ""},
+		{4, 72, []string{"read", "ctx_reduce"}, `{"drop":"36-47"}`},
+	} {
+		if got := ask(c.turn, c.newest, c.tools...); got != c.want {
+			t.Errorf("turn %d with %v and tags up to %d: asks for %q, want %q", c.turn, c.tools, c.newest, got, c.want)
+		}
+	}
+}

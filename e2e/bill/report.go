@@ -16,19 +16,26 @@ import (
 // minHitRate bounds the share of the prompts that magicctx reads from the cache.
 const minHitRate = 0.94
 
+// maxHindsight bounds the bill of magicctx as a multiple of that with the same removals at the best bust times.
+const maxHindsight = 1.15
+
 // reports is the output of the command.
 type reports []report
 
 // A report compares the runs of one scene.
 type report struct {
-	Scene  string   `json:"scene"`
-	Window int      `json:"window"` // in tokens
-	Route  string   `json:"route"`  // the route that decides cache and prices
-	Runs   []figure `json:"runs"`
+	Scene  string  `json:"scene"`
+	Window int     `json:"window"` // in tokens
+	Route  string  `json:"route"`  // the route that decides cache and prices
+	Reads  float64 `json:"reads"`  // the price of reading as a share of the input price
+	// Spending is magicctx's setting of the dial.
+	Spending schema.Spending `json:"spending"`
+	Runs     []figure        `json:"runs"`
 	// Misses describes the bounds that magicctx exceeds.
 	Misses []string `json:"misses"`
 
-	scene scene
+	scene    scene
+	maxRatio float64
 }
 
 // A figure holds the results of a run. Tokens are counted by internal/tokens. Amounts in $ use the
@@ -52,12 +59,21 @@ type figure struct {
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
 	Bill          float64        `json:"bill"` // of the prompts, without the answers
-	WithOutput    float64        `json:"bill_with_output"`
+	// Reads, Anew and Answers are the parts of the bill without the historian: tokens that were read from the
+	// cache, tokens that were not, and the answers.
+	Reads      float64 `json:"bill_reads"`
+	Anew       float64 `json:"bill_anew"`
+	Answers    float64 `json:"bill_answers"`
+	WithOutput float64 `json:"bill_with_output"`
 	// Ratio is the bill with all answers, divided by the same bill of OpenCode's own compaction. It is 0 if that variant did
 	// not run, or if this run is only cheaper because turns got no answer.
-	Ratio   float64 `json:"ratio"`
-	Seconds float64 `json:"seconds"`
-	BustsAt []bust  `json:"busts_at"`
+	Ratio float64 `json:"ratio"`
+	// Hindsight is the bill with the answers at the best bust times, and BestBusts their number. Hindsight is 0
+	// without magicctx.
+	Hindsight float64 `json:"hindsight"`
+	BestBusts int     `json:"best_busts"`
+	Seconds   float64 `json:"seconds"`
+	BustsAt   []bust  `json:"busts_at"`
 	// Causes are the causes of the busts in magicctx's journal.
 	Causes  []schema.CauseCount `json:"causes,omitempty"`
 	Recalls []recall            `json:"recalls,omitempty"`
@@ -75,8 +91,10 @@ type thinkingFigure struct {
 	Kept    float64 `json:"kept"`    // valid blocks as a share of all blocks that the model had made by then, over all requests
 }
 
-func newReport(s scene, by billed, results []result) report {
-	rep := report{Scene: s.name, scene: s, Window: s.limits.Context, Route: by.route.Name, Misses: []string{}}
+func newReport(s scene, by billed, spending schema.Spending, results []result) report {
+	rep := report{
+		Scene: s.name, scene: s, Window: s.limits.Context, Route: by.route.Name, Reads: by.reads(), Spending: spending, maxRatio: s.maxRatio(spending, by.reads()), Misses: []string{},
+	}
 	base := 0.0
 	for _, r := range results {
 		if r.Name == withCompaction.name {
@@ -90,6 +108,10 @@ func newReport(s scene, by billed, results []result) report {
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
 			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes, Recalls: r.recalls,
 		}
+		f.Reads, f.Anew, f.Answers = r.parts()
+		if r.variant.plugin {
+			f.Hindsight, f.BestBusts = f.WithOutput-r.excess, len(r.best)
+		}
 		if k := r.Thinking; by.binds {
 			f.Thinking = &thinkingFigure{Sent: k.Sent, Invalid: k.invalid(), Tainted: k.Tainted, Lost: k.Lost, Valid: k.valid(), Kept: k.kept()}
 		}
@@ -99,14 +121,14 @@ func newReport(s scene, by billed, results []result) report {
 		rep.Runs = append(rep.Runs, f)
 		if f.Name == withMagicctx.name {
 			rep.Misses = append(rep.Misses, f.lostNeedles(rep.Runs)...)
-			rep.Misses = append(rep.Misses, f.misses(s)...)
+			rep.Misses = append(rep.Misses, f.misses(s, rep.maxRatio)...)
 		}
 	}
 	return rep
 }
 
 // misses lists the bounds that a run of magicctx exceeds.
-func (f figure) misses(s scene) []string {
+func (f figure) misses(s scene, maxRatio float64) []string {
 	var all []string
 	miss := func(isMissed bool, format string, args ...any) {
 		if isMissed {
@@ -120,7 +142,8 @@ func (f figure) misses(s scene) []string {
 	miss(f.Busts > s.maxBusts, "%d busts are more than %d", f.Busts, s.maxBusts)
 	miss(f.cold() > 0, "busts that kept the baseline, but did not read it from the cache: %d", f.cold())
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", format.FinePercent(f.HitRate), format.FinePercent(minHitRate))
-	miss(f.Ratio > s.maxRatio, "the bill is %.3f times OpenCode's, more than %.2f", f.Ratio, s.maxRatio)
+	miss(f.Ratio > maxRatio, "the bill is %.3f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
+	miss(f.besideHindsight() > maxHindsight, "the bill is %.3f times that at the best bust times, more than %.2f", f.besideHindsight(), maxHindsight)
 	if k := f.Thinking; k != nil {
 		miss(k.Invalid > 0, "thinking blocks whose prefix has changed: %d", k.Invalid)
 		miss(k.Lost > 0, "valid thinking blocks left out without a bust: %d", k.Lost)
@@ -186,8 +209,14 @@ func (r report) rows() []row {
 		{"tokens of output", count(func(f figure) int { return f.Output }), ""},
 		{"bill of the prompts", func(f figure) string { return format.Money(f.Bill) }, ""},
 		{"bill with the answers", func(f figure) string { return format.Money(f.WithOutput) }, ""},
+		{"- of it reads", func(f figure) string { return format.Money(f.Reads) }, ""},
+		{"- of it tokens not in the cache", func(f figure) string { return format.Money(f.Anew) }, ""},
+		{"- of it answers", func(f figure) string { return format.Money(f.Answers) }, ""},
 		{"- of it the historian", func(f figure) string { return format.Money(f.HistorianBill) }, ""},
-		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", r.scene.maxRatio)},
+		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", r.maxRatio)},
+		{"bill at the best bust times", func(f figure) string { return unless(f.Hindsight == 0, format.Money(f.Hindsight)) }, ""},
+		{"- the number of these busts", func(f figure) string { return unless(f.Hindsight == 0, format.Grouped(f.BestBusts)) }, ""},
+		{"- the bill beside it", func(f figure) string { return unless(f.Hindsight == 0, fmt.Sprintf("%.3f", f.besideHindsight())) }, fmt.Sprintf("≤ %.2f", maxHindsight)},
 		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
 	}
 	if len(r.Runs) == 0 || r.Runs[0].Thinking == nil {
@@ -203,11 +232,22 @@ func (r report) rows() []row {
 	)
 }
 
-func ratio(f figure) string {
-	if f.Ratio == 0 {
+func ratio(f figure) string { return unless(f.Ratio == 0, fmt.Sprintf("%.3f", f.Ratio)) }
+
+// unless returns a cell that is a dash if it has no value.
+func unless(isEmpty bool, text string) string {
+	if isEmpty {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", f.Ratio)
+	return text
+}
+
+// besideHindsight returns the bill as a multiple of that at the best bust times.
+func (f figure) besideHindsight() float64 {
+	if f.Hindsight == 0 {
+		return 1
+	}
+	return f.WithOutput / f.Hindsight
 }
 
 func (r report) writeTable(w io.Writer) error {
@@ -222,7 +262,8 @@ func (r report) writeTable(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d turns in a window of %s tokens, cache and prices by the rules of %s\n\n", r.scene.turns, format.Grouped(r.Window), r.Route)
+	fmt.Fprintf(&b, "%s, %d turns in a window of %s tokens, cache and prices by the rules of %s, reads at %g of the input price, spending %s\n\n",
+		r.Scene, r.scene.turns, format.Grouped(r.Window), r.Route, r.Reads, r.Spending)
 	for _, line := range lines {
 		text := fmt.Sprintf("%-*s", widths[0], line[0])
 		for i, cell := range line[1:] {

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-var bounds = scene{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000}, maxRatio: 1.1, maxBusts: 30}
+var bounds = scene{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000}, maxRatios: ratios(1, 1.1, 1.2), maxBusts: 30}
 
 // good returns a figure that keeps all bounds, each of them narrowly.
 func good() figure {
@@ -41,7 +41,7 @@ func TestMisses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := good()
 			tt.change(&f)
-			if got := strings.Join(f.misses(bounds), "; "); got != tt.want {
+			if got := strings.Join(f.misses(bounds, 1.1), "; "); got != tt.want {
 				t.Errorf("misses %q, want %q", got, tt.want)
 			}
 		})
@@ -60,7 +60,7 @@ func TestReportComparesBills(t *testing.T) {
 	ours.Name, ours.causes = "magicctx", []schema.CauseCount{{Cause: "pressure", Count: 9}}
 	ours.Tokens.Write = 2 * million
 	ours.Runs = []historianRun{{Turn: 3, Tokens: promptcache.Tokens{Write: million / 2, Read: million / 2}}}
-	rep := newReport(bounds, byAnthropic, []result{theirs, ours})
+	rep := newReport(bounds, byAnthropic, schema.SpendingBalanced, []result{theirs, ours})
 	want := []figure{{Bill: 7.05, WithOutput: 22.05, Ratio: 1}, {Bill: 10.80, WithOutput: 25.80, Ratio: 25.80 / 22.05}}
 	for i, f := range rep.Runs {
 		got := figure{Bill: f.Bill, WithOutput: f.WithOutput, Ratio: f.Ratio}
@@ -82,6 +82,9 @@ func TestReportComparesBills(t *testing.T) {
 		"turns answered 60 of 60 60 of 60 all",
 		"tokens written 1,000,000 2,000,000",
 		"busts 9 9 ≤ 30",
+		"- of it reads $0.30 $0.15", // half a million tokens are the historian's
+		"- of it tokens not in the cache $6.75 $8.62",
+		"- of it answers $15.00 $15.00",
 		"- of it the historian $0 $2.02",
 		"magicctx's journal: 9 × pressure",
 		"missed: the hit rate of 25.0% is below 94.0%",
@@ -97,7 +100,27 @@ func TestReportComparesBills(t *testing.T) {
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
-	if rep := newReport(bounds, byAnthropic, []result{theirs, ours}); rep.Runs[1].Ratio != 0 {
+	if rep := newReport(bounds, byAnthropic, schema.SpendingBalanced, []result{theirs, ours}); rep.Runs[1].Ratio != 0 {
 		t.Errorf("ratio is %f, want none", rep.Runs[1].Ratio)
+	}
+}
+
+// The dial has bounds of its own. They hold at the usual price of reading; with a lower one, less can be saved.
+func TestBoundsFollowTheDial(t *testing.T) {
+	for _, c := range []struct {
+		spending schema.Spending
+		reads    float64
+		want     float64
+	}{
+		{schema.SpendingFrugal, 0.1, 1},
+		{schema.SpendingBalanced, 0.1, 1.1},
+		{schema.SpendingGenerous, 0.1, 1.2},
+		{schema.SpendingBalanced, 0.05, 1},
+		{schema.SpendingFrugal, 0.025, 1},
+	} {
+		rep := newReport(bounds, byAnthropic.reading(c.reads), c.spending, nil)
+		if rep.maxRatio != c.want {
+			t.Errorf("%s at %g: the bound is %g, want %g", c.spending, c.reads, rep.maxRatio, c.want)
+		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
@@ -35,17 +37,20 @@ var (
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
 )
 
-// withHistorian are the settings of magicctx with a historian, whose model is that of the session.
-const withHistorian = `{"historian": {"disable": false}}`
+// settings returns the settings of magicctx. The model of its historian is that of the session.
+func (r run) settings() string {
+	return fmt.Sprintf(`{"historian": {"disable": %t}, "spending": %q}`, !r.historian, r.spending)
+}
 
 // A run tells a story to one variant of OpenCode.
 type run struct {
 	variant
-	limits  opencodetest.Limits
-	billed  billed
-	product stage.Product
-	root    string // directory for its files, with a short path (see opencodetest.NewHome)
-	turns   int
+	scene  scene
+	billed billed
+	// spending is magicctx's setting of the dial.
+	spending schema.Spending
+	product  stage.Product
+	root     string // directory for its files, with a short path (see opencodetest.NewHome)
 	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
 	// it is empty, nothing is recorded.
 	traces string
@@ -64,12 +69,16 @@ type result struct {
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
+	// excess is the money that magicctx would have saved with the best bust times, and best these times, as numbers of
+	// requests of the main conversation.
+	excess float64
+	best   []int
 }
 
 // play tells the story from the first turn to the last. It counts a turn that ends because the prompt
 // is too long. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
-	s := story{project: filepath.Join(r.root, "project"), turns: r.turns}
+	s := r.scene.story(filepath.Join(r.root, "project"))
 	if err := opencodetest.NewProject(ctx, s.project, s.files()); err != nil {
 		return res, err
 	}
@@ -78,19 +87,19 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		return res, err
 	}
 	if r.unbounded {
-		r.limits.Context = 10_000_000
+		r.scene.limits.Context = 10_000_000
 	}
-	p := newProvider(r.billed, s, r.limits.Context)
+	p := newProvider(r.billed, s, r.scene.limits.Context)
 	if r.historian {
 		p.settled = func(ctx context.Context) { untilSettled(ctx, user) }
 	}
 	mock := mockllm.Start()
 	defer mock.Close()
 	mock.AddRule(p.rule())
-	if _, model, _ := strings.Cut(r.billed.model, "/"); r.billed.binds {
+	if r.billed.binds {
 		// OpenCode asks the provider to drop invalid thinking. With a refusal the session would end
 		// instead.
-		mock.Bind(mockllm.BindingDrop, model)
+		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
 	options, err := r.options(user, s.project, mock.URL())
@@ -103,8 +112,9 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		return res, err
 	}
 	recalls, err := r.tell(ctx, oc, p, s, user)
-	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: r.turns, Duration: time.Since(start), tally: p.counted()}
+	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: s.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
+		res.excess, res.best = p.excess()
 		res.causes, err = r.causes(ctx, user, res.tally)
 	}
 	oc.Close()
@@ -135,7 +145,12 @@ func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s
 		return nil, err
 	}
 	for turn := 1; turn <= s.turns; turn++ {
-		m, err := oc.Prompt(ctx, session.ID, opencodetest.Prompt{Text: s.prompt(turn)})
+		if slices.Contains(r.scene.pauses, turn) {
+			if err := r.pause(p); err != nil {
+				return nil, fmt.Errorf("pause before turn %d: %w", turn, err)
+			}
+		}
+		m, err := oc.Prompt(ctx, session.ID, opencodetest.Prompt{Text: s.prompt(turn), Model: r.model(turn)})
 		if err != nil && !isOverflow(m) {
 			return nil, fmt.Errorf("turn %d: %w", turn, err)
 		}
@@ -154,6 +169,28 @@ func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s
 	}
 	return recalls, r.checkCalls(ctx, oc, session.ID)
 }
+
+// model returns the model that answers a turn.
+func (r run) model(turn int) string {
+	if r.scene.switchAt > 0 && turn >= r.scene.switchAt {
+		return r.billed.other
+	}
+	return r.billed.model
+}
+
+// pause lets the user wait for longer than the provider keeps the prompt. It moves the provider's clock and
+// the host's.
+func (r run) pause(p *provider) error {
+	p.pause(2 * r.billed.route.Life)
+	next := r.clock() + ".next" // a rename, so that the host never reads half a number
+	if err := os.WriteFile(next, strconv.AppendInt(nil, p.now, 10), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, r.clock())
+}
+
+// clock names the file by which the host's clock is ahead of the machine's.
+func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
 // isOverflow reports whether a turn ended because the prompt was too long.
 func isOverflow(m opencodetest.Message) bool {
@@ -181,20 +218,17 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	options := user.Bare(project, mockURL)
 	if r.plugin {
 		options = user.WithPlugin(r.product.Host, project, mockURL)
-		settings := stage.WithoutHistorian
-		if r.historian {
-			settings = withHistorian
-		}
-		if err := user.Configure(settings); err != nil {
+		if err := user.Configure(r.settings()); err != nil {
 			return options, err
 		}
+		options.Env = append(options.Env, "MAGICCTX_TEST_CLOCK="+r.clock())
 		if r.traces != "" {
 			options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traces)
 		}
 	}
-	options.Limits = r.limits
+	options.Limits, options.ReadPrice = r.scene.limits, r.billed.prices.Read
 	if r.billed.config != nil {
-		maps.Copy(options.Config, r.billed.config(mockURL, r.limits))
+		maps.Copy(options.Config, r.billed.config(mockURL, r.scene.limits, r.billed.prices))
 	}
 	options.Config["model"] = r.billed.model
 	if r.compaction {

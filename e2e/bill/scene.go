@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A scene is a window, the length of the story that is told in it, and the bounds that magicctx must keep in
@@ -14,15 +15,64 @@ type scene struct {
 	turns int
 	// limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
 	limits opencodetest.Limits
-	// maxRatio bounds the bill of magicctx as a multiple of the bill with OpenCode's own compaction,
-	// answers and the historian's requests included.
-	maxRatio float64
-	maxBusts int
+	// maxRatios bound the bill of magicctx as a multiple of the bill with OpenCode's own compaction, answers and
+	// the historian's requests included, for each setting of the dial. They hold if reading costs a tenth of the
+	// input price. If it costs less, magicctx may cost as much as OpenCode.
+	maxRatios map[schema.Spending]float64
+	maxBusts  int
+	// isMixed varies the sizes of outputs and answers, so that some steps take 20 times the tokens of others.
+	isMixed bool
+	// asks makes the model ask for drops if it has the tool.
+	asks bool
+	// pauses lists the turns before which the user waits for longer than the provider keeps the prompt. From
+	// the turn switchAt on, another model answers. It is 0 if the model never changes.
+	pauses   []int
+	switchAt int
 }
 
 var scenes = []scene{
-	{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxRatio: 0.88, maxBusts: 25},
-	{name: "200k", turns: 80, limits: opencodetest.Limits{Context: 200_000, Output: 8_192}, maxRatio: 0.85, maxBusts: 6},
+	{
+		name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxBusts: 25,
+		maxRatios: ratios(0.85, 0.85, 0.88),
+	},
+	{
+		name: "200k", turns: 80, limits: opencodetest.Limits{Context: 200_000, Output: 8_192}, maxBusts: 40,
+		maxRatios: ratios(0.55, 0.70, 0.85),
+	},
+	million("1m", false),
+	million("1m-drops", true),
+}
+
+// million is a long session in the window of the large models.
+func million(name string, asks bool) scene {
+	return scene{
+		name: name, turns: 120, limits: opencodetest.Limits{Context: 1_000_000, Output: 8_192}, maxBusts: 60,
+		maxRatios: ratios(0.30, 0.40, 1.01), isMixed: true, asks: asks, pauses: []int{31, 91}, switchAt: 61,
+	}
+}
+
+func ratios(frugal, balanced, generous float64) map[schema.Spending]float64 {
+	return map[schema.Spending]float64{schema.SpendingFrugal: frugal, schema.SpendingBalanced: balanced, schema.SpendingGenerous: generous}
+}
+
+// maxRatio returns the bound of the bill at a setting of the dial and a price of reading, as a share of the input
+// price.
+func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
+	if reads < usualReads {
+		return 1
+	}
+	return s.maxRatios[spending]
+}
+
+// alone returns the scene as OpenCode plays it without magicctx: there is no tool to ask for a drop with.
+func (s scene) alone() scene {
+	s.name, s.asks, s.maxRatios = "", false, nil
+	return s
+}
+
+// story returns the story of the scene, told in a project.
+func (s scene) story(project string) story {
+	return story{project: project, turns: s.turns, isMixed: s.isMixed, asks: s.asks}
 }
 
 // scenesNamed returns the scene with this name, or all of them for "".

@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 var product stage.Product
@@ -24,7 +25,7 @@ const smokeTurns = 3
 func playSmoke(t *testing.T, by billed, v variant, l opencodetest.Limits) result {
 	t.Helper()
 	suite.Needs(t)
-	r := run{variant: v, limits: l, billed: by, product: product, root: suite.Root(t), turns: smokeTurns}
+	r := run{variant: v, scene: scene{turns: smokeTurns, limits: l}, billed: by, spending: schema.SpendingBalanced, product: product, root: suite.Root(t)}
 	res, err := r.play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 func TestStoryWithHistorian(t *testing.T) {
 	suite.Needs(t)
 	s := scene{name: "small", turns: 7, limits: opencodetest.Limits{Context: 34_000, Output: 4_096}}
-	r := run{variant: withMagicctx, limits: s.limits, billed: byAnthropic, product: product, root: suite.Root(t), turns: s.turns}
+	r := run{variant: withMagicctx, scene: s, billed: byAnthropic, spending: schema.SpendingBalanced, product: product, root: suite.Root(t)}
 	res, err := r.play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestStoryWithHistorian(t *testing.T) {
 	if last.Turn != s.turns || last.Told != s.turns || last.Lost != 0 || last.Expandable+last.Summary == 0 {
 		t.Errorf("needles: %+v", last)
 	}
-	f := newReport(s, byAnthropic, []result{res}).Runs[0]
+	f := newReport(s, byAnthropic, schema.SpendingBalanced, []result{res}).Runs[0]
 	if f.HistorianBill <= 0 || f.HistorianBill >= f.WithOutput || len(f.Runs) != len(res.Runs) {
 		t.Errorf("the historian's bill is $%.4f of $%.4f", f.HistorianBill, f.WithOutput)
 	}

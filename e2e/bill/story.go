@@ -25,11 +25,40 @@ const (
 // linesPerCall is the number of lines that a call shows, about 3 KB.
 const linesPerCall = 42
 
-// A story scripts the user and the model. It depends only on the project's path and the number of
-// turns.
+// mixedLines and mixedFactors are the sizes in a story with mixed sizes: the lines of an output, and the size
+// of a text of the model beside its usual one. Each entry is equally likely. The averages are 45 lines and
+// 1.1, close to those of the other stories.
+var (
+	mixedLines   = []int{12, 12, 12, 24, 24, 42, 42, 42, 90, 150}
+	mixedFactors = []float64{0.3, 0.3, 0.5, 0.5, 1, 1, 1, 1, 2, 3.4}
+)
+
+// A story scripts the user and the model. It depends only on its fields.
 type story struct {
 	project string // absolute path
 	turns   int
+	isMixed bool // with mixed sizes of outputs and answers
+	asks    bool // the model asks for drops
+}
+
+// asksAt reports whether the model asks for drops beside its call at p. It does so about every 13 steps, as in
+// the traces of the repository.
+func (s story) asksAt(p place) bool { return s.asks && p.turn%2 == 0 && p.step == 2 }
+
+// lines returns the number of lines that the call at p shows.
+func (s story) lines(p place) int {
+	if s.isMixed {
+		return mixedLines[random(7, p.turn*10+p.step).IntN(len(mixedLines))]
+	}
+	return linesPerCall
+}
+
+// size returns the size in tokens of the model's text at p. Its usual size is also given.
+func (s story) size(p place, usual int) int {
+	if s.isMixed {
+		return int(float64(usual) * mixedFactors[random(8, p.turn*10+p.step).IntN(len(mixedFactors))])
+	}
+	return usual
 }
 
 // A place is a position in the story. Turns count from 1. The step is 0 after the user's prompt, then
@@ -49,6 +78,7 @@ type answer struct {
 	tool    string
 	id      string
 	input   map[string]any
+	drops   string // the tags that the model asks to drop, for example "3-17"
 }
 
 // prompt returns the user's prompt that begins a turn.
@@ -63,7 +93,7 @@ func (s story) after(p place) answer {
 	case p.step < calls:
 		return s.call(place{p.turn, p.step + 1})
 	case p.step == calls:
-		return answer{text: s.withNeedle(place{p.turn, done}, fmt.Sprintf("Turn %d is done: ", p.turn)+prose(conclusionTokens, 2, p.turn))}
+		return answer{text: s.withNeedle(place{p.turn, done}, fmt.Sprintf("Turn %d is done: ", p.turn)+prose(s.size(place{p.turn, done}, conclusionTokens), 2, p.turn))}
 	}
 	return answer{text: "Nothing is left to do before the next prompt."}
 }
@@ -73,7 +103,7 @@ func (s story) after(p place) answer {
 // tool downloads ripgrep.
 func (s story) call(p place) answer {
 	a := answer{
-		text: s.withNeedle(p, fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step)+prose(stepTokens, 3, p.turn*10+p.step)),
+		text: s.withNeedle(p, fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step)+prose(s.size(p, stepTokens), 3, p.turn*10+p.step)),
 		id:   fmt.Sprintf("toolu_turn%03d_step%d", p.turn, p.step),
 	}
 	path := filepath.Join(s.project, fileName(p.turn))
@@ -83,7 +113,11 @@ func (s story) call(p place) answer {
 		}
 		return a
 	}
-	a.tool, a.input = "read", map[string]any{"filePath": path, "offset": (p.step-1)*linesPerCall + 1, "limit": linesPerCall}
+	offset := 1
+	for step := 1; step < p.step; step++ {
+		offset += s.lines(place{p.turn, step})
+	}
+	a.tool, a.input = "read", map[string]any{"filePath": path, "offset": offset, "limit": s.lines(p)}
 	return a
 }
 
@@ -102,7 +136,7 @@ func (s story) files() map[string]string {
 		r := random(5, turn)
 		var b strings.Builder
 		for step := 1; step <= calls; step++ {
-			for line := range linesPerCall {
+			for line := range s.lines(place{turn, step}) {
 				if n := s.needle(turn); n.kind == ofError && n.at.step == step && line == errorLine {
 					fmt.Fprintln(&b, n.text)
 					continue

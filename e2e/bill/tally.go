@@ -116,8 +116,8 @@ func (t *tally) clone() tally {
 
 // step counts a request of the main conversation, which had reached the place at.
 // The first head blocks of the prompt end with the acknowledgement of magicctx's head; head is 0 without
-// one.
-func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) {
+// one. It reports whether the request is a bust.
+func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) (isBust bool) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))
 	for i, b := range blocks {
@@ -126,13 +126,16 @@ func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promp
 	if same := t.same(blocks); same < len(t.last) {
 		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
 		b.Soft = head > 0 && same >= head
-		b.Cold = b.Soft && usage.Read < sizeOf(blocks[:head])
+		// After a pause or with another model, the cache has nothing of the prompt, not even its start.
+		b.Cold = b.Soft && usage.Read > 0 && usage.Read < sizeOf(blocks[:head])
 		t.Busts = append(t.Busts, b)
+		isBust = true
 	}
 	t.last = hashes
 	if at.step == calls {
 		t.Turns++
 	}
+	return isBust
 }
 
 // same returns the number of leading blocks that equal those of the previous request.
@@ -192,6 +195,21 @@ func (t *tally) bill() float64 {
 	prompts := t.Tokens.Add(t.extra)
 	prompts.Output = 0
 	return promptcache.Bill(prompts, t.prices)
+}
+
+// parts returns the parts of the full bill without the historian: tokens read from the cache, other tokens of the
+// prompts, and answers.
+func (t *tally) parts() (reads, anew, answers float64) {
+	own, historian := t.Tokens, t.ofHistorian()
+	part := func(of func(promptcache.Tokens) promptcache.Tokens) float64 {
+		return promptcache.Bill(of(own), t.prices) - promptcache.Bill(of(historian), t.prices)
+	}
+	reads = part(func(u promptcache.Tokens) promptcache.Tokens { return promptcache.Tokens{Read: u.Read} })
+	anew = part(func(u promptcache.Tokens) promptcache.Tokens {
+		return promptcache.Tokens{Fresh: u.Fresh, Write: u.Write}
+	})
+	answers = part(func(u promptcache.Tokens) promptcache.Tokens { return promptcache.Tokens{Output: u.Output} })
+	return reads, anew, answers
 }
 
 // fullBill returns the cost of prompts and answers in $.

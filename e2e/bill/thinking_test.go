@@ -41,11 +41,11 @@ func TestThinkingIsCounted(t *testing.T) {
 func TestThinkingHasBounds(t *testing.T) {
 	f := good()
 	f.Thinking = &thinkingFigure{Sent: 9, Kept: 0.5}
-	if got := f.misses(bounds); len(got) != 0 {
+	if got := f.misses(bounds, 1.1); len(got) != 0 {
 		t.Errorf("misses %q", got)
 	}
 	f.Thinking.Invalid, f.Thinking.Lost = 2, 1
-	if got := f.misses(bounds); len(got) != 2 {
+	if got := f.misses(bounds, 1.1); len(got) != 2 {
 		t.Errorf("misses %q, want two", got)
 	}
 	table := &strings.Builder{}

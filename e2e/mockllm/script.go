@@ -112,6 +112,16 @@ func (s Step) calls() bool {
 	return false
 }
 
+// Input returns the arguments of the step's first call of a tool, or "" if it does not call the tool.
+func (s Step) Input(tool string) string {
+	for _, b := range s.Blocks {
+		if b.kind == kindTool && b.name == tool {
+			return b.input
+		}
+	}
+	return ""
+}
+
 // size returns the length of the model's output in bytes.
 func (s Step) size() (n int) {
 	for _, b := range s.Blocks {

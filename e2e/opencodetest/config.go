@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// The models of the mock provider. OpenCode treats the first two as Claude because of their ids, and
+// The models of the mock provider. OpenCode treats the first three as Claude because of their ids, and
 // then sets cache breakpoints. The ids name a version that does not bind thinking. Without a version,
 // magicctx would have to assume that the model binds it.
 const (
@@ -13,6 +13,8 @@ const (
 	OpenAIProvider    = "mockoai"
 
 	ClaudeModel = AnthropicProvider + "/claude-mock-5-0"
+	// OtherClaudeModel is a second model of ClaudeModel's kind.
+	OtherClaudeModel = AnthropicProvider + "/claude-other-5-0"
 	// SmallModel writes the titles.
 	SmallModel = AnthropicProvider + "/claude-mini-5-0"
 	// BindingModel and OtherBindingModel belong to a generation that binds thinking to the conversation
@@ -37,7 +39,7 @@ var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
 type object = map[string]any
 
 func config(mockURL string, o Options) object {
-	cost := object{"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75} // $ per million tokens
+	cost := object{"input": 3, "output": 15, "cache_read": cmp.Or(o.ReadPrice, 0.3), "cache_write": 3.75} // $ per million tokens
 	if o.FlatPrices {
 		cost = object{"input": 3, "output": 15, "cache_read": 3, "cache_write": 3}
 	}
@@ -65,7 +67,7 @@ func config(mockURL string, o Options) object {
 		"enabled_providers": []string{AnthropicProvider, OpenAIProvider},
 		"provider": object{
 			AnthropicProvider: provider("Mock Anthropic", "@ai-sdk/anthropic", object{
-				"claude-mock-5-0": model(ClaudeModel, "Claude Mock", true), "claude-mini-5-0": model(SmallModel, "Claude Mini", false),
+				"claude-mock-5-0": model(ClaudeModel, "Claude Mock", true), "claude-other-5-0": model(OtherClaudeModel, "Claude Other", true), "claude-mini-5-0": model(SmallModel, "Claude Mini", false),
 				"claude-fable-5-1": model(BindingModel, "Claude Fable 5.1", true), "claude-fable-5-2": model(OtherBindingModel, "Claude Fable 5.2", true),
 			}),
 			OpenAIProvider: provider("Mock OpenAI", "@ai-sdk/openai-compatible", object{

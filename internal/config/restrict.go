@@ -200,6 +200,8 @@ func rawOf(v reflect.Value) any {
 		return rawOf(v.Elem())
 	case v.CanInt():
 		return float64(v.Int())
+	case v.Kind() == reflect.String:
+		return v.String()
 	}
 	return v.Interface()
 }

@@ -107,7 +107,7 @@ func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 			_, err := compilePattern(text)
 			ok = err == nil
 		}
-		return reflect.ValueOf(text), ok
+		return reflect.ValueOf(text).Convert(t), ok
 	}
 	panic("config: no rule for " + t.String()) // only a new kind of field in schema.Config gets here, and then every test fails
 }

@@ -34,6 +34,8 @@ type workload struct {
 	limit     int
 	threshold float64
 	lowMark   float64
+	// workingSet is the size in tokens of the newest messages that stay verbatim.
+	workingSet int
 	// usage is the pressure after the pass, in percent of the limit. size is the size of the pass's prompt in
 	// the host's tokens.
 	usage float64
@@ -80,7 +82,7 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 		return
 	}
 	uncovered := s.pipe.UncoveredTokens(s.chronicle.coveredEnd().Key)
-	if history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
+	if !w.pays(s, 0) && history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
 		return
 	}
 	w.askedAt, w.askedLevel = counter, level
@@ -101,7 +103,7 @@ func (ps *pass) workload(c Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
+		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes, workingSet: r.WorkingSet,
 	}
 	size := d.Size.Current
 	if d.Verdict != schema.Steady && size > 0 { // the bust removed tokens, and they no longer add to the pressure
@@ -197,6 +199,7 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	}
 	t := history.Trigger(history.TriggerFacts{
 		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
+		Pays:    func(tokens int) bool { return w.pays(s, tokens) },
 		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
 	})
 	if !t.Runs {
@@ -231,7 +234,13 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 
 // situation returns the session as the trigger sees it.
 func (w *workload) situation(u pipeline.Uncovered) history.Situation {
-	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, Threshold: w.threshold, Usage: w.usage}
+	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
+}
+
+// pays reports whether the messages before the working set have cost as much as a run that reads tokens of
+// condensed text.
+func (w *workload) pays(s *session, tokens int) bool {
+	return w.config.Spending != schema.SpendingGenerous && s.pipe.SummaryIsDue(s.chronicle.published(), history.RunCost(tokens, w.price), w.workingSet, w.price)
 }
 
 // run carries out a plan. It renews the lease until the run has ended.

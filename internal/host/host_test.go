@@ -70,6 +70,7 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
 	h.config.ProtectedTags = 1
+	h.config.Spending = schema.SpendingGenerous                      // most tests are about pressure; rent_test.go is about rent
 	h.config.Notices = nil                                           // most tests have a bust, and few are about its notice
 	h.config.PreservedThinking = map[string]string{"default": "off"} // the model "m" could be any
 	h.start()

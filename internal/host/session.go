@@ -226,7 +226,7 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	return pipeline.Meta{
 		Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent,
 		Wire: chainFrom(r.WireMessages, r.WireChain), Raw: chainFrom(r.RawMessages, r.RawChain),
-		Episode: episodeFromRow(r.Episode), ReclaimUpTo: r.Setup.ReclaimUpTo, Gauge: pipeline.Gauge(r.Gauge),
+		Episode: episodeFromRow(r.Episode), ReclaimUpTo: r.Setup.ReclaimUpTo, Gauge: pipeline.Gauge(r.Gauge), Rent: pipeline.Rent(r.Rent),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -262,6 +263,7 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		OverflowTokens: ps.s.row.OverflowTokens,
 		Counting:       ps.counting(ctx),
 		Price:          ps.life.Route.Price(ps.limits.Price),
+		BuysForRent:    ps.config.Spending != schema.SpendingGenerous,
 		Profile:        profile.Name,
 		Binds:          bindsThinking(ps.config, profile, m),
 		Gaps:           ps.config.TemporalAwareness,
@@ -271,6 +273,9 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
 	}
 	r.Knobs.IsRegretted = ps.isRegretted(ctx)
+	if ps.summarises() {
+		r.WorkingSet = history.WorkingSet(ps.config.Spending, r.Counting.Model.OwnTokens(limit), percent)
+	}
 	r.History = ps.history(ctx, r)
 	return r
 }
@@ -402,6 +407,7 @@ func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	row.TagCounter = ps.s.pipe.State.TagCounter
 	row.Setup = rowFromSetup(w.Setup, after.ReclaimUpTo)
 	row.Episode, row.Gauge = rowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
+	row.Rent = store.RentState(after.Rent)
 	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
 	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
 	row.LostBlocks += w.LostBlocks

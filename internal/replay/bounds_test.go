@@ -132,6 +132,7 @@ func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRu
 	t.Helper()
 	w := &world{agent: agent, shown: make(chan schema.NotifyShowParams, 10), t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
 	w.config.ProtectedTags = 1
+	w.config.Spending = schema.SpendingGenerous // rent would bust where a test expects pressure
 	w.config.Notices = nil // a test that reads shown waits for the notice of its command
 	w.config.ExecuteThresholdPercentage = map[string]float64{"default": 40}
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: discard, Clock: w.clock})

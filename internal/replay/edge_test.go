@@ -38,6 +38,7 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 		"soft force",
 		"soft pressure",
 		"steady transcript-changed",
+		"soft rent",
 		"soft pressure",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -156,6 +156,7 @@ var reasons = map[string]string{
 	"pressure":           "because the prompt had reached the threshold",
 	"force":              "because the prompt had reached 85% of the window",
 	"overflow":           "because the provider had refused the prompt as too long",
+	"rent":               "because carrying what nobody misses had cost as much as removing it",
 	"idle":               "after a pause longer than the cache lives",
 	"model-changed":      "because the model had changed",
 	"preamble-changed":   "because tools or system prompt had changed",

@@ -41,6 +41,9 @@ func (d *division) isPressed() bool {
 // target returns the size of the protected tail for this request, at a usage.
 func (d *division) target(usage float64) int {
 	target := tailTarget(d.Limit, d.Threshold, usage)
+	if d.WorkingSet > 0 {
+		target = min(target, d.WorkingSet)
+	}
 	if scale := d.out.Request.Scale; scale > 0 {
 		target = max(1, int(float64(target)*scale))
 	}

@@ -1,6 +1,10 @@
 package history
 
-import "math"
+import (
+	"math"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
 
 // The constants of this file are described in docs/history.md.
 
@@ -50,6 +54,36 @@ func HistorianLimit(limits ...int) int {
 	}
 	return smallest
 }
+
+// WorkingSet returns the size in tokens of the newest messages that stay verbatim: what
+// spending allows, and no more than the protected tail that a window allows.
+func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
+	tail := tailTarget(limit, threshold, 0)
+	switch spending {
+	case schema.SpendingFrugal:
+		return min(tail, frugalSet)
+	case schema.SpendingBalanced:
+		return min(tail, balancedSet)
+	}
+	return tail
+}
+
+// The working sets in tokens. docs/performance.md has the measurements.
+const frugalSet, balancedSet = 16_000, 32_000
+
+// RunCost estimates the price of a run that reads tokens of condensed text, in tokens that
+// the session reads from the cache.
+func RunCost(tokens int, p schema.Price) int {
+	if p.Read <= 0 || p.Fresh <= 0 {
+		return 0
+	}
+	reads, writes := float64(runReads+tokens), runWrites+tokens/4
+	return int((reads*p.Fresh + float64(writes)*p.Output) / p.Read)
+}
+
+// runReads is the size in tokens of a run's instructions, examples and references. runWrites
+// is the size of an answer to a short text; each token of a longer text adds a quarter token.
+const runReads, runWrites = 5000, 500
 
 // usable returns the part of the prompt that a session may fill, in tokens.
 func usable(limit int, threshold float64) int {

@@ -9,6 +9,9 @@ type Situation struct {
 	Covered int
 	// Limit is the prompt limit of the session's model in tokens, 0 if it is unknown.
 	Limit int
+	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the
+	// window allows.
+	WorkingSet int
 	// Threshold is the execute threshold, Usage the pressure of the session, both in
 	// percent of the limit.
 	Threshold, Usage float64

@@ -11,6 +11,9 @@ const (
 	RunForCommits TriggerReason = "commit-clusters"
 	// RunForSize: much has been said since the last compartment.
 	RunForSize TriggerReason = "tail-size"
+	// RunForRent: the messages before the tail have cost as much as a run that summarises
+	// them.
+	RunForRent TriggerReason = "rent"
 	// RunForHeadroom: usage is near the execute threshold, and drops will not help enough.
 	RunForHeadroom TriggerReason = "projected-headroom"
 )
@@ -43,6 +46,9 @@ type TriggerFacts struct {
 	Waiting WaitingDrops
 	// MinClusters is the number of commit clusters that begin a run, 0 for never.
 	MinClusters int
+	// Pays reports whether the messages before the tail have cost as much as a run that reads
+	// that many tokens of condensed text. It is nil if rent begins no run.
+	Pays func(tokens int) bool
 	// Count counts the tokens of a text.
 	Count func(string) int
 }
@@ -100,7 +106,7 @@ func Trigger(f TriggerFacts) TriggerResult {
 		return TriggerResult{Reason: NoRunBesideAnother}
 	case m.find(uncovered) == len(m.list):
 		return TriggerResult{Reason: NoRunNothingNew}
-	case IsSmall(m.Tokens(uncovered, m.Total()+1), f.Limit, f.Threshold, f.Usage):
+	case !f.pays(0) && IsSmall(m.Tokens(uncovered, m.Total()+1), f.Limit, f.Threshold, f.Usage):
 		return TriggerResult{Reason: NoRunSmall}
 	}
 	r := TriggerResult{Snapshot: f.Snapshot(Request{})}
@@ -145,6 +151,8 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 		r.Reason = RunForCommits
 	case c.Tokens >= sizeFactor*budget, c.HasMore:
 		r.Reason = RunForSize
+	case f.pays(c.Tokens):
+		r.Reason = RunForRent
 	case f.Usage < f.Threshold-proactiveRange:
 		r.Reason = NoRunNoPressure
 		return
@@ -164,3 +172,5 @@ func (f *TriggerFacts) dropsSuffice() bool {
 	projected, ok := f.Waiting.after(f.Usage)
 	return ok && projected <= dropsSuffice*f.Threshold
 }
+
+func (f *TriggerFacts) pays(tokens int) bool { return f.Pays != nil && f.Pays(tokens) }

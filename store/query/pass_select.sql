@@ -5,5 +5,6 @@ SELECT
 	input_tokens, cache_read, cache_write,
 	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
 	lost_blocks, lost_tokens, thinking_tokens,
-	fold_reason, baseline_tokens, delta_tokens
+	fold_reason, baseline_tokens, delta_tokens,
+	rent_tokens, cost_tokens
 FROM passes

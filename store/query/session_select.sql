@@ -11,5 +11,6 @@ SELECT
 	binds, preamble, agent, lost_blocks, lost_tokens,
 	system_text, system_preamble, system_pending, system_at,
 	overflow_tokens, gauge_of, gauge_tokens, gauge_own, gauge_base,
-	title
+	title,
+	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages
 FROM sessions

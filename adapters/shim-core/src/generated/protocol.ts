@@ -154,6 +154,12 @@ export interface BustPrice {
    * to everything before it.
    */
   thinking?: number
+  /**
+   * cost is the price of the bust. Rent is what content that a bust could have taken had cost since the last
+   * bust. Both are in tokens read from the cache.
+   */
+  cost?: number
+  rent?: number
 }
 
 /** CacheLifeSource is the source of the estimated life of an unused prefix. */

@@ -169,7 +169,9 @@ export const hostCalls: HostCalls = {
         "removed": 25000,
         "breakEven": 6.5,
         "forecast": 50,
-        "thinking": 800
+        "thinking": 800,
+        "cost": 148350,
+        "rent": 160200
       }
     },
     "nextBust": {
@@ -195,6 +197,16 @@ export const hostCalls: HostCalls = {
       "passes": 39,
       "unpricedSessions": 1
     },
+    "removals": [
+      {
+        "rule": "tool reclaim",
+        "cause": "pressure",
+        "tokens": 60000,
+        "rereads": 2,
+        "reread": 900
+      }
+    ],
+    "rereadCost": 0.003375,
     "droppedUnits": [
       {
         "tag": 12,
@@ -487,7 +499,9 @@ export const hostCalls: HostCalls = {
             "removed": 25000,
             "breakEven": 6.5,
             "forecast": 50,
-            "thinking": 800
+            "thinking": 800,
+        "cost": 148350,
+        "rent": 160200
           }
         },
         "nextBust": {
@@ -513,6 +527,16 @@ export const hostCalls: HostCalls = {
           "passes": 39,
           "unpricedSessions": 1
         },
+        "removals": [
+          {
+            "rule": "tool reclaim",
+            "cause": "pressure",
+            "tokens": 60000,
+            "rereads": 2,
+            "reread": 900
+          }
+        ],
+        "rereadCost": 0.003375,
         "droppedUnits": [
           {
             "tag": 12,
@@ -873,7 +897,9 @@ export const shimNotifications: ShimNotifications = {
         "removed": 25000,
         "breakEven": 6.5,
         "forecast": 50,
-        "thinking": 800
+        "thinking": 800,
+        "cost": 148350,
+        "rent": 160200
       }
     },
     "nextBust": {
@@ -899,6 +925,16 @@ export const shimNotifications: ShimNotifications = {
       "passes": 39,
       "unpricedSessions": 1
     },
+    "removals": [
+      {
+        "rule": "tool reclaim",
+        "cause": "pressure",
+        "tokens": 60000,
+        "rereads": 2,
+        "reread": 900
+      }
+    ],
+    "rereadCost": 0.003375,
     "droppedUnits": [
       {
         "tag": 12,

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A looker watches the requests of the main conversation. After the session, it tells how much the same removals
+// would have saved at the best times.
+//
+// A block is ready to be removed once the model has asked for that, or once the historian has summarised its turn. Any
+// other removal counts as ready when magicctx made it, so the best times can only put it off.
+type looker struct {
+	// isImplicit says that the provider reads everything before the first change from its cache. Otherwise a
+	// change loses the whole conversation, because breakpoints are at its end only.
+	isImplicit bool
+	session    []promptcache.Passage
+	busts      []int
+	// start is the number of tokens before the conversation. size is the size of the prompt if nothing had been
+	// removed.
+	start, size int
+	units       []*unit // in the order of the prompt
+	known       map[string]*unit
+	// asked are the tags that the model has asked to drop, and told the turns that the historian has summarised.
+	// summaries are the sizes of the summaries.
+	asked, told []span
+	summaries   []summary
+}
+
+// A summary has a size, and the request from which on it can be shown.
+type summary struct{ at, tokens int }
+
+// A block is a block of a prompt, as the looker sees it.
+type block struct {
+	// key names a block of the conversation, also after most of it was removed. It is "" for any other block.
+	key    string
+	tag    int // 0 if it shows none
+	turn   int
+	isUser bool
+	tokens int
+}
+
+// A unit is a block of the conversation with its place and the number of tokens that the newest request still has of
+// it.
+type unit struct {
+	block
+	place, left int
+}
+
+// A span is a range of numbers, with the request from which on it counts.
+type span struct{ at, first, last int }
+
+// see counts a request. IsGone says that the provider had nothing of it in its cache, and isBust that it does not
+// extend the last one.
+func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
+	at := len(l.session)
+	now := promptcache.Passage{IsGone: isGone, Price: p}
+	if isBust {
+		l.busts = append(l.busts, at)
+	}
+	if at == 0 {
+		l.known = make(map[string]*unit)
+		for _, b := range blocks {
+			if b.key == "" {
+				l.start += b.tokens
+			}
+		}
+		now.Grown, l.size = l.start, l.start
+	}
+	sizes := make(map[string]int, len(blocks))
+	for _, b := range blocks {
+		if b.key == "" {
+			continue
+		}
+		sizes[b.key] += b.tokens
+		if l.known[b.key] == nil {
+			u := &unit{block: b, place: l.size, left: b.tokens}
+			l.known[b.key], l.units = u, append(l.units, u)
+			now.Grown, l.size = now.Grown+b.tokens, l.size+b.tokens
+		}
+	}
+	l.session = append(l.session, now)
+	for _, u := range l.units {
+		if left := sizes[u.key]; left < u.left {
+			l.remove(min(at, l.readyAt(u)), u.place, u.left-left)
+			u.left = left
+		}
+	}
+}
+
+// readyAt returns the request from which on a unit may be removed, or a number after the last request.
+func (l *looker) readyAt(u *unit) int {
+	first := firstWith(l.told, u.turn)
+	if !u.isUser { // the words of the user are not dropped
+		first = min(first, firstWith(l.asked, u.tag))
+	}
+	return first
+}
+
+func firstWith(spans []span, n int) int {
+	for _, s := range spans {
+		if s.first <= n && n <= s.last {
+			return s.at
+		}
+	}
+	return math.MaxInt
+}
+
+func (l *looker) remove(at, place, tokens int) {
+	p := promptcache.Piece{Place: place, Tokens: tokens, From: l.start}
+	if l.isImplicit {
+		p.From = place
+	}
+	l.session[at].Ready = append(l.session[at].Ready, p)
+}
+
+// ask notes that the answer to the newest request asks to drop the tags from first to last.
+func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
+
+// messagesOfTurn is the number of messages that OpenCode stores for a turn: the prompt and the answers.
+const messagesOfTurn = 1 + done
+
+var (
+	covering  = regexp.MustCompile(`<compartment start="(\d+)" end="(\d+)"`)
+	firstTier = regexp.MustCompile(`(?s)<p1>(.*?)</p1>`)
+)
+
+// summarise notes an answer of the historian. Its summary makes the prompt longer.
+func (l *looker) summarise(a answer) {
+	at := len(l.session)
+	for _, m := range covering.FindAllStringSubmatch(a.text, -1) {
+		first, _ := strconv.Atoi(m[1]) // no error: the pattern matches digits only
+		last, _ := strconv.Atoi(m[2])
+		l.told = append(l.told, span{at, (first-1)/messagesOfTurn + 1, last / messagesOfTurn})
+	}
+	size := 0
+	for _, m := range firstTier.FindAllStringSubmatch(a.text, -1) {
+		size += tokens.Count(m[1])
+	}
+	l.summaries = append(l.summaries, summary{at, size})
+}
+
+// excess returns how much money the run would have saved with the best bust times, if no prompt may have more than
+// limit tokens, and these times. It is 0 if the run kept to a window only because of something that the looker does
+// not see.
+func (l *looker) excess(limit int) (money float64, best []int) {
+	for _, u := range l.units {
+		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {
+			l.remove(at, u.place, u.left)
+		}
+	}
+	for _, s := range l.summaries {
+		if s.at < len(l.session) {
+			l.remove(s.at, l.start, -s.tokens)
+		}
+	}
+	h := promptcache.LookBack(l.session, limit)
+	best, least := h.Best()
+	return max(0, h.Busts(l.busts)-least), best
+}
+
+// inTurn finds the turn and, except in the words of the user, the step in the first words of a text of the story.
+var inTurn = regexp.MustCompile(`^(?:§\d+§ ?)*Turn (\d+)(, step \d+| is done)?`)
+
+var (
+	tagged  = regexp.MustCompile(`^(?:§(\d+)§|\[dropped §(\d+)§\])`)
+	ofCalls = regexp.MustCompile(`^toolu_turn(\d+)_`)
+)
+
+// blockOf reads a block in one of the two dialects. In OpenAI's, it is a whole message.
+func blockOf(raw json.Value) (b block) {
+	var c struct {
+		Text     string     `json:"text"`
+		ID       string     `json:"id"`
+		ResultOf string     `json:"tool_use_id"`
+		Message  string     `json:"tool_call_id"`
+		Role     string     `json:"role"`
+		Content  json.Value `json:"content"`
+	}
+	if json.Unmarshal(raw, &c) != nil {
+		return b
+	}
+	text := c.Text
+	if c.Content != nil {
+		text = firstText(c.Content)
+	}
+	if found := tagged.FindStringSubmatch(text); found != nil {
+		b.tag, _ = strconv.Atoi(found[1] + found[2])
+	}
+	id := c.ID + c.ResultOf + c.Message
+	place := inTurn.FindStringSubmatch(text)
+	switch {
+	case id != "":
+		b.key = "call " + c.ID + " result " + c.ResultOf + c.Message
+		if found := ofCalls.FindStringSubmatch(id); found != nil {
+			b.turn, _ = strconv.Atoi(found[1])
+		}
+	case place != nil:
+		b.turn, _ = strconv.Atoi(place[1])
+		b.isUser = place[2] == ""
+		b.key = "turn " + place[1] + place[2]
+	case b.tag > 0:
+	default:
+		return block{}
+	}
+	if b.key == "" || b.tag > 0 && id == "" {
+		b.key = "tag " + strconv.Itoa(b.tag)
+	}
+	return b
+}
+
+// firstText returns a content that is a text, or the first text in a list.
+func firstText(content json.Value) (text string) {
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var list []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(content, &list) == nil && len(list) > 0 {
+		return list[0].Text
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func TestBlocksOfTheConversation(t *testing.T) {
+	for raw, want := range map[string]block{
+		`{"type":"text","text":"You are an agent."}`:                                                            {},
+		`{"type":"text","text":"<session-history>\nTurn 3, step 1: so"}`:                                        {},
+		`{"type":"text","text":"§4§ Turn 2: go on"}`:                                                            {key: "tag 4", tag: 4, turn: 2, isUser: true},
+		`{"type":"text","text":"Turn 2: go on"}`:                                                                {key: "turn 2", turn: 2, isUser: true},
+		`{"type":"text","text":"§5§ Turn 2, step 1: so"}`:                                                       {key: "tag 5", tag: 5, turn: 2},
+		`{"type":"text","text":"[dropped §5§]"}`:                                                                {key: "tag 5", tag: 5},
+		`{"type":"tool_use","id":"toolu_turn002_step1","name":"read","input":{}}`:                               {key: "call toolu_turn002_step1 result ", turn: 2},
+		`{"type":"tool_result","tool_use_id":"toolu_turn002_step1","content":[{"type":"text","text":"§6§ x"}]}`: {key: "call  result toolu_turn002_step1", tag: 6, turn: 2},
+		`{"role":"tool","tool_call_id":"toolu_turn012_step1","content":"§6§ x"}`:                                {key: "call  result toolu_turn012_step1", tag: 6, turn: 12},
+		`{"role":"assistant","content":"§5§ Turn 2, step 1: so","tool_calls":[]}`:                               {key: "tag 5", tag: 5, turn: 2},
+		`{"name":"read","description":"Read a file"}`:                                                           {},
+		`"text"`: {},
+	} {
+		if got := blockOf(json.Value(raw)); got != want {
+			t.Errorf("%s is %+v, want %+v", raw, got, want)
+		}
+	}
+}
+
+// Six requests, each with 50 more tokens, after 1,000 of the system prompt. After the second request the model asks to
+// drop tag 1. The run removes it at the last request, which costs a write of all that is left of the conversation, 49 + 4 x 50 tokens. At the third request,
+// it would have been 1 + 50 tokens, and three requests less would have carried 49 tokens.
+func TestLookerFindsWhatWasReady(t *testing.T) {
+	const requests = 6
+	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}
+	var l looker
+	for i := range requests {
+		blocks := []block{{tokens: 1_000}}
+		for n := range i + 1 {
+			b := block{key: fmt.Sprint("tag ", n+1), tag: n + 1, turn: 1, tokens: 50}
+			if n == 0 && i == requests-1 {
+				b.tokens = 1
+			}
+			blocks = append(blocks, b)
+		}
+		l.see(blocks, p, i == 0, i == requests-1)
+		if i == 1 {
+			l.ask(1, 1)
+		}
+	}
+	want := []promptcache.Piece{{Place: 1_000, Tokens: 49, From: 1_000}}
+	if diff := cmp.Diff(want, l.session[2].Ready); diff != "" {
+		t.Errorf("ready from the third request on (-want +got):\n%s", diff)
+	}
+	run := 3*49*0.5 + (1+4*50)*0.5
+	best := (1 + 50) * 0.5
+	excess, at := l.excess(0)
+	if diff := excess - (run - best); diff > 1e-9 || diff < -1e-9 || !cmp.Equal(at, []int{2}) {
+		t.Errorf("better times would have saved %f, with busts at %v; want %f with one at request 2", excess, at, run-best)
+	}
+}
+
+// The historian's summary of turns 1 and 2 makes their blocks ready, the words of the user included, and adds tokens.
+func TestLookerKnowsSummaries(t *testing.T) {
+	var l looker
+	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}
+	blocks := []block{{tokens: 100}}
+	for turn := 1; turn <= 3; turn++ {
+		blocks = append(blocks, block{key: fmt.Sprint("turn ", turn), turn: turn, isUser: true, tokens: 10})
+	}
+	l.see(blocks, p, true, false)
+	l.summarise(answer{text: fmt.Sprintf("<compartment start=\"1\" end=\"%d\"><p1>one</p1></compartment>", 2*messagesOfTurn)})
+	l.see(blocks, p, false, false)
+	l.excess(0)
+	want := []promptcache.Piece{
+		{Place: 100, Tokens: 10, From: 100},
+		{Place: 110, Tokens: 10, From: 100},
+		{Place: 100, Tokens: -1, From: 100},
+	}
+	if diff := cmp.Diff(want, l.session[1].Ready); diff != "" {
+		t.Errorf("ready after the summary (-want +got):\n%s", diff)
+	}
+}

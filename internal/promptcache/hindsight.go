@@ -1,0 +1,160 @@
+package promptcache
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Passage is one request of a finished session, seen from the content that could have been removed from it.
+// Places count tokens from the start of the prompt as it would be if nothing had been removed.
+type Passage struct {
+	// Grown is the number of tokens that the request adds at the end of the prompt.
+	Grown int
+	// IsGone says that the provider has nothing of the prompt in its cache, whatever was sent before. Examples
+	// are a long pause and another model.
+	IsGone bool
+	// Ready lists the pieces that a bust may remove from this request on.
+	Ready []Piece
+	Price schema.Price
+}
+
+// A Piece is content that a bust can remove.
+type Piece struct {
+	// Place is the place of the piece, and Tokens the number of tokens by which the prompt gets shorter. Tokens
+	// is negative if the replacement is longer, for example a summary that a bust adds.
+	Place, Tokens int
+	// From is the place from which the provider has to write the prompt again if the piece changes. It is Place,
+	// or less if the provider finds no cached prefix that ends there.
+	From int
+}
+
+// Busts returns the cost of a session with busts before the given requests, in ascending order. A bust removes
+// every piece that is ready by then. The cost consists of the price of the busts, and of the price of carrying
+// ready pieces. Everything else costs the same whenever the busts are. The numbers of requests count from 0.
+func (h *Hindsight) Busts(before []int) (cost float64) {
+	last := -1
+	for _, at := range before {
+		cost += h.carry(last, at) + h.priceAt(at)(last)
+		last = at
+	}
+	return cost + h.carry(last, len(h.passages))
+}
+
+// Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt fits
+// into the limit. If no times do that, the cost is infinite.
+//
+// After a bust, the prompt depends on the time of that bust only. So the cheapest way to a bust at j is the
+// cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
+func (h *Hindsight) Best() (before []int, cost float64) {
+	n := len(h.passages)
+	best := make([]float64, n+1) // best[n] is the end of the session, at which no bust is paid
+	from := make([]int, n+1)
+	for j := range best {
+		price := h.priceAt(j)
+		best[j], from[j] = math.Inf(1), -1
+		if h.fits(-1, j) {
+			best[j] = h.carry(-1, j) + price(-1)
+		}
+		for i := range j {
+			if !h.fits(i, j) {
+				continue
+			}
+			if c := best[i] + h.carry(i, j) + price(i); c < best[j] {
+				best[j], from[j] = c, i
+			}
+		}
+	}
+	for j := from[n]; j >= 0; j = from[j] {
+		before = append(before, j)
+	}
+	slices.Reverse(before)
+	return before, best[n]
+}
+
+// A Hindsight knows a finished session, and what other times for its busts would have cost.
+type Hindsight struct {
+	passages []Passage
+	limit    int
+	// The sums hold at i the total over the requests before i: of the tokens of prompts and ready pieces, of the
+	// price of carrying one token, and of that price times the ready tokens.
+	grown, ready []int
+	rate, rent   []float64
+	// pieces are all pieces by their place, each with the request from which on it is ready.
+	pieces []readyPiece
+}
+
+type readyPiece struct {
+	Piece
+	at int
+}
+
+func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
+
+// LookBack looks back at a finished session, whose prompts may have so many tokens. A limit of 0 is none.
+func LookBack(session []Passage, limit int) *Hindsight {
+	n := len(session)
+	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
+	for i, p := range session {
+		h.grown[i+1], h.ready[i+1] = h.grown[i]+p.Grown, h.ready[i]
+		for _, piece := range p.Ready {
+			h.ready[i+1] += piece.Tokens
+			h.pieces = append(h.pieces, readyPiece{piece, i})
+		}
+		r := p.Price.Read
+		if p.IsGone {
+			r = anew(p.Price)
+		}
+		r /= tokensPerPrice
+		h.rate[i+1], h.rent[i+1] = h.rate[i]+r, h.rent[i]+r*float64(h.ready[i+1])
+	}
+	slices.SortStableFunc(h.pieces, func(a, b readyPiece) int { return byPlace(a, b.Place) })
+	return h
+}
+
+// anew returns the price of a token that is not in the cache.
+func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
+
+// fits reports whether the prompts from a bust at last to the one before next fit into the limit.
+func (h *Hindsight) fits(last, next int) bool {
+	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
+}
+
+// carry returns the price of the ready pieces in the requests after a bust at last and before a bust at next.
+func (h *Hindsight) carry(last, next int) float64 {
+	first := last + 1
+	if first >= next {
+		return 0
+	}
+	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
+}
+
+// priceAt returns the price of a bust at a request, as a function of the last bust before it: the tokens after the
+// first change are written instead of read. A bust that removes nothing is free.
+func (h *Hindsight) priceAt(at int) func(last int) float64 {
+	if at >= len(h.passages) || h.passages[at].IsGone {
+		return func(int) float64 { return 0 }
+	}
+	removed := make([]int, len(h.pieces)+1) // tokens of the first pieces that are ready
+	for i, p := range h.pieces {
+		removed[i+1] = removed[i]
+		if p.at <= at {
+			removed[i+1] += p.Tokens
+		}
+	}
+	// The tokens that the request itself adds are new in any case.
+	size := h.grown[at] - h.ready[at+1]
+	kept := make([]int, at+1) // by the number of requests up to the last bust
+	least := size
+	for i := at; i >= 0; i-- {
+		for _, p := range h.passages[i].Ready {
+			before, _ := slices.BinarySearchFunc(h.pieces, p.From, byPlace)
+			least = min(least, max(0, p.From-removed[before]))
+		}
+		kept[i] = least
+	}
+	each := (anew(h.passages[at].Price) - h.passages[at].Price.Read) / tokensPerPrice
+	return func(last int) float64 { return float64(max(0, size-kept[last+1])) * each }
+}

@@ -1,0 +1,138 @@
+package pipeline
+
+import "github.com/magicctx/magicctx-host/schema"
+
+// A Rent is the stored meter of a session. Each request pays for content that a bust could have
+// taken: that is rent. A bust is a purchase, because everything after its first changed byte is
+// written to the cache again. The session makes the bust when the rent that it has paid since the
+// last one reaches the price. Whatever the session does next, that costs at most twice as much as
+// the best moment in hindsight (docs/decisions.md).
+//
+// All sums are in tokens read from the cache. For example, a bust that writes 1,000 tokens again
+// costs 11,500, if writing a token costs 1.25 and reading it 0.1.
+type Rent struct {
+	// Paid is what removable content has cost since the last bust.
+	Paid int
+	// Coverable is what messages that a summary could replace have cost since the head last
+	// changed. It counts as paid once their compartment is published.
+	Coverable int
+	// Removable is the size of what the bust would take, and Price its price, as the session last
+	// estimated them. Queued is the part of Removable that the model had asked to drop. Messages
+	// is the number of messages at that time.
+	Removable, Price, Queued, Messages int
+}
+
+// enough is the share of the price that the rent must reach. With the whole price, a session pays
+// almost twice: while it waits, new content makes the bust dearer, and the models drop content in
+// lumps. With a quarter, the bill of a recorded session is 1.03 times the best in hindsight, and no
+// session with constant prices has more than 1.8 times that bill (docs/decisions.md).
+const enough = 0.25
+
+// estimateEvery is the number of new messages after which the session estimates the bust again in
+// the middle of a turn. An estimate asks the rules, which read the whole transcript.
+const estimateEvery = 24
+
+// cost returns the price of the bust in tokens read from the cache. Bound thinking that the bust
+// invalidates counts like tokens that are written again, because the model has to think again.
+// If the price of the model is unknown, TypicalPrice is used.
+func (b BustPrice) cost(p schema.Price) int {
+	if p.Read <= 0 || p.Write <= 0 {
+		p = TypicalPrice
+	}
+	return int((p.Write - p.Read) / p.Read * float64(b.Resent+b.Thinking))
+}
+
+// meter returns the meter after this request, if the pass is steady.
+func (s *Session) meter(a Assessment, r Readings) Rent {
+	m := s.Meta.Rent
+	m.Paid += max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
+	if r.WorkingSet > 0 {
+		m.Coverable += int(a.perToken * float64(max(0, s.uncovered(r)-r.WorkingSet)))
+	}
+	return m
+}
+
+// queued returns the size of the queued drops in tokens of the host's count.
+func (s *Session) queued() int {
+	tokens := 0
+	for _, q := range s.State.Queue() {
+		if u := s.State.ByTag(q.Tag); u != nil && s.Has(u.MessageKey) {
+			tokens += u.Left()
+		}
+	}
+	return tokens
+}
+
+// uncovered returns the size of the messages that no published compartment covers, in tokens of the
+// host's count.
+func (s *Session) uncovered(r Readings) int {
+	first := s.coveredBy(s.State.Head)
+	if r.History != nil {
+		if n := len(r.History.Compartments); n > 0 {
+			if i, ok := s.index[r.History.Compartments[n-1].EndKey()]; ok {
+				first = max(first, i+1)
+			}
+		}
+	}
+	tokens := 0
+	for i := first; i < len(s.entries); i++ {
+		tokens += s.entries[i].own
+	}
+	return tokens
+}
+
+// buy makes the bust that the rent has paid for. It returns false if none is due, and writes the
+// meter to a.
+func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
+	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
+		return Decision{}, false
+	}
+	a.Rent = s.meter(*a, r)
+	hasNews := s.hasNews(r)
+	queued := int(a.perToken * float64(s.queued()))
+	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && (a.Rent.Price == 0 || !a.Rent.isDue(hasNews)) {
+		return Decision{}, false
+	}
+	would := *a
+	would.Verdict, would.Cause = schema.Soft, CauseRent
+	d := s.propose(would, r, limit)
+	a.Rent.Removable, a.Rent.Price = d.Price.Removed, d.Price.Cost
+	a.Rent.Queued, a.Rent.Messages = queued, len(s.entries)
+	if !r.BuysForRent || d.Verdict == schema.Steady || a.Rent.Removable <= 0 || !a.Rent.isDue(hasNews) || !d.Price.PaysOff() {
+		return Decision{}, false
+	}
+	d.Rent, d.Price.Rent = a.Rent, a.Rent.paid(hasNews)
+	return d, true
+}
+
+// isDue reports whether enough rent is paid for the bust.
+func (m Rent) isDue(hasNews bool) bool { return float64(m.paid(hasNews)) >= enough*float64(m.Price) }
+
+// paid returns what the content that the bust would remove has cost. hasNews says that the bust
+// would show new summaries.
+func (m Rent) paid(hasNews bool) int {
+	if hasNews {
+		return m.Paid + m.Coverable
+	}
+	return m.Paid
+}
+
+// after returns the meter after a pass with decision d.
+func (m Rent) after(d Decision) Rent {
+	switch {
+	case d.Verdict == schema.Steady:
+		return m
+	case d.Head != nil:
+		return Rent{}
+	}
+	return Rent{Coverable: m.Coverable}
+}
+
+// SummaryIsDue reports whether the messages before the working set have cost as much as a run of
+// the historian, whose price is run in tokens read from the cache, and the bust that shows its
+// summary. workingSet is in tokens. While a published summary waits for its bust, no other one is
+// due.
+func (s *Session) SummaryIsDue(published *History, run, workingSet int, p schema.Price) bool {
+	price := run + BustPrice{Resent: workingSet}.cost(p)
+	return len(s.standing(published)) <= s.State.Head.Shows() && float64(s.Meta.Rent.Coverable) >= enough*float64(price)
+}
