@@ -220,6 +220,14 @@ type Removal struct {
 	Reread  int `json:"reread,omitzero"`
 }
 
+// SumOf adds up removals. The result names no rule.
+func SumOf(all []Removal) (sum Removal) {
+	for _, r := range all {
+		sum.Tokens, sum.Rereads, sum.Reread = sum.Tokens+r.Tokens, sum.Rereads+r.Rereads, sum.Reread+r.Reread
+	}
+	return sum
+}
+
 // HeadStatus describes the head of a session's wire: the messages that stand for the
 // history that it covers. Sizes are in tokens, as the host counts them.
 type HeadStatus struct {

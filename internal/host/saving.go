@@ -213,9 +213,5 @@ func (f modelFacts) rewriting(tokens int) *float64 {
 // rereadCost returns what the provider took for the content that was read again. It writes new content to its
 // cache.
 func (f modelFacts) rereadCost(all []schema.Removal) float64 {
-	sum := 0
-	for _, r := range all {
-		sum += r.Reread
-	}
-	return promptcache.Bill(promptcache.Tokens{Write: sum}, f.price)
+	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.price)
 }

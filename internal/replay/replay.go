@@ -176,7 +176,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
 	p := &player{
-		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving)},
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving), regrets: make(map[string]Regret)},
 		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
 		overrides: over, recount: newRecount(!o.AsRecorded), watch: o.Watch, answered: o.Answered,
 	}
