@@ -113,11 +113,15 @@ type Additions struct {
 	Reasons []rule.Reason
 	// Relief is the relief after the bust. It is nil if the relief stays as it is.
 	Relief *Relief
-	// FreedBy counts the freed tokens by rule, for example "tiered drop".
+	// FreedBy counts the freed tokens by rule, for example "tiered drop", in the host's
+	// count. Those of messages that the head newly covers stand under Summaries.
 	FreedBy map[string]int
 	// Fold says why the pass has folded the head, "" if it has not.
 	Fold FoldReason
 }
+
+// Summaries stands for the name of a rule where summaries have taken messages off the wire.
+const Summaries = "summaries"
 
 // Steady returns d as a steady decision, without its additions. A pass falls back to
 // it when the additions cannot be stored or are not worth a bust.
@@ -239,6 +243,9 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 		}, r)
 		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
 		a.Price.Cost = a.Price.cost(r.Price)
+	}
+	if change.freed > 0 {
+		p.By[Summaries] = change.freed
 	}
 	if mustPayOff && !isWorthIt(a, r, freed, limit) {
 		return Decision{Assessment: a}.Steady(CausePrice)

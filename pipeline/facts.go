@@ -34,11 +34,14 @@ func factsOf(v *transcript.Vocabulary, role transcript.Role, p *transcript.Part)
 func callFacts(v *transcript.Vocabulary, p *transcript.Part) rule.Facts {
 	tool := v.Tool(p.Name)
 	f := rule.Facts{Open: !p.HasResult(), Failed: p.IsError, LongInput: render.ClampLong(p.Input) != nil, Tier: tool.Tier}
+	if tool.Idempotent || tool.Shows {
+		f.Again = callIdentity(transcript.ToolName(p.Name), p.Input)
+	}
 	if tool.Idempotent {
-		f.Call = callIdentity(transcript.ToolName(p.Name), p.Input)
+		f.Call = f.Again
 	}
 	if tool.File != transcript.NoFile {
-		f.Path, f.Writes = pathOf(p.Input), tool.File == transcript.WritesFile
+		f.Path, f.Writes, f.Changes = pathOf(p.Input), tool.File == transcript.WritesFile, !tool.Idempotent
 	}
 	return f
 }

@@ -83,6 +83,14 @@ type Session struct {
 	// freshFrom is the lowest tag that the newest Update could give. Units with lower
 	// tags were known before.
 	freshFrom int
+	// updatedFrom is the first message that the newest Update has read.
+	updatedFrom int
+	// calls counts the calls that were read, by their identity (rule.Facts.Again). It counts
+	// a call again if the harness sends it again, so it only says which calls may be
+	// repetitions.
+	calls map[uint64]int
+	// expansions are the calls of ctx_expand among the units of the newest Update.
+	expansions []Expansion
 	// unsent holds the keys of the messages whose patch may differ from the one in
 	// sent.
 	unsent map[string]bool
@@ -171,7 +179,7 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	return &Session{
 		Config: c, Meta: meta, State: state, shown: state.With(frozen.Additions{}),
 		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
-		stamped: make(map[int]int64),
+		stamped: make(map[int]int64), calls: make(map[uint64]int),
 	}
 }
 
@@ -195,7 +203,7 @@ func (s *Session) ForgetClient() {
 // (Wire.Token) of the newest request. It is empty if that request left without a wire
 // of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
+	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.header.key)
 		s.unsent[e.header.key] = true
@@ -283,10 +291,14 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 			added := s.State.Add(measured)
 			fresh = append(fresh, added)
 			u = &added
+			s.noteExpansion(u.Tag, p)
 		} else {
 			s.stamp(u, m, p)
 		}
 		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: t.facts[i]})
+		if call := t.facts[i].Again; call != 0 {
+			s.calls[call]++
+		}
 	}
 	e.traits.facts = nil
 	return e, fresh

@@ -177,6 +177,11 @@ type SessionStatus struct {
 	// Saved is absent if the harness names no price for the session's model, or
 	// if no request was measured yet.
 	Saved *Saving `json:"saved,omitzero"`
+	// Removals says how much each rule has taken off the prompt, and how much of it the
+	// model read again soon after. RereadCost is the price of what was read again. It
+	// is 0 if the harness names no price.
+	Removals   []Removal `json:"removals,omitempty"`
+	RereadCost float64   `json:"rereadCost,omitzero"`
 	// DroppedUnits lists the dropped units, newest decision first. Only an
 	// answer to SessionStatusParams.Dropped has it.
 	DroppedUnits []DroppedUnit `json:"droppedUnits,omitempty"`
@@ -200,6 +205,27 @@ type SessionStatus struct {
 	Head *HeadStatus `json:"head,omitzero"`
 	// History is absent until the historian has run in the session.
 	History *HistoryStatus `json:"history,omitzero"`
+}
+
+// A Removal adds up what one rule has taken off the prompt in requests with the same
+// cause, for example what "tool reclaim" has taken because of "pressure".
+type Removal struct {
+	// Rule is "summaries" for messages that summaries stand for.
+	Rule  string `json:"rule"`
+	Cause string `json:"cause"`
+	// Tokens were removed. Rereads counts the pieces of them that the model read again
+	// within 20 requests, and Reread their tokens.
+	Tokens  int `json:"tokens"`
+	Rereads int `json:"rereads,omitzero"`
+	Reread  int `json:"reread,omitzero"`
+}
+
+// SumOf adds up removals. The result names no rule.
+func SumOf(all []Removal) (sum Removal) {
+	for _, r := range all {
+		sum.Tokens, sum.Rereads, sum.Reread = sum.Tokens+r.Tokens, sum.Rereads+r.Rereads, sum.Reread+r.Reread
+	}
+	return sum
 }
 
 // HeadStatus describes the head of a session's wire: the messages that stand for the

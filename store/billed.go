@@ -24,6 +24,7 @@ type BilledPass struct {
 // A SessionTotal holds the figures of one session for a sum over all sessions.
 type SessionTotal struct {
 	Key             Key
+	Directory       string
 	Provider, Model string
 	Passes          int
 }
@@ -75,8 +76,8 @@ func (s *Store) HistorianUsage(ctx context.Context, key Key) (map[string]RunUsag
 func (s *Store) Totals(ctx context.Context) ([]SessionTotal, error) {
 	var all []SessionTotal
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT harness, session_id, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
-			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnInt(4)})
+		return scan(c, `SELECT harness, session_id, directory, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
+			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnText(4), row.ColumnInt(5)})
 		})
 	})
 	if err != nil {

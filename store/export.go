@@ -37,6 +37,7 @@ var exported = []struct{ name, where string }{
 	{"withdrawn_compartments", ofSession},
 	{"historian_runs", ofSession},
 	{"thinking", ofSession},
+	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the newest pass may still lack its usage
 	{"memories", ofProject},
 	{"memory_changes", ofProject},

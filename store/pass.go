@@ -27,6 +27,11 @@ type PassCommit struct {
 	Nudge *NudgeRow
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
+	// Removals are what the pass has taken off the wire. Rereads are the units that were removed before and
+	// that the model has now read again. A removal before the pass RereadSince is not counted.
+	Removals    []RemovalRow
+	Rereads     []RereadRow
+	RereadSince int
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
 	// RoomMade clears the overflow, because the pass has made room or the refused prompt was taken back.
@@ -108,6 +113,9 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 			return err
 		}
 		if err := upsertHead(tx, key, p.Head); err != nil {
+			return err
+		}
+		if err := insertRemovals(tx, key, p.Pass, p.Removals, p.Rereads, p.RereadSince); err != nil {
 			return err
 		}
 		return s.appendJournal(tx, key, p.Pass)

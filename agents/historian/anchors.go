@@ -15,7 +15,10 @@ import (
 type AnchorKind string
 
 const (
-	RuleAnchor    AnchorKind = "rule"    // a sentence of the user that says how things must be
+	RuleAnchor AnchorKind = "rule" // a sentence of the user that says how things must be
+	// DecisionAnchor is a sentence of the model that says what was decided.
+	DecisionAnchor AnchorKind = "decision"
+
 	TodoAnchor    AnchorKind = "todo"    // an open item of the newest todo list
 	WrittenAnchor AnchorKind = "written" // a file that a tool has changed
 	ErrorAnchor   AnchorKind = "error"   // a line of the user or the model that reports a failure
@@ -34,15 +37,16 @@ const (
 // it can tell a lost symbol. The maximum stops one kind, such as the numbers of a long listing, from
 // outweighing all others.
 var anchorKinds = map[AnchorKind]struct{ weight, most int }{
-	RuleAnchor:    {8, 20},
-	TodoAnchor:    {5, 20},
-	WrittenAnchor: {5, 40},
-	ErrorAnchor:   {4, 20},
-	CommitAnchor:  {4, 20},
-	CommandAnchor: {2, 30},
-	PathAnchor:    {2, 40},
-	NumberAnchor:  {1, 40},
-	SymbolAnchor:  {1, 40},
+	RuleAnchor:     {8, 20},
+	DecisionAnchor: {7, 20},
+	TodoAnchor:     {5, 20},
+	WrittenAnchor:  {5, 40},
+	ErrorAnchor:    {4, 20},
+	CommitAnchor:   {4, 20},
+	CommandAnchor:  {2, 30},
+	PathAnchor:     {2, 40},
+	NumberAnchor:   {1, 40},
+	SymbolAnchor:   {1, 40},
 
 	ToolErrorAnchor: {4, 20},
 }
@@ -136,7 +140,9 @@ func (c *collector) message(m *Message) {
 	for _, text := range m.Texts {
 		text = scan(text, &c.texts)
 		if m.Role == User {
-			c.rules(text, m.Ordinal)
+			c.statements(RuleAnchor, isRule, text, m.Ordinal)
+		} else {
+			c.statements(DecisionAnchor, isDecision, unquoted(text), m.Ordinal)
 		}
 		c.errors(ErrorAnchor, text, m.Ordinal)
 		c.words(text, m.Ordinal)
@@ -146,14 +152,14 @@ func (c *collector) message(m *Message) {
 	}
 }
 
-// rules collects the user's sentences that say how things must be.
-func (c *collector) rules(text string, ordinal int) {
+// statements collects the sentences of a kind: the user's rules or the model's decisions.
+func (c *collector) statements(kind AnchorKind, is func(sentence string) bool, text string, ordinal int) {
 	for _, s := range sentences(text) {
-		if c.isFull(RuleAnchor) {
+		if c.isFull(kind) {
 			return
 		}
-		if isRule(s) {
-			c.add(RuleAnchor, s, ordinal)
+		if is(s) {
+			c.add(kind, s, ordinal)
 		}
 	}
 }

@@ -2,10 +2,8 @@ package historian
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // extractSpan is the least number of messages in an extractive compartment. After that many, the compartment
@@ -47,17 +45,15 @@ func turns(chunk *Chunk, raw []Message) []Range {
 // An extract holds the findings of the rules in a range.
 type extract struct {
 	Range
-	messages  []Message
-	said      []string // the first sentence of each prompt, and rules
-	decisions []string
-	outcome   string
-	anchors   map[AnchorKind][]string
+	messages []Message
+	said     []string // the first sentence of each prompt, and rules
+	outcome  string
+	anchors  map[AnchorKind][]string
 }
 
 // Bounds of the lists in a tier. With them, a first tier has at most about 1,500 tokens.
 const (
 	maxSaid       = 12
-	maxDecisions  = 8
 	maxListed     = 20
 	maxListedItem = 240 // runes
 )
@@ -81,24 +77,13 @@ func (e *extract) readText(role Role, all []string) {
 	for i, s := range all {
 		s = cut(oneLine(s), maxListedItem)
 		switch {
-		case role == User:
-			if len(e.said) < maxSaid && (i == 0 || isRule(s)) && !slices.Contains(e.said, s) {
-				e.said = append(e.said, s)
-			}
-		case i == 0:
+		case role != User && i == 0:
 			e.outcome = s
-			fallthrough
-		default:
-			if len(e.decisions) < maxDecisions && decision().MatchString(s) && !slices.Contains(e.decisions, s) {
-				e.decisions = append(e.decisions, s)
-			}
+		case role == User && len(e.said) < maxSaid && (i == 0 || isRule(s)) && !slices.Contains(e.said, s):
+			e.said = append(e.said, s)
 		}
 	}
 }
-
-var decision = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:decided|decision|because|instead|chose|chosen|root cause|the cause|turns out|therefore|will use|fixed by|the fix|conclusion|switched to|reverted|agreed)\b`)
-})
 
 func (e *extract) title() string {
 	const runes = 80
@@ -130,7 +115,7 @@ func (e *extract) tiers() [4]string {
 	}
 	header := fmt.Sprintf("No model has summarised the messages %s. These lines were taken from them by rule.", e.Range)
 	facts := []string{
-		list("Decisions: ", " / ", e.decisions),
+		list("Decisions: ", " / ", e.anchors[DecisionAnchor]),
 		list("Files changed: ", ", ", e.anchors[WrittenAnchor]),
 		list("Errors: ", " / ", e.anchors[ErrorAnchor]),
 		list("Errors that tools reported, in their words: ", " / ", e.anchors[ToolErrorAnchor]),

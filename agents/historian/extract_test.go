@@ -43,6 +43,19 @@ Last answer: Committed as 4be19c7, done.`,
 	}
 }
 
+func TestExtractListsDecisions(t *testing.T) {
+	chunk := chunkOf(1, 2)
+	got := Extract(&chunk, []Message{
+		{Ordinal: 1, Role: User, Texts: []string{"Choose a port."}},
+		{Ordinal: 2, Role: Assistant, Texts: []string{"Two are free. We keep port 4001."}},
+	})[0]
+	for i := range 2 {
+		if !strings.Contains(got.Tiers[i], "\nDecisions: We keep port 4001.\n") && !strings.HasPrefix(got.Tiers[i], "Decisions: We keep port 4001.\n") {
+			t.Errorf("tier %d: %q", i+1, got.Tiers[i])
+		}
+	}
+}
+
 // Even if no message has words, there is a compartment.
 func TestExtractOfSilence(t *testing.T) {
 	chunk := chunkOf(7, 9)

@@ -123,7 +123,7 @@ func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
 		return h.holdsPath(normalisePath(a.Text))
-	case RuleAnchor, TodoAnchor, ErrorAnchor, ToolErrorAnchor, CommandAnchor:
+	case RuleAnchor, DecisionAnchor, TodoAnchor, ErrorAnchor, ToolErrorAnchor, CommandAnchor:
 		return h.contains(normalise(a.Text)) || h.says(a)
 	case CommitAnchor:
 		return h.contains(a.Text) || len(a.Text) > shortHash && strings.Contains(h.text, a.Text[:shortHash])
@@ -188,11 +188,15 @@ func isWord(r rune) bool {
 }
 
 // says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the
-// sentence must also be a rule: "pushes to main" does not say "never push to main".
+// sentence must also be a rule: "pushes to main" does not say "never push to main". A decision needs no
+// such words: "the API listens on port 4001" says "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
-	if a.Kind == RuleAnchor {
+	switch a.Kind {
+	case RuleAnchor:
 		text = ruleWords().ReplaceAllString(text, " ")
+	case DecisionAnchor:
+		text = withoutDecisionWord(text)
 	}
 	stems := stemSet(text)
 	if len(stems) < minStems {

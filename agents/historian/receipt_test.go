@@ -180,6 +180,8 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 		{rule("Never push directly to the main branch."), "Direct pushes to the main branch are forbidden; they must go through review.", true},
 		{rule("Never push directly to the main branch."), "Pushed directly to the main branch.", false}, // the text says the opposite
 		{rule("Never push directly to the main branch."), "never PUSH directly\nto the main  branch.", true},
+		{Anchor{Kind: DecisionAnchor, Text: "We keep port 4001 for the API."}, "The API listens on port 4001.", true},
+		{Anchor{Kind: DecisionAnchor, Text: "We keep port 4001 for the API."}, "The API listens on port 4002.", false},
 		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows", false},
 		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows in 250 ms", true},
 		{Anchor{Kind: PathAnchor, Text: "/home/me/proj/internal/db/pool.go"}, "see db/pool.go", true},

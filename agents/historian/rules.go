@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // sentences returns the sentences of a text. It leaves out very long ones, because these are pasted text.
@@ -28,11 +30,17 @@ func splitSentences(text string) []string {
 }
 
 // sentenceEnd returns the length of the first sentence. A point ends a sentence only if a blank follows:
-// "v1.2" and "main.go" do not end one.
+// "v1.2" and "main.go" do not end one. The full-width marks of Chinese and Japanese need no blank.
 func sentenceEnd(line string) int {
-	for i := 0; i+1 < len(line); i++ {
-		if strings.IndexByte(".!?;", line[i]) >= 0 && (line[i+1] == ' ' || line[i+1] == '\t') {
-			return i + 1
+	for i, r := range line {
+		end := i + utf8.RuneLen(r)
+		switch r {
+		case '.', '!', '?', ';':
+			if end < len(line) && (line[end] == ' ' || line[end] == '\t') {
+				return end
+			}
+		case '。', '！', '？', '；':
+			return end
 		}
 	}
 	return len(line)
@@ -60,3 +68,74 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 		`nunca`, `jamás`, `siempre`, `sempre`, `debe(?:n|s)?`, `hay que`, `deve(?:m)?`,
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|总是|从不|絶対|必ず|しないで`)
 })
+
+// isDecision reports whether a sentence of the model says what was decided, for example "We keep port 4001".
+// A question is no decision, and neither is a condition ("If we keep …") or something that is still open.
+func isDecision(sentence string) bool {
+	return withoutDecisionWord(sentence) != sentence && !openWords().MatchString(sentence)
+}
+
+// withoutDecisionWord returns the sentence without its first words of decision. It tries the pattern at each
+// beginning of a word, because a search with the pattern takes about five times as long.
+func withoutDecisionWord(sentence string) string {
+	before := ' '
+	for i, r := range sentence {
+		if unicode.IsLetter(r) && (r >= firstHan || !unicode.IsLetter(before)) {
+			if found := decisionWord().FindString(sentence[i:]); found != "" {
+				return sentence[:i] + sentence[i+len(found):]
+			}
+		}
+		before = r
+	}
+	return sentence
+}
+
+// firstHan bounds the scripts that are written without blanks, for example Chinese and Japanese.
+const firstHan = '\u2E80'
+
+var decisionWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:(?:` + strings.Join([]string{
+		// English
+		`decided`, `decision\W{0,3}:`, `the decision (?:is|was)`, `agreed(?: (?:on|to|that)|:)`, `settled? on`, `opt(?:ed|ing)? for`, `cho(?:se|sen)`, `ruled out`, `rejected`, `root cause`, `conclusion:`,
+		`we(?:['’]ll| will| now)? (?:keep|use|stick (?:to|with)|stay (?:on|with)|go with)`, `we(?:['’]re| are) (?:keeping|sticking|staying|going with)`,
+		`i(?:['’]ll| will) (?:keep the|stick (?:to|with)|stay (?:on|with)|go with)`, `i(?:['’]m| am) (?:keeping the|sticking|staying (?:on|with)|going with)`,
+		`switch(?:ed|ing) (?:to|from)`, `revert(?:ed|ing) to`, `instead of`, `rather than`, `from now on`, `no longer use`,
+		// German
+		`entschieden`, `entscheidung`, `beschlossen`, `festgelegt`, `es bleibt bei`, `wir (?:bleiben|behalten|nehmen|nutzen|verwenden|lassen)`, `ich (?:bleibe|behalte|belasse)`, `(?:aus)?gewählt`, `statt(?:dessen)?`, `anstelle`,
+		// French
+		`décidé(?:e|s|es)?`, `décision`, `on (?:garde|conserve|reste|utilise|choisit|passe à)`, `nous (?:gardons|conservons|restons|utilisons|choisissons|passons à)`, `je (?:garde|conserve|choisis)`,
+		`choisi(?:e|s|es)?`, `retenu(?:e|s|es)?`, `au lieu d`, `plutôt qu`,
+		// Spanish and Portuguese
+		`decidid[ao]s?`, `decid(?:imos|í|ió|ido|iu|i)`, `decisión`, `decisão`, `mantenemos`, `mantengo`, `mantemos`, `mantenho`, `(?:nos )?quedamos con`, `me quedo con`, `ficamos com`, `fico com`,
+		`usaremos`, `elegimos`, `elegid[ao]s?`, `escolh(?:emos|i|id[ao]s?)`, `optamos por`, `en lugar de`, `en vez de`, `em vez de`, `ao invés de`,
+	}, "|") + `)(?:[^\pL]|$)|决定|決定|我[们們](?:保留|使用|采用|採用|选择|選擇|沿用|坚持|堅持)|改用|选用|選用|采用|採用|沿用|決めた|決めました|ことに(?:する|します|した|しました)|のままに(?:する|します|した|しました))`)
+})
+
+// openWords matches questions, conditions, and decisions that are still to be made.
+var openWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)[?？]|[吗嗎か]\W*$|^(?:if|when|unless|whether|wenn|falls|ob|si|se|cuando|quando)[^\pL]|^(?:如果|若|假如|もし)|(?:^|[^\pL])(?:` + strings.Join([]string{
+		`not (?:yet )?(?:been )?decided`, `n['’]t (?:yet )?(?:been )?decided`, `to be decided`, `let(?:['’]s| us| me)`, `could`, `might`, `should`, `would`,
+		`noch nicht`, `sollten?`, `könnten?`, `pas encore`, `pourrai(?:t|ent|s)`, `todavía no`, `aún no`, `podríamos`, `ainda não`, `poderíamos`,
+	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
+})
+
+// unquoted returns the lines of a text that are no quotation: neither in a code fence nor behind ">". A model
+// quotes files, and their words are not its own.
+func unquoted(text string) string {
+	var own strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		start := strings.TrimSpace(line)
+		switch {
+		case fence != "":
+			if strings.HasPrefix(start, fence) {
+				fence = ""
+			}
+		case strings.HasPrefix(start, "```"), strings.HasPrefix(start, "~~~"):
+			fence = start[:3]
+		case !strings.HasPrefix(start, ">"):
+			own.WriteString(line)
+		}
+	}
+	return own.String()
+}

@@ -308,17 +308,17 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each compartment covers rules of the user (8), the path of the schema (2) and the two ports (1 each).
-	// Their weight is 12. The first compartment has the rule and the path. The second one has the ports. The
-	// sentence is the same each time, so it is one anchor.
+	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and
+	// the two ports (1 each). Their weight is 19. The first compartment has the rule and the path. The second
+	// one has the decision and the ports. The sentences are the same each time, so each is one anchor.
 	one, two := res.Compartments[0].Receipt, res.Compartments[1].Receipt
-	if one.All != 4 || two.All != 4 {
+	if one.All != 5 || two.All != 5 {
 		t.Errorf("%d and %d anchors", one.All, two.All)
 	}
-	if one.Score != 10.0/12 || one.Missing != "5432 · 5433" {
+	if one.Score != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
 		t.Errorf("first: %+v", one)
 	}
-	if two.Score != 2.0/12 || two.Missing != "Never touch db/schema.sql by hand. · db/schema.sql" {
+	if two.Score != 9.0/19 || two.Missing != "Never touch db/schema.sql by hand. · db/schema.sql" {
 		t.Errorf("second: %+v", two)
 	}
 	if got := res.Fidelity(); got != 0.5 {

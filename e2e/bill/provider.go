@@ -49,7 +49,7 @@ type provider struct {
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
 		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
-		sizes: map[promptcache.Hash]int{}, seen: map[promptcache.Hash]block{}, look: looker{isImplicit: b.route.IsImplicit()}, tally: tally{prices: b.prices},
+		sizes: map[promptcache.Hash]int{}, seen: map[promptcache.Hash]block{}, look: looker{isImplicit: b.route.IsImplicit()}, tally: tally{prices: b.prices, cliff: b.route.Cliff},
 	}
 }
 

@@ -64,16 +64,19 @@ type recall struct {
 	// Expandable needles are not in the prompt, and ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
+	// PromptKinds counts the needles of the prompt by kind, in a message or a summary.
+	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
 	// LostKinds counts the lost needles by kind.
 	LostKinds map[string]int `json:"lost_kinds,omitempty"`
 }
 
 // recallOf counts the needles of a prompt. reader holds everything that ctx_expand has shown.
 func recallOf(turn int, s sighting, reader string) recall {
-	r := recall{Turn: turn, Told: len(s.Told), Verbatim: len(s.Verbatim), Summary: len(s.Summary), LostKinds: map[string]int{}}
+	r := recall{Turn: turn, Told: len(s.Told), Verbatim: len(s.Verbatim), Summary: len(s.Summary), PromptKinds: map[string]int{}, LostKinds: map[string]int{}}
 	for i, n := range s.Told {
 		switch {
 		case s.Verbatim[i] || s.Summary[i]:
+			r.PromptKinds[n.kind]++
 		case n.isIn(reader):
 			r.Expandable++
 		default:

@@ -55,7 +55,7 @@ func TestRecallCountsEachNeedleOnce(t *testing.T) {
 	got := recallOf(5, found, "raw: "+s.needle(1).text+s.needle(4).text)
 	want := recall{
 		Turn: 5, Told: 4, Verbatim: 1, Summary: 1, Expandable: 1, Lost: 1,
-		LostKinds: map[string]int{s.needle(2).kind: 1},
+		PromptKinds: map[string]int{s.needle(1).kind: 1, s.needle(3).kind: 1}, LostKinds: map[string]int{s.needle(2).kind: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

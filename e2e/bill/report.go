@@ -75,8 +75,12 @@ type figure struct {
 	Seconds   float64 `json:"seconds"`
 	BustsAt   []bust  `json:"busts_at"`
 	// Causes are the causes of the busts in magicctx's journal.
-	Causes  []schema.CauseCount `json:"causes,omitempty"`
-	Recalls []recall            `json:"recalls,omitempty"`
+	Causes []schema.CauseCount `json:"causes,omitempty"`
+	// Removals are what magicctx has removed, by rule and cause. RereadBill is the price of what the model soon
+	// read again.
+	Removals   []schema.Removal `json:"removals,omitempty"`
+	RereadBill float64          `json:"reread_bill,omitzero"`
+	Recalls    []recall         `json:"recalls,omitempty"`
 	// Thinking is set for a model that binds its thinking.
 	Thinking *thinkingFigure `json:"thinking,omitempty"`
 }
@@ -107,6 +111,7 @@ func newReport(s scene, by billed, spending schema.Spending, results []result) r
 			Busts: len(r.Busts), HitRate: r.hitRate(), Peak: r.Peak, Overflows: r.Overflows, Strangers: r.Strangers,
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
 			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes, Recalls: r.recalls,
+			Removals: r.removals, RereadBill: promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(r.removals).Reread}, by.prices),
 		}
 		f.Reads, f.Anew, f.Answers = r.parts()
 		if r.variant.plugin {
@@ -274,6 +279,9 @@ func (r report) writeTable(w io.Writer) error {
 	for _, f := range r.Runs {
 		for _, c := range f.Causes {
 			fmt.Fprintf(&b, "%s's journal: %d × %s\n", f.Name, c.Count, c.Cause)
+			if sum := schema.SumOf(f.Removals); sum.Tokens > 0 {
+				fmt.Fprintf(&b, "read again after %s had removed it: %s\n", f.Name, format.Regret(sum.Reread, sum.Tokens, f.RereadBill))
+			}
 		}
 	}
 	for _, miss := range r.Misses {
@@ -323,6 +331,15 @@ func (r report) writeRecall(w io.Writer) error {
 				bill = format.Money(f.WithOutput)
 			}
 			fmt.Fprintf(&b, "%-20s%8d%8d%12d%12d%12d%8d%10s\n", f.Name, c.Turn, c.Told, c.Verbatim, c.Summary, c.Expandable, c.Lost, bill)
+		}
+	}
+	for _, f := range r.Runs {
+		if n := len(f.Recalls); n > 0 {
+			fmt.Fprintf(&b, "%s's last prompt holds:", f.Name)
+			for _, kind := range needleKinds {
+				fmt.Fprintf(&b, " %s %d;", kind, f.Recalls[n-1].PromptKinds[kind])
+			}
+			fmt.Fprintln(&b)
 		}
 	}
 	for _, miss := range r.Misses {

@@ -69,6 +69,8 @@ type result struct {
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
+	// removals are what magicctx has removed, and what the model read again.
+	removals []schema.Removal
 	// excess is the money that magicctx would have saved with the best bust times, and best these times, as numbers of
 	// requests of the main conversation.
 	excess float64
@@ -115,27 +117,27 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: s.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
 		res.excess, res.best = p.excess()
-		res.causes, err = r.causes(ctx, user, res.tally)
+		res.causes, res.removals, err = r.causes(ctx, user, res.tally)
 	}
 	oc.Close()
 	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns the causes of busts in magicctx's journal. It returns an error if some requests had no pass.
+// causes returns the causes of busts in magicctx's journal, and what the busts have removed. It returns an error if some requests had no pass.
 // Those requests went out without magicctx, so the figures would be wrong.
-func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, error) {
+func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if n := len(status.Sessions); n != 1 {
-		return nil, fmt.Errorf("magicctx knows %d sessions, want 1", n)
+		return nil, nil, fmt.Errorf("magicctx knows %d sessions, want 1", n)
 	}
 	s := status.Sessions[0]
 	if want := t.Requests - len(t.Runs) + t.Overflows; s.Passes < want {
-		return nil, fmt.Errorf("magicctx had %d passes for %d requests", s.Passes, want)
+		return nil, nil, fmt.Errorf("magicctx had %d passes for %d requests", s.Passes, want)
 	}
-	return s.BustCauses, nil
+	return s.BustCauses, s.Removals, nil
 }
 
 // tell plays the user's part, and counts the needles on the way.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -30,6 +31,8 @@ type tally struct {
 	Thinking thinking
 
 	prices schema.Price       // of the model, in $ per million tokens
+	cliff  route.Cliff        // of the prices
+	extra  promptcache.Tokens // charged beyond Tokens, because of the cliff
 	last   []promptcache.Hash // the newest prompt of the main conversation
 }
 
@@ -158,10 +161,10 @@ func (t *tally) remember(at place, usage promptcache.Tokens) {
 	t.Runs = append(t.Runs, historianRun{Turn: at.turn, Tokens: usage})
 }
 
-// ofHistorian returns the tokens of the historian's requests.
+// ofHistorian returns the billed tokens of the historian's requests.
 func (t *tally) ofHistorian() (sum promptcache.Tokens) {
 	for _, r := range t.Runs {
-		sum = sum.Add(r.Tokens)
+		sum = sum.Add(r.Tokens.Billed(t.cliff))
 	}
 	return sum
 }
@@ -174,6 +177,7 @@ func (t *tally) refuse(size int) {
 func (t *tally) add(usage promptcache.Tokens) {
 	t.Requests++
 	t.Tokens = t.Tokens.Add(usage)
+	t.extra = t.extra.Add(usage.Billed(t.cliff)).Minus(usage)
 	t.Peak = max(t.Peak, usage.Prompt())
 }
 
@@ -188,7 +192,7 @@ func (t *tally) hitRate() float64 {
 // bill returns the cost of the prompts in $. It leaves out the answers, which cost the same in all runs
 // except for the summaries.
 func (t *tally) bill() float64 {
-	prompts := t.Tokens
+	prompts := t.Tokens.Add(t.extra)
 	prompts.Output = 0
 	return promptcache.Bill(prompts, t.prices)
 }
@@ -209,4 +213,4 @@ func (t *tally) parts() (reads, anew, answers float64) {
 }
 
 // fullBill returns the cost of prompts and answers in $.
-func (t *tally) fullBill() float64 { return promptcache.Bill(t.Tokens, t.prices) }
+func (t *tally) fullBill() float64 { return promptcache.Bill(t.Tokens.Add(t.extra), t.prices) }

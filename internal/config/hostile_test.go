@@ -229,7 +229,7 @@ func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 }
 
 func texts(r rules) (a, b any) {
-	candidates := append(slices.Clone(r.enum), "a", "b", "a/a", "b/b", "1m", "1h", "on", "off", "#111111", "#222222", "01:00-02:00", "02:00-03:00", "[a-z]")
+	candidates := append(slices.Clone(r.enum), "a", "b", "a/a", "b/b", "1m", "1h", "on", "off", "#111111", "#222222", "01:00-02:00", "02:00-03:00", "[a-z]", "1x2", "2x2")
 	var valid []any
 	for _, c := range candidates {
 		if _, ok := r.scalar(c, reflect.TypeFor[string]()); ok {

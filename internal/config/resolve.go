@@ -78,6 +78,26 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	return nil
 }
 
+// PriceCliff returns the size in tokens above which, according to the user, a request to the model costs
+// factor times as much. isSet is false if the value is "auto", missing or invalid. Then the route of the
+// model decides. For "none", above is 0.
+func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
+	for _, key := range append(keysOf(provider, model), "default") {
+		text, ok := cfg.PriceCliff[key]
+		if !ok {
+			continue
+		}
+		if text == "none" {
+			return 0, 1, true
+		}
+		size, times, _ := strings.Cut(text, "x")
+		above, _ = strconv.Atoi(size) // a number that is too large gives the largest int, which no prompt reaches
+		factor, err := strconv.ParseFloat(times, 64)
+		return above, factor, err == nil
+	}
+	return 0, 0, false
+}
+
 // PreservedThinking returns the setting for the model: "auto", "on" or "off".
 func PreservedThinking(cfg schema.Config, provider, model string) string {
 	for _, key := range append(keysOf(provider, model), "default") {

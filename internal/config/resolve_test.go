@@ -90,3 +90,28 @@ func TestCacheTTL(t *testing.T) {
 		}
 	}
 }
+
+func TestPriceCliff(t *testing.T) {
+	type cliff struct {
+		above  int
+		factor float64
+		isSet  bool
+	}
+	for _, c := range []struct {
+		values map[string]string
+		want   cliff
+	}{
+		{map[string]string{"default": "272000x2"}, cliff{272_000, 2, true}},
+		{map[string]string{"default": "272000x2", "b": "1x1.5"}, cliff{1, 1.5, true}},
+		{map[string]string{"b": "272000x2", "a/b": "none"}, cliff{0, 1, true}},
+		{map[string]string{"default": "272000x2", "a/b": "auto"}, cliff{}},
+		{map[string]string{"default": "99999999999999999999x2"}, cliff{math.MaxInt, 2, true}}, // no prompt is as large
+		{Default().PriceCliff, cliff{}},
+		{nil, cliff{}},
+	} {
+		var got cliff
+		if got.above, got.factor, got.isSet = PriceCliff(schema.Config{PriceCliff: c.values}, "a", "b"); got.isSet != c.want.isSet || got.isSet && got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.values, got, c.want)
+		}
+	}
+}

@@ -11,11 +11,21 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// cacheLife returns our estimate of how long an unused prefix of a model stays cached. npm is the name of the
-// package through which the harness calls the provider.
+// cacheLife returns our estimate of how long an unused prefix of a model stays cached, with the model's
+// route. npm is the name of the package through which the harness calls the provider.
 func (h *Host) cacheLife(ctx context.Context, harness string, cfg schema.Config, m schema.Model, npm string) route.Belief {
 	configured := config.CacheTTL(cfg, m.Provider, m.ID)
-	return route.Of(m, npm).Believe(configured, h.learnedLife(ctx, m), h.keptWarm(harness))
+	b := route.Of(m, npm).Believe(configured, h.learnedLife(ctx, m), h.keptWarm(harness))
+	b.Route.Cliff = CliffOf(cfg, m)
+	return b
+}
+
+// CliffOf returns the cliff in the prices of a model: the user's, or else the known one.
+func CliffOf(cfg schema.Config, m schema.Model) route.Cliff {
+	if above, factor, isSet := config.PriceCliff(cfg, m.Provider, m.ID); isSet {
+		return route.Cliff{Above: above, Factor: factor}
+	}
+	return route.Of(m, "").Cliff
 }
 
 // keptWarm returns how long a harness keeps idle prefixes warm, as its clients reported it. It returns 0 if

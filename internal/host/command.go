@@ -163,6 +163,10 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 		saved = "saving not measured yet"
 	}
 	lines = append(lines, fmt.Sprintf("Cache hits: %s; %s.", format.Percent(s.CacheHitRate), saved))
+	if len(s.Removals) > 0 {
+		sum := schema.SumOf(s.Removals)
+		lines = append(lines, fmt.Sprintf("Read again: %s.", format.Regret(sum.Reread, sum.Tokens, s.RereadCost)))
+	}
 	if s.CacheLifeReason != "" {
 		lines = append(lines, fmt.Sprintf("Cache life: %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason))
 	}

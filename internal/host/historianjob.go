@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -238,5 +239,5 @@ func cost(p schema.Price, r historian.Result) float64 {
 }
 
 func billOf(p schema.Price, used ask.Usage) float64 {
-	return (float64(used.Input)*p.Fresh + float64(used.CacheWrite)*p.Write + float64(used.CacheRead)*p.Read + float64(used.Output)*p.Output) / tokensPerPrice
+	return promptcache.Bill(promptcache.Tokens{Fresh: used.Input, Write: used.CacheWrite, Read: used.CacheRead, Output: used.Output}, p)
 }

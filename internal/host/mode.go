@@ -9,7 +9,7 @@ import (
 // The tools that the host offers to the model.
 const (
 	reduceTool = "ctx_reduce"
-	expandTool = "ctx_expand"
+	expandTool = transcript.ExpandTool
 )
 
 // mode returns the session's mode. The first pass decides the mode and stores it. If each pass decided it,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/schema"
@@ -44,7 +45,7 @@ func (h *Host) tellOfBust(c Client, ps *pass, covered int) {
 	h.background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := h.factsOf(h.lifetime, d.Model); facts.isPriced {
-			if money := expectedSaving(d, passes).money(facts.price); money > 0 {
+			if money := promptcache.Bill(expectedSaving(d, passes), facts.price); money > 0 {
 				text += "; saves " + format.AboutDollars(money)
 			}
 		}
@@ -86,15 +87,12 @@ func (ps *pass) changes(covered int) string {
 }
 
 // expectedSaving estimates what a bust saves in the request of its pass and in the next ones.
-func expectedSaving(d pipeline.Decision, passes int) saving {
-	v := saving{notRead: int64(passes) * int64(d.Price.Removed)}
+func expectedSaving(d pipeline.Decision, passes int) promptcache.Tokens {
+	removed, resent := d.Price.Removed, d.Price.Resent
 	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
-		v.notWritten = int64(d.Price.Removed)
-		return v
+		return promptcache.Tokens{Read: passes * removed, Write: removed}
 	}
-	v.notRead += int64(d.Price.Removed)
-	v.rewritten = int64(d.Price.Resent)
-	return v
+	return promptcache.Tokens{Read: (passes+1)*removed + resent, Write: -resent}
 }
 
 // unfitShare is the share of the window, in percent, from which a prompt does not fit beside the harness's own

@@ -91,7 +91,7 @@ func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts mo
 	}
 	base := int(st.Tokens.System + st.Tokens.ToolDefinitions)
 	high := int(st.Threshold * float64(st.ContextTokens))
-	down := min(high, int(h.knownConfig(st).LowMarkPercentage/100*float64(st.ContextTokens)))
+	down := min(high, int(h.knownConfig(st.Harness, st.Directory).LowMarkPercentage/100*float64(st.ContextTokens)))
 	if down <= 0 {
 		growth := max(1, (st.InputTokens+int(st.Tokens.Dropped)-base)/st.Passes)
 		down = pipeline.EstimateLowMark(high, min(base, high), growth, facts.price)
@@ -137,16 +137,16 @@ func causeCounts(counts []store.CauseCount) []schema.CauseCount {
 // threshold returns the pressure from which a pass of the session may bust. It uses the configuration in
 // memory, because a status must not open a project's files.
 func (h *Host) threshold(st schema.SessionStatus) float64 {
-	cfg := h.knownConfig(st)
+	cfg := h.knownConfig(st.Harness, st.Directory)
 	percent, _ := config.Threshold(cfg, st.Model.Provider, st.Model.ID, st.ContextTokens)
 	return percent / 100
 }
 
 // knownConfig returns the configuration that was last read for a session.
-func (h *Host) knownConfig(st schema.SessionStatus) schema.Config {
+func (h *Host) knownConfig(harness schema.Harness, dir string) schema.Config {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if cfg, ok := h.configs[directory{st.Harness, st.Directory}]; ok {
+	if cfg, ok := h.configs[directory{harness, dir}]; ok {
 		return cfg
 	}
 	return defaultConfig()

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -19,40 +20,42 @@ type saving struct {
 	// dropped is the number of tokens that the next prompt would hold in addition if nothing had been
 	// dropped, and no summary stood for messages.
 	dropped int
-	// notRead and notWritten are the tokens that the provider did not have to read from its cache or write to
-	// it. rewritten are the tokens that it had to write again, because a bust changed a prefix that was still
-	// alive.
-	notRead, notWritten, rewritten int64
+	// spared are the billed tokens of the requests without magicctx, minus those of the requests as they
+	// were. They can be negative: a bust makes the provider write tokens that it would have read.
+	spared promptcache.Tokens
+	// cliff and window are the facts about the model with which the saving was computed.
+	cliff  route.Cliff
+	window int
 }
 
 // add returns the saving with one more pass. Without magicctx a prompt could not have grown beyond the
 // window, so add ignores tokens beyond it.
-func (v saving) add(p store.BilledPass, window int) saving {
+func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript {
 		v.dropped = 0 // the harness took messages back, perhaps including the dropped ones
 	}
 	v.dropped += p.Removed
-	prompt := p.Usage.Input + p.Usage.CacheRead + p.Usage.CacheWrite
+	sent := promptcache.Tokens{Fresh: p.Usage.Input, Write: p.Usage.CacheWrite, Read: p.Usage.CacheRead}
+	prompt := sent.Prompt()
 	if prompt == 0 {
 		return v
 	}
 	v.passes++
-	more := int64(max(0, min(v.dropped, window-prompt)))
+	without := sent
+	more := max(0, min(v.dropped, v.window-prompt))
 	switch {
 	case pipeline.Cause(p.Cause).PrefixWasGone(): // the provider had to write all of it again
-		v.notWritten += more
+		without.Write += more
 	default:
-		v.notRead += more
+		without.Read += more
 		if p.Bust {
-			v.rewritten += int64(min(p.Resent, p.Usage.Input+p.Usage.CacheWrite))
+			rewritten := min(p.Resent, sent.Fresh+sent.Write)
+			without.Write, without.Read = without.Write-rewritten, without.Read+rewritten
 		}
 	}
+	v.spared = v.spared.Add(without.Billed(v.cliff)).Minus(sent.Billed(v.cliff))
 	return v
-}
-
-func (v saving) money(p schema.Price) float64 {
-	return (float64(v.notRead)*p.Read + float64(v.notWritten)*p.Write - float64(v.rewritten)*(p.Write-p.Read)) / tokensPerPrice
 }
 
 // tokensPerPrice is the number of tokens to which a catalogue's price refers.
@@ -67,12 +70,13 @@ type savings struct {
 
 // savingOf returns the saving of a session. passes is the number of its newest pass. That pass is left out,
 // because its usage may not be known yet.
-func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) (saving, error) {
+func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
 	h.savings.mu.Lock()
 	v := h.savings.known[key]
 	h.savings.mu.Unlock()
-	if v.upTo >= passes { // the session was deleted, and a new one has the same id
-		v = saving{}
+	// If v covers the newest pass, the session was deleted, and a new one has the same id.
+	if v.upTo >= passes || v.window != window || v.cliff != cliff {
+		v = saving{window: window, cliff: cliff}
 	}
 	if v.upTo == passes-1 {
 		return v, nil
@@ -83,7 +87,7 @@ func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) 
 		return v, err
 	}
 	for _, row := range rows {
-		v = v.add(row, window)
+		v = v.add(row)
 	}
 	h.savings.mu.Lock()
 	h.savings.known[key] = v
@@ -94,8 +98,8 @@ func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) 
 // savedIn returns the saving of a session in money: what its requests saved, minus the cost of its historian.
 // It is nil if no request was measured yet. It is the only place that computes this figure: the status and a
 // replay read it from here.
-func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFacts) (*schema.Saving, error) {
-	v, err := h.savingOf(ctx, key, passes, f.limit())
+func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFacts, cliff route.Cliff) (*schema.Saving, error) {
+	v, err := h.savingOf(ctx, key, passes, f.limit(), cliff)
 	if err != nil || v.passes == 0 {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFa
 	if err != nil {
 		return nil, err
 	}
-	return &schema.Saving{Money: v.money(f.price) - historian, Historian: historian, Passes: v.passes}, nil
+	return &schema.Saving{Money: promptcache.Bill(v.spared, f.price) - historian, Historian: historian, Passes: v.passes}, nil
 }
 
 // historianCost returns the cost of the runs of a session's historian. A model of which the harness knows no
@@ -148,7 +152,7 @@ func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 			sum.UnpricedSessions++
 			continue
 		}
-		v, err := h.savedIn(ctx, s.Key, s.Passes, f)
+		v, err := h.savedIn(ctx, s.Key, s.Passes, f, CliffOf(h.knownConfig(schema.Harness(s.Key.Harness), s.Directory), m))
 		if err != nil {
 			return nil, err
 		}
@@ -204,4 +208,10 @@ func (f modelFacts) rewriting(tokens int) *float64 {
 	}
 	cost := float64(tokens) * max(0, f.price.Write-f.price.Read) / tokensPerPrice
 	return &cost
+}
+
+// rereadCost returns what the provider took for the content that was read again. It writes new content to its
+// cache.
+func (f modelFacts) rereadCost(all []schema.Removal) float64 {
+	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.price)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -15,32 +17,34 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	usage := func(n int) store.Usage { return store.Usage{CacheRead: n - 5000, CacheWrite: 5000} }
 	bust := store.BilledPass{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}
 	later := store.BilledPass{Pass: 3, Usage: usage(21_000)}
+	type tokens = promptcache.Tokens
 	for _, test := range []struct {
 		name   string
 		passes []store.BilledPass
 		window int
-		want   saving
+		cliff  route.Cliff
+		want   tokens
 	}{
-		{"nothing dropped", []store.BilledPass{{Pass: 1, Usage: usage(9000)}}, 100_000, saving{upTo: 1, passes: 1}},
-		{"a bust and a request", []store.BilledPass{bust, later}, 100_000, saving{upTo: 3, passes: 2, dropped: 10_000, notRead: 20_000, rewritten: 4000}},
-		{"no more is counted than fits into the window", []store.BilledPass{bust, later}, 24_000, saving{upTo: 3, passes: 2, dropped: 10_000, notRead: 7000, rewritten: 4000}},
-		{"a prefix that was gone had to be written", []store.BilledPass{{Pass: 2, Cause: "idle", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}}, 100_000, saving{upTo: 2, passes: 1, dropped: 10_000, notWritten: 10_000}},
-		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, saving{upTo: 3, passes: 2, notRead: 10_000, rewritten: 4000}},
-		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, saving{upTo: 3, passes: 1, dropped: 10_000, notRead: 10_000}},
+		{"nothing dropped", []store.BilledPass{{Pass: 1, Usage: usage(9000)}}, 100_000, route.Cliff{}, tokens{}},
+		{"a bust and a request", []store.BilledPass{bust, later}, 100_000, route.Cliff{}, tokens{Read: 20_000 + 4000, Write: -4000}},
+		{"no more is counted than fits into the window", []store.BilledPass{bust, later}, 24_000, route.Cliff{}, tokens{Read: 7000 + 4000, Write: -4000}},
+		{"a prefix that was gone had to be written", []store.BilledPass{{Pass: 2, Cause: "idle", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}}, 100_000, route.Cliff{}, tokens{Write: 10_000}},
+		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, route.Cliff{}, tokens{Read: 10_000 + 4000, Write: -4000}},
+		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, route.Cliff{}, tokens{Read: 10_000}},
+		// Without the drop, the request would have read 16,000 + 10,000 and written 5,000 tokens, all at twice the price.
+		{"the prompt stays below a cliff", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 30_999, Factor: 2}, tokens{Read: 2*26_000 - 16_000, Write: 2*5000 - 5000}},
+		{"the cliff is further up", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 31_000, Factor: 2}, tokens{Read: 10_000}},
+		{"above the cliff in any case", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 9000, Factor: 5}, tokens{Read: 5 * 10_000}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var got saving
+			got := saving{window: test.window, cliff: test.cliff}
 			for _, p := range test.passes {
-				got = got.add(p, test.window)
+				got = got.add(p)
 			}
-			if got != test.want {
-				t.Errorf("got %+v, want %+v", got, test.want)
+			if got.spared != test.want {
+				t.Errorf("got %+v, want %+v", got.spared, test.want)
 			}
 		})
-	}
-	v := saving{notRead: 2_000_000, notWritten: 1_000_000, rewritten: 500_000}
-	if got, want := v.money(schema.Price{Fresh: 3, Read: 0.5, Write: 4.5}), 2*0.5+4.5-0.5*4; got != want {
-		t.Errorf("%v $, want %v", got, want)
 	}
 }
 

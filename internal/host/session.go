@@ -44,6 +44,10 @@ type session struct {
 	// unsaved are units that a busy store could not take yet. They also wait in a file, so that even after a
 	// restart no other unit gets their tags.
 	unsaved []frozen.Unit
+	// rereads are the removed units that the model has read again, as far as no pass has stored them.
+	rereads []store.RereadRow
+	// regretted names the rules that are regretted in the project. It is nil until it is read.
+	regretted map[string]bool
 	// inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
 	inherited *inherited
 	// nudged is what the model has been told about output to drop. It is nil until it is read. isNudgeNew says
@@ -82,6 +86,7 @@ type session struct {
 func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
+	s.rereads, s.regretted = nil, nil
 	s.nudged, s.isNudgeNew = nil, false
 	s.pause, s.wireTokens, s.isUnstored = nil, 0, false
 	s.sampling = sampling{}

@@ -66,7 +66,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
-		Head:       headStatus(s), History: historyStatus(s),
+		Head:       headStatus(s), History: historyStatus(s), Removals: h.removedBy(ctx, s.Key),
 	}
 	if st.History != nil {
 		h.addWork(st.History, s)
@@ -86,7 +86,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	}
 	facts := h.factsOf(ctx, st.Model)
 	st.ContextTokens, st.LimitSource, st.LimitAt = facts.window.Tokens, facts.window.Source, facts.window.At
-	b := h.cacheLife(ctx, s.Key.Harness, h.knownConfig(st), st.Model, facts.row.NPM)
+	b := h.cacheLife(ctx, s.Key.Harness, h.knownConfig(st.Harness, st.Directory), st.Model, facts.row.NPM)
 	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
@@ -94,8 +94,9 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	st.Threshold = h.threshold(st)
 	st.NextBust, st.LastBust = h.nextBust(st, s, facts), lastBust(s.Bust, facts)
 	if facts.isPriced {
+		st.RereadCost = facts.rereadCost(st.Removals)
 		var err error
-		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts); err != nil {
+		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts, b.Route.Cliff); err != nil {
 			h.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
 		}
 	}

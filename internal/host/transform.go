@@ -116,6 +116,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	}
 	s.bytes.Add(int64(len(p.Messages)))
 	ps.fresh = s.pipe.Update(p.Keep, messages, p.Sent)
+	s.noteRereads()
 	if p.Model != nil {
 		s.pipe.AskModel(*p.Model)
 	}
@@ -266,6 +267,7 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		SystemIsOld:    !ps.s.systemComesFirst() && isEarlierDay(ps.s.row.System.At, ps.at),
 		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
 	}
+	r.Knobs.IsRegretted = ps.isRegretted(ctx)
 	if ps.summarises() {
 		r.WorkingSet = history.WorkingSet(ps.config.Spending, r.Counting.Model.OwnTokens(limit), percent)
 	}
@@ -346,6 +348,7 @@ func (ps *pass) commit(ctx context.Context) error {
 		Session: row, Pass: ps.journalLine(row),
 		Units: rowsFromUnits(slices.Concat(s.unsaved, ps.fresh)), Stamped: s.pipe.Stamped(),
 		Drained: d.Drained, LostThinking: w.Lost,
+		Removals: ps.removals(), Rereads: s.rereads, RereadSince: row.Passes - pipeline.SoonPasses,
 		FlushDone:  row.ExplicitFlush,
 		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
 		SystemSent: systemChanged,
@@ -372,6 +375,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		return fmt.Errorf("store the decisions of request %d: %w", row.Passes, err)
 	}
 	s.unsaved, s.inherited, s.isUnstored, s.isNudgeNew = nil, nil, false, false
+	if len(s.rereads) > 0 {
+		s.rereads, s.regretted = nil, nil
+	}
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
 	if systemChanged { // the provider cannot have read this prompt from its cache
 		row.System.Pending, s.pause = false, nil

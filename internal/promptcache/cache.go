@@ -2,6 +2,7 @@ package promptcache
 
 import (
 	"crypto/sha256"
+	"math"
 
 	"github.com/magicctx/magicctx-host/internal/route"
 )
@@ -43,6 +44,19 @@ func (t Tokens) Prompt() int { return t.Fresh + t.Write + t.Read }
 // Add returns the sum of two counts.
 func (t Tokens) Add(u Tokens) Tokens {
 	return Tokens{t.Fresh + u.Fresh, t.Write + u.Write, t.Read + u.Read, t.Output + u.Output}
+}
+
+// Minus returns the difference of two counts.
+func (t Tokens) Minus(u Tokens) Tokens {
+	return Tokens{t.Fresh - u.Fresh, t.Write - u.Write, t.Read - u.Read, t.Output - u.Output}
+}
+
+// Billed returns the tokens that the provider charges for the request. Above a cliff of the model's prices
+// that is a multiple of t, otherwise t.
+func (t Tokens) Billed(c route.Cliff) Tokens {
+	factor := c.At(t.Prompt())
+	times := func(n int) int { return int(math.Round(float64(n) * factor)) }
+	return Tokens{times(t.Fresh), times(t.Write), times(t.Read), times(t.Output)}
 }
 
 // A Cache simulates the cached prefixes of one provider account. The zero value

@@ -296,3 +296,19 @@ func BenchmarkAccount(b *testing.B) {
 		cache.Account(0, "m", blocks)
 	}
 }
+
+// Above a cliff, the whole request costs more, and not only the tokens above it.
+func TestBilledTokens(t *testing.T) {
+	cliff := route.Cliff{Above: 99, Factor: 5}
+	for _, c := range []struct{ used, want Tokens }{
+		{Tokens{Fresh: 1, Write: 8, Read: 90, Output: 7}, Tokens{Fresh: 1, Write: 8, Read: 90, Output: 7}}, // an answer is no part of the prompt
+		{Tokens{Fresh: 1, Write: 9, Read: 90, Output: 7}, Tokens{Fresh: 5, Write: 45, Read: 450, Output: 35}},
+	} {
+		if got := c.used.Billed(cliff); got != c.want {
+			t.Errorf("%+v is billed as %+v, want %+v", c.used, got, c.want)
+		}
+		if got := c.used.Billed(route.Cliff{}); got != c.used {
+			t.Errorf("without a cliff, %+v is billed as %+v", c.used, got)
+		}
+	}
+}

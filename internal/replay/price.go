@@ -36,8 +36,30 @@ func (p *player) readSavings(ctx context.Context) error {
 		if st.Saved != nil {
 			p.report.saved[id] = *st.Saved
 		}
+		if len(st.Removals) > 0 {
+			p.report.regrets[id] = Regret{st.Removals, st.RereadCost}
+		}
 	}
 	return nil
+}
+
+// Regret returns the removals of all sessions by rule and cause, the largest first, with the price of what was
+// read again.
+func (s Summary) Regret() (sum Regret) {
+	for _, id := range slices.Sorted(maps.Keys(s.Regrets)) {
+		sum.Cost += s.Regrets[id].Cost
+		for _, r := range s.Regrets[id].Removals {
+			i := slices.IndexFunc(sum.Removals, func(o schema.Removal) bool { return o.Rule == r.Rule && o.Cause == r.Cause })
+			if i < 0 {
+				sum.Removals = append(sum.Removals, r)
+				continue
+			}
+			o := &sum.Removals[i]
+			o.Tokens, o.Rereads, o.Reread = o.Tokens+r.Tokens, o.Rereads+r.Rereads, o.Reread+r.Reread
+		}
+	}
+	slices.SortStableFunc(sum.Removals, func(a, b schema.Removal) int { return b.Tokens - a.Tokens })
+	return sum
 }
 
 // Saving returns the sum of what the sessions have saved. ok is false if it is not known for any session,

@@ -182,7 +182,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
 	p := &player{
-		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving)},
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving), regrets: make(map[string]Regret)},
 		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
 		overrides: over, recount: newRecount(!o.AsRecorded), watch: o.Watch, answered: o.Answered,
 	}
@@ -417,6 +417,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	model, npm := p.modelOf(ses.mirror, t.params)
 	profile := render.ProfileOf(model.Provider, npm)
 	ses.route = route.Of(model, npm)
+	ses.route.Cliff = host.CliffOf(p.configOf(t.params.Directory), model)
 	pass.Route = ses.route.Name
 	for _, v := range render.Validate(profile, t.after, render.Whole(t.after, st.BindsThinking)) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
@@ -478,8 +479,8 @@ func (p *player) settle(ses *session) {
 	ses.pending.Sources.Guidance = max(0, ses.pending.Sources.System-plain.System)
 	ses.pending.Sources.System -= ses.pending.Sources.Guidance
 	ses.pending.price = p.price
-	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
-	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
+	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens.Billed(ses.route.Cliff), p.price)
+	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw.Billed(ses.route.Cliff), p.price)
 	ses.counted = &ses.pending.Tokens
 	ses.pending = nil
 }

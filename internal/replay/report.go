@@ -159,6 +159,8 @@ type Summary struct {
 	// Saved holds what each session has saved, as a status says it (docs/status.md). Bill does not hold the
 	// cost of the historian; Saved has subtracted it.
 	Saved map[string]schema.Saving `json:"saved,omitempty"`
+	// Regrets says of each session what its busts have removed, and what the model read again soon after.
+	Regrets map[string]Regret `json:"regrets,omitempty"`
 	// LostBlocks and LostTokens count the thinking that busts invalidated.
 	LostBlocks int `json:"lostBlocks,omitzero"`
 	LostTokens int `json:"lostTokens,omitzero"`
@@ -175,6 +177,13 @@ type Summary struct {
 	Detail []*Pass     `json:"detail"`
 }
 
+// A Regret holds the removals of a session by rule and cause. Cost is the price of what the model read again,
+// 0 if it is not known.
+type Regret struct {
+	Removals []schema.Removal `json:"removals"`
+	Cost     float64          `json:"cost,omitzero"`
+}
+
 // A Report collects the passes and findings of a replay.
 type Report struct {
 	Passes              []*Pass
@@ -186,6 +195,7 @@ type Report struct {
 	IsTruncated         bool
 	sessions            []func()
 	saved               map[string]schema.Saving
+	regrets             map[string]Regret
 	// unseen is the number of tokens in each prompt that the trace does not show.
 	unseen int
 }
@@ -199,7 +209,7 @@ func (r *Report) finish() {
 
 // Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns, Saved: r.saved}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns, Saved: r.saved, Regrets: r.regrets}
 	s.Missing = append(s.Missing, r.Missing...)
 	s.MissedRuns = append(s.MissedRuns, r.MissedRuns...)
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)
@@ -247,6 +257,9 @@ func (s Summary) Sessions() []Summary {
 			r = &Report{unseen: s.Prompts.Unseen}
 			if saved, ok := s.Saved[p.Session]; ok {
 				r.saved = map[string]schema.Saving{p.Session: saved}
+			}
+			if regret, ok := s.Regrets[p.Session]; ok {
+				r.regrets = map[string]Regret{p.Session: regret}
 			}
 			bySession[p.Session], order = r, append(order, p.Session)
 		}

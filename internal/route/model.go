@@ -14,6 +14,12 @@ import (
 // OpenRouter, the model's id decides.
 func Of(m schema.Model, npm string) Route {
 	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
+	r := of(provider, id, npm)
+	r.Cliff = cliffOf(id)
+	return r
+}
+
+func of(provider, id, npm string) Route {
 	switch {
 	case strings.Contains(provider, "bedrock"), npm == "@ai-sdk/amazon-bedrock", npm == "bedrock-converse-stream":
 		return claude("bedrock", id)

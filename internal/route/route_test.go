@@ -74,6 +74,35 @@ func TestRouteOfAModel(t *testing.T) {
 	}
 }
 
+func TestCliffs(t *testing.T) {
+	for _, c := range []struct {
+		model  string
+		prompt int
+		want   float64
+	}{
+		{"openai/gpt-6", 272_000, 1},
+		{"openai/gpt-6", 272_001, 2},
+		{"openrouter/openai/gpt-6-mini", 900_000, 2},
+		{"openai/gpt-6.1-codex", 900_000, 2},
+		{"openai/gpt-5.6", 900_000, 1},
+		{"openai/gpt-60", 900_000, 1},
+		{"anthropic/claude-haiku-5-5", 100_000, 1},
+		{"anthropic/claude-haiku-5-5-20260901", 100_001, 5},
+		{"amazon-bedrock/global.anthropic.claude-haiku-5-5-v1:0", 100_001, 5},
+		{"github-copilot/Claude-Haiku-5.5", 100_001, 5},
+		{"anthropic/claude-haiku-5", 900_000, 1},
+		{"anthropic/claude-haiku-4-5", 900_000, 1},
+		{"anthropic/claude-sonnet-5-5", 900_000, 1},
+		{"mine/anything", 900_000, 1},
+	} {
+		for _, r := range []Route{Of(model(c.model), ""), Of(model(c.model), "").Lasting(time.Hour)} {
+			if got := r.Cliff.At(c.prompt); got != c.want {
+				t.Errorf("%s on %s: a prompt of %d costs %v times its price, want %v", c.model, r.Name, c.prompt, got, c.want)
+			}
+		}
+	}
+}
+
 // The documented figures, in the order life, write price, breakpoints,
 // look-back, step.
 func TestTable(t *testing.T) {

@@ -33,6 +33,8 @@ type Route struct {
 	Step int
 	// Source is the public document behind the row.
 	Source string
+	// Cliff depends on the model only, so the table has none; see Of.
+	Cliff Cliff
 
 	// longer names the route of requests that pay for a longer life, for
 	// example "anthropic-1h" for "anthropic".
@@ -146,6 +148,6 @@ func (r Route) Lasting(life time.Duration) Route {
 		return r
 	}
 	longer := Named(r.longer)
-	longer.MinTokens = r.MinTokens // MinTokens depends on the model, so the new route keeps it
+	longer.MinTokens, longer.Cliff = r.MinTokens, r.Cliff // they depend on the model, so the new route keeps them
 	return longer
 }

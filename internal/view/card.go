@@ -59,6 +59,7 @@ func (s *screen) facts(st schema.SessionStatus) {
 		{"cache hits", cacheOf(st)},
 		{"saved", savedOf(st)},
 		{"dropped", droppedOf(st)},
+		{"read again", Regret(st.Removals, st.RereadCost)},
 		{"window", windowOf(st, s.now)},
 		{"cache life", cacheLifeOf(st)},
 		{"last price", priceOf(st.LastPrice)},
@@ -265,6 +266,23 @@ func droppedOf(st schema.SessionStatus) string {
 		return fmt.Sprintf("nothing of %s", format.Count(st.Units, "piece"))
 	}
 	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
+}
+
+// Regret says how much of the removed content the model soon read again, with the rules and causes of the
+// removals. It is "" if nothing was removed.
+func Regret(all []schema.Removal, cost float64) string {
+	if len(all) == 0 {
+		return ""
+	}
+	sum := schema.SumOf(all)
+	text, between := format.Regret(sum.Reread, sum.Tokens, cost), ": "
+	for _, r := range all {
+		if r.Reread > 0 {
+			text += fmt.Sprintf("%s%s (%s) %s of %s", between, format.Clean(r.Rule), format.Clean(r.Cause), format.Tokens(r.Reread), format.Tokens(r.Tokens))
+			between = ", "
+		}
+	}
+	return text
 }
 
 // windowOf returns the limit of a prompt and the source of that limit.

@@ -60,6 +60,8 @@ func statusOf(sessions int) *schema.StatusResult {
 		st.Sessions = append(st.Sessions, s)
 	}
 	if sessions > 0 {
+		st.Sessions[0].Removals = []schema.Removal{{Rule: "tool reclaim", Cause: "pressure", Tokens: 180_000, Rereads: 2, Reread: 2400}, {Rule: "summaries", Cause: "pressure", Tokens: 64_000}}
+		st.Sessions[0].RereadCost = 0.009
 		st.Saved = &schema.Saving{Money: 41.5, Passes: 5030}
 		cost := 0.0265
 		s := &st.Sessions[0]

@@ -89,7 +89,7 @@ const (
 // changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
 // pipeline/render decide that in each rendering.
 var Table = []Rule{
-	{"queued drops", AnyBust, QueuedDrops},
+	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},
 	{"duplicate calls", AnyBust, DuplicateCalls},
 	{"superseded writes", AnyBust, SupersededWrites},
@@ -108,6 +108,9 @@ var Table = []Rule{
 	{"spent reasoning", Pressure, SpentReasoning},
 	{"empty shells", AnyBust, EmptyShells},
 }
+
+// queuedDrops is the name of the rule that carries out the drops of the model.
+const queuedDrops = "queued drops"
 
 // A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
@@ -136,11 +139,12 @@ func Propose(v View, k Knobs) Proposal {
 	thoughts, unread, separating, visible := v.thoughts(), v.unread(), v.separating(), v.items()
 	lastCalls, needed := v.lastCalls(), v.needed()
 	for _, r := range Table {
-		if r.On > v.Occasion {
+		on := k.occasionOf(&r)
+		if on > v.Occasion {
 			continue
 		}
-		v.Need = v.Goal.of(r.On) - p.Freed
-		if r.On > AnyBust && v.Need <= 0 {
+		v.Need = v.Goal.of(on) - p.Freed
+		if on > AnyBust && v.Need <= 0 {
 			continue
 		}
 		for _, e := range r.Propose(v, k) {

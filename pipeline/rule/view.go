@@ -116,6 +116,13 @@ type Facts struct {
 	// Call identifies a call that changes nothing, together with its arguments:
 	// two equal reads have the same number. It is zero for other units.
 	Call uint64
+	// Again identifies a call that is made for its result, together with its arguments:
+	// two equal reads or two equal commands have the same number. It is zero for other
+	// units.
+	Again uint64
+	// Changes says that the call changes the file Path. If Path is empty, it changes
+	// files that we do not know.
+	Changes bool
 	// Path is the file that a call reads or writes. It is empty for other
 	// units. Writes says that the call replaces the whole content of the file.
 	Path   string
@@ -159,10 +166,22 @@ type Knobs struct {
 	// three rules never touch. ToolReclaim and TieredDrop leave protected paths
 	// alone, too.
 	IsProtectedTool, IsProtectedPath func(string) bool
+	// IsRegretted names the rules whose removals the models of this project often read
+	// again. Such a rule is asked one occasion later (Knobs.occasionOf).
+	IsRegretted func(rule string) bool
 	// CompressFrom is the size in bytes from which old text is compressed. 0
 	// switches compression off, for example where the model can drop content
 	// itself.
 	CompressFrom int
+}
+
+// occasionOf returns the occasion from which a rule is asked. A queued drop is the wish of
+// the model, and nothing is later than an emergency.
+func (k Knobs) occasionOf(r *Rule) Occasion {
+	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
+		return r.On
+	}
+	return r.On + 1
 }
 
 func (k Knobs) protectsTool(name string) bool {

@@ -13,8 +13,9 @@ var openCodeVocabulary = Vocabulary{
 		"list":     {Idempotent: true},
 		"webfetch": {Idempotent: true},
 
+		"bash":        {Shows: true},
 		"multiedit":   {File: UsesFile},
-		"apply_patch": {Tier: 2},
+		"apply_patch": {File: UsesFile, Tier: 2},
 		"todowrite":   {Tier: 1},
 		"task":        {Tier: 1},
 	}),

@@ -201,7 +201,7 @@ func TestToolsOfPi(t *testing.T) {
 	v := vocabularyOf(t, schema.HarnessPi)
 	for tool, want := range map[string]transcript.ToolClass{
 		"read": {Idempotent: true, File: transcript.UsesFile, Tier: 1}, "edit": {File: transcript.UsesFile, Tier: 2}, "write": {File: transcript.WritesFile, Tier: 2},
-		"grep": {Idempotent: true, Tier: 2}, "find": {Idempotent: true, Tier: 2}, "ls": {Idempotent: true}, "bash": {}, "todowrite": {}, "mcp_Read": {Idempotent: true, File: transcript.UsesFile, Tier: 1},
+		"grep": {Idempotent: true, Tier: 2}, "find": {Idempotent: true, Tier: 2}, "ls": {Idempotent: true}, "bash": {Shows: true}, "todowrite": {}, "mcp_Read": {Idempotent: true, File: transcript.UsesFile, Tier: 1},
 	} {
 		if got := v.Tool(tool); got != want {
 			t.Errorf("%s: %+v, want %+v", tool, got, want)

@@ -12,6 +12,7 @@ var piVocabulary = Vocabulary{
 		"find":  {Idempotent: true, Tier: 2},
 		"ls":    {Idempotent: true},
 
+		"bash":     {Shows: true},
 		"subagent": {Tier: 1},
 	}),
 	System: SystemVocabulary{

@@ -2,9 +2,13 @@ package transcript
 
 import "maps"
 
+// ExpandTool is the tool with which the model reads messages that have left its prompt.
+const ExpandTool = "ctx_expand"
+
 // pluginTools are tools that plugins and MCP servers bring into any harness.
 var pluginTools = map[string]ToolClass{
 	"ast_grep_search": {Idempotent: true},
+	ExpandTool:        {Shows: true},
 	"aft_outline":     {Tier: 1},
 	"aft_zoom":        {Tier: 1},
 	"aft_search":      {Tier: 2},

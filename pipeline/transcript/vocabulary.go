@@ -34,6 +34,9 @@ type ToolClass struct {
 	// idempotent: the same command may show two states that the model compares, for
 	// example a test run before and after a fix.
 	Idempotent bool
+	// Shows says that the tool is called for its output, but is not idempotent. Examples
+	// are a shell and ctx_expand.
+	Shows bool
 	// File says what the tool does with the file in its arguments.
 	File FileUse
 	// Tier ranks the tool by the model's loss if its output goes: 1 is the greatest
@@ -47,7 +50,8 @@ type FileUse uint8
 // The uses of a file.
 const (
 	NoFile FileUse = iota
-	// UsesFile: the tool reads the file or changes a part of it.
+	// UsesFile: the tool reads the file, or changes a part of it. A patch may change
+	// several files that no argument names.
 	UsesFile
 	// WritesFile: the arguments hold the file's whole new content.
 	WritesFile

@@ -11,11 +11,11 @@ import (
 var tables = []string{
 	"cache_lives", "compartments", "edits", "heads", "historian_runs", "histories",
 	"memories", "memory_changes", "model_limits", "model_windows", "nudges", "passes",
-	"queued_drops", "recomp_compartments", "sessions", "thinking", "tidies", "token_ratios", "tool_replies",
+	"queued_drops", "recomp_compartments", "removals", "sessions", "thinking", "tidies", "token_ratios", "tool_replies",
 	"unit_sums", "units", "withdrawn_compartments",
 }
 
-const tablesVersion = 19
+const tablesVersion = 20
 
 // selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
 // cannot hold rows.

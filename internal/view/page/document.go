@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/report"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -115,7 +116,15 @@ func tiles(s replay.Summary) []tile {
 	if len(s.Folds)+len(s.Publishes) > 0 {
 		all = append(all, foldTile(s))
 	}
+	if regret := s.Regret(); len(regret.Removals) > 0 {
+		all = append(all, regretTile(regret))
+	}
 	return append(all, findingsTile(s))
+}
+
+// regretTile shows how much of the removed content the model soon read again.
+func regretTile(r replay.Regret) tile {
+	return tile{Name: "tokens read again", Value: format.Tokens(schema.SumOf(r.Removals).Reread), Note: clean(view.Regret(r.Removals, r.Cost))}
 }
 
 // billTile shows the bill with the historian's part, and what was saved.

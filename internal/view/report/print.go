@@ -110,6 +110,11 @@ func (p *printer) totals(s replay.Summary) {
 	if note := lostNote(s.LostBlocks, s.LostTokens); note != "" {
 		fmt.Fprintln(p.w, "together, the busts "+note)
 	}
+	if regret := s.Regret(); len(regret.Removals) > 0 {
+		for i, line := range wrap("read again: "+view.Regret(regret.Removals, regret.Cost), columns-2) {
+			fmt.Fprintln(p.w, []string{"", "  "}[min(i, 1)]+line)
+		}
+	}
 	if n := s.Prompts.Unseen; n > 0 {
 		fmt.Fprintf(p.w, "not counted: about %s tokens of each prompt, mainly the definitions of tools\n", format.Tokens(n))
 	}

@@ -631,6 +631,23 @@ export interface PricedPass {
   price: BustPrice
 }
 
+/**
+ * A Removal adds up what one rule has taken off the prompt in requests with the same cause, for example what
+ * "tool reclaim" has taken because of "pressure".
+ */
+export interface Removal {
+  /** rule is "summaries" for messages that summaries stand for. */
+  rule: string
+  cause: string
+  /**
+   * tokens were removed. Rereads counts the pieces of them that the model read again within 20 requests, and
+   * Reread their tokens.
+   */
+  tokens: number
+  rereads?: number
+  reread?: number
+}
+
 /** Saving is an estimate of money, in $. docs/status.md says how it is made. */
 export interface Saving {
   /**
@@ -761,6 +778,12 @@ export interface SessionStatus {
    * saved is absent if the harness names no price for the session's model, or if no request was measured yet.
    */
   saved?: Saving
+  /**
+   * removals says how much each rule has taken off the prompt, and how much of it the model read again soon
+   * after. RereadCost is the price of what was read again. It is 0 if the harness names no price.
+   */
+  removals?: Removal[]
+  rereadCost?: number
   /**
    * droppedUnits lists the dropped units, newest decision first. Only an answer to
    * SessionStatusParams.Dropped has it.

@@ -197,6 +197,16 @@ export const hostCalls: HostCalls = {
       "passes": 39,
       "unpricedSessions": 1
     },
+    "removals": [
+      {
+        "rule": "tool reclaim",
+        "cause": "pressure",
+        "tokens": 60000,
+        "rereads": 2,
+        "reread": 900
+      }
+    ],
+    "rereadCost": 0.003375,
     "droppedUnits": [
       {
         "tag": 12,
@@ -517,6 +527,16 @@ export const hostCalls: HostCalls = {
           "passes": 39,
           "unpricedSessions": 1
         },
+        "removals": [
+          {
+            "rule": "tool reclaim",
+            "cause": "pressure",
+            "tokens": 60000,
+            "rereads": 2,
+            "reread": 900
+          }
+        ],
+        "rereadCost": 0.003375,
         "droppedUnits": [
           {
             "tag": 12,
@@ -905,6 +925,16 @@ export const shimNotifications: ShimNotifications = {
       "passes": 39,
       "unpricedSessions": 1
     },
+    "removals": [
+      {
+        "rule": "tool reclaim",
+        "cause": "pressure",
+        "tokens": 60000,
+        "rereads": 2,
+        "reread": 900
+      }
+    ],
+    "rereadCost": 0.003375,
     "droppedUnits": [
       {
         "tag": 12,

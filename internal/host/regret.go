@@ -1,0 +1,89 @@
+package host
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A rule is regretted in a project if the models there read more than regrettedShare of its removed tokens
+// again, in regrettedPieces pieces or more. The goal for all rules together is 2 %. So a rule above twice
+// that share takes content that this project needs. With fewer pieces, the share may be chance.
+const (
+	regrettedShare  = 0.04
+	regrettedPieces = 3
+)
+
+// noteRereads collects what the new messages read again although it was removed. The pass stores it, or a
+// later one if the database is busy.
+func (s *session) noteRereads() {
+	rereads, expansions := s.pipe.Rereads()
+	if len(rereads)+len(expansions) == 0 {
+		return
+	}
+	entries, _ := s.pipe.Raw()
+	ordinals := history.Number(entries, anchorsOf(s.chronicle.compartments))
+	ordinalOf := make(map[string]int, len(entries))
+	for i, e := range entries {
+		ordinalOf[e.Key] = ordinals[i]
+	}
+	for _, x := range expansions {
+		var keys []string
+		for i, n := range ordinals {
+			if x.Start <= n && n <= x.End {
+				keys = append(keys, entries[i].Key)
+			}
+		}
+		rereads = append(rereads, s.pipe.RemovedIn(keys, x.Tokens)...)
+	}
+	for _, r := range rereads {
+		s.rereads = append(s.rereads, store.RereadRow{Tag: r.Tag, Ordinal: ordinalOf[r.MessageKey], Tokens: r.Tokens})
+	}
+}
+
+// removals returns the removals of the pass by rule.
+func (ps *pass) removals() (rows []store.RemovalRow) {
+	for rule, tokens := range ps.decision.FreedBy {
+		row := store.RemovalRow{Rule: rule, Tokens: tokens}
+		if rule == pipeline.Summaries {
+			row.Through = ps.decision.Head.Ordinal
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// isRegretted returns a function that reports whether a rule is regretted in the session's project. It asks
+// the store once, and again after a reread of this session.
+func (ps *pass) isRegretted(ctx context.Context) func(rule string) bool {
+	return func(rule string) bool {
+		s := ps.s
+		if s.regretted == nil {
+			all, err := ps.h.Store.ProjectRemovals(ctx, ps.params.Directory)
+			if err != nil {
+				ps.h.Log.Warn("removals of the project not read", "session", s.key.Session, "error", err)
+			}
+			s.regretted = make(map[string]bool)
+			for _, r := range all {
+				s.regretted[r.Rule] = r.Rereads >= regrettedPieces && float64(r.Reread) > regrettedShare*float64(r.Tokens)
+			}
+		}
+		return s.regretted[rule]
+	}
+}
+
+// removedBy returns the removals of a session by rule and cause, for a status.
+func (h *Host) removedBy(ctx context.Context, key store.Key) []schema.Removal {
+	rows, err := h.Store.Removals(ctx, key)
+	if err != nil {
+		h.Log.Warn("removals of a session not read", "session", key.Session, "error", err)
+	}
+	var all []schema.Removal
+	for _, r := range rows {
+		all = append(all, schema.Removal{Rule: shorten(r.Rule, maxShownName), Cause: shorten(r.Cause, maxShownName), Tokens: r.Tokens, Rereads: r.Rereads, Reread: r.Reread})
+	}
+	return all
+}

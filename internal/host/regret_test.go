@@ -1,0 +1,149 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// calls adds a step with one call, and runs the pass before the next step.
+func (h *harness) calls(id, tool, input, output string) {
+	h.t.Helper()
+	now := h.clock.Now()
+	h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%d},"providerID":"anthropic","modelID":"m","finish":"tool-calls",`+
+		`"tokens":{"input":1000,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"p-%s","type":"tool","callID":"c-%s","tool":%q,`+
+		`"state":{"status":"completed","input":%s,"output":%q}}]}`, id, now, now, id, id, tool, input, output)
+	h.pass()
+}
+
+// reads adds a step in which the model reads a file.
+func (h *harness) reads(id, file, output string) {
+	h.t.Helper()
+	h.calls(id, "read", fmt.Sprintf(`{"filePath":%q}`, file), output)
+}
+
+func (h *harness) removals() []schema.Removal {
+	h.t.Helper()
+	return h.status().Sessions[0].Removals
+}
+
+// The model marks a result, the next bust drops it, and the model reads the file again. The removal was wrong,
+// once.
+func TestRegretIsCountedByRuleAndCause(t *testing.T) {
+	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
+		h := newHarnessOf(t, kind)
+		h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
+		h.restart()
+		h.user("u1", "find it")
+		h.pass()
+		h.reads("a1", "x.go", found)
+		for n := range 25 {
+			h.reads(fmt.Sprint("b", n), fmt.Sprint(n, ".go"), "y")
+		}
+		h.drop("call-1", "2")
+		h.flush()
+		h.pass()
+		want := []schema.Removal{{Rule: "queued drops", Cause: "flush", Tokens: h.removals()[0].Tokens}}
+		if got := h.removals(); len(got) != 1 || got[0] != want[0] || got[0].Tokens < 30 {
+			t.Fatalf("after the drop: %+v", got)
+		}
+		h.reads("c1", "x.go", found)
+		want[0].Rereads, want[0].Reread = 1, 30 // `found` has 30 words
+		for _, why := range []string{"read again", "read a third time", "after a restart"} {
+			if d := cmp.Diff(want, h.removals()); d != "" {
+				t.Errorf("%s (-want +got):\n%s", why, d)
+			}
+			if h.reads("c"+why, "x.go", found); why == "read a third time" {
+				h.restart()
+				h.pass()
+			}
+		}
+		if got, want := h.status().Sessions[0].RereadCost, 30*3.75/1e6; got != want {
+			t.Errorf("it cost %v, want %v", got, want)
+		}
+	})
+}
+
+// If the content comes back much later, its removal was right.
+func TestLateReadingIsNoRegret(t *testing.T) {
+	for _, passes := range []int{19, 20} {
+		h := newHarness(t)
+		h.user("u1", "find it")
+		h.pass()
+		h.reads("a1", "x.go", found)
+		for n := range 25 {
+			h.reads(fmt.Sprint("b", n), fmt.Sprint(n, ".go"), "y")
+		}
+		h.drop("call-1", "2")
+		h.flush()
+		h.pass()
+		for n := range passes {
+			h.reads(fmt.Sprint("c", n), fmt.Sprint("c", n, ".go"), "y")
+		}
+		h.reads("d", "x.go", found) // this is pass `passes` + 1 after the removal
+		if got := h.removals()[0].Rereads == 1; got != (passes < 20) {
+			t.Errorf("%d passes later: counted %v", passes+1, got)
+		}
+	}
+}
+
+// Messages that a summary stands for are removed as well, and ctx_expand reads them again.
+func TestExpansionOfASummaryIsRegret(t *testing.T) {
+	h := answering(t, good)
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	h.flush()
+	h.pass()
+	got := h.removals()
+	if len(got) != 1 || got[0].Rule != "summaries" || got[0].Cause != "flush" || got[0].Tokens < 1000 || got[0].Rereads > 0 {
+		t.Fatalf("after the summary: %+v", got)
+	}
+	page := h.expand(`{"start":1,"end":2}`)
+	h.calls("x1", "ctx_expand", `{"start":1,"end":2}`, page)
+	after := h.removals()
+	if len(after) != 1 || after[0].Rereads == 0 || after[0].Reread == 0 || after[0].Reread > after[0].Tokens {
+		t.Errorf("after ctx_expand: %+v", after)
+	}
+}
+
+// The rule is regretted in all sessions of the project, and in no other project.
+func TestRegretBelongsToTheProject(t *testing.T) {
+	h := newHarness(t)
+	for i, s := range []struct {
+		directory string
+		reread    int
+	}{{"/a", 0}, {"/a", 3}, {"/b", 2}, {"/c", 3}} {
+		key := store.Key{Harness: "opencode", Session: fmt.Sprint("s", i)}
+		c := store.PassCommit{Session: store.SessionRow{Key: key, Directory: s.directory, Mode: "primary", Passes: 1}, Pass: store.PassRow{Pass: 1, Verdict: "hard"}}
+		c.Removals = []store.RemovalRow{{Rule: "tool reclaim", Tokens: 1000}, {Rule: "tiered drop", Tokens: 1000}}
+		for tag := range 3 {
+			c.Units = append(c.Units, store.UnitRow{Tag: tag + 1, UnitKey: fmt.Sprint(tag), MessageKey: "m", Kind: "tool"})
+			c.Edits = append(c.Edits, store.EditRow{Tag: tag + 1, Kind: "drop", Pass: 1, Payload: "tool reclaim"})
+		}
+		if err := h.store.CommitPass(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		c.Units, c.Edits, c.Removals, c.Pass.Pass, c.Session.Passes = nil, nil, nil, 2, 2
+		for tag := range s.reread {
+			c.Rereads = append(c.Rereads, store.RereadRow{Tag: tag + 1, Tokens: 27}) // 3 of 27 are 8.1 % of 1,000 and 4.05 % of 2,000
+		}
+		if err := h.store.CommitPass(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for directory, want := range map[string][]string{"/a": {"tool reclaim"}, "/b": nil, "/c": {"tool reclaim"}, "/d": nil} {
+		ps := &pass{h: h.host, s: &session{}, params: schema.TransformParams{Directory: directory}}
+		isRegretted := ps.isRegretted(t.Context())
+		got := slices.DeleteFunc([]string{"tool reclaim", "tiered drop"}, func(rule string) bool { return !isRegretted(rule) })
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", directory, got, want)
+		}
+	}
+}

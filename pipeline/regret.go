@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// SoonPasses is the number of passes after a removal within which reading the same thing
+// again makes the removal wrong. Each pass would have read the content once more, at a
+// tenth of the price of a fresh token. So after 20 passes, carrying it would have cost
+// twice as much as a fresh token, and writing it anew costs 1.25 of one. Later, the removal
+// has paid for itself even if the content comes back.
+const SoonPasses = 20
+
+// A Reread is a removed unit whose content the model has asked for again.
+type Reread struct {
+	Tag int
+	// MessageKey is the message of the unit. Tokens is the size of the content that was
+	// read again.
+	MessageKey string
+	Tokens     int
+}
+
+// An Expansion is a call of ctx_expand that showed messages of the session.
+type Expansion struct {
+	// Start and End are the ordinals of the first and the last message. Tokens is the
+	// size of the text that was shown.
+	Start, End, Tokens int
+
+	tag int
+}
+
+// noteExpansion notes a call of ctx_expand among the new units. An outline shows no
+// contents.
+func (s *Session) noteExpansion(tag int, p *transcript.Part) {
+	if p.Kind != transcript.Tool || transcript.ToolName(p.Name) != transcript.ExpandTool || p.IsError || !p.HasResult() {
+		return
+	}
+	var asked struct {
+		Start   int  `json:"start"`
+		End     int  `json:"end"`
+		Outline bool `json:"outline"`
+	}
+	if json.Unmarshal(p.Input, &asked) == nil && !asked.Outline && asked.Start > 0 {
+		s.expansions = append(s.expansions, Expansion{asked.Start, max(asked.Start, asked.End), s.State.ByTag(tag).Tokens, tag})
+	}
+}
+
+// Rereads returns the removed units whose content the model asked for again with the newest
+// Update, by the same call with the same arguments. It also returns the model's calls of
+// ctx_expand, except repetitions. These calls do not count:
+//
+//   - a call that failed, and a repetition of one that failed;
+//   - a call whose newest earlier result is still on the wire;
+//   - a read of a file that the model has changed since, and any other call after any file
+//     was changed: the model looks at something new;
+//   - a command that was given more than once before: repeating it is a habit, as with
+//     "git status".
+//
+// Most passes ask for nothing again. So only a call that occurred before costs a search
+// through the messages.
+func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
+	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {
+		for _, it := range s.entries[s.updatedFrom+i].items {
+			if it.Tag < s.freshFrom || it.Again == 0 || s.calls[it.Again] < 2 || it.Failed || it.Open {
+				continue
+			}
+			if u := s.removedBefore(it); u != nil {
+				rereads = append(rereads, Reread{u.Tag, u.MessageKey, u.Tokens})
+			}
+		}
+	}
+	for _, x := range s.expansions {
+		if !s.isRepeated(x.tag) {
+			expansions = append(expansions, x)
+		}
+	}
+	return rereads, expansions
+}
+
+// removedBefore returns the unit of the newest earlier call that is equal to a new one, if
+// its removal was wrong.
+func (s *Session) removedBefore(again rule.Item) *frozen.Unit {
+	var found *rule.Item
+	times, isChanged := 0, false
+	s.eachItemBefore(again.Tag, func(it *rule.Item) {
+		switch {
+		case it.Again == again.Again && !it.Failed && !it.Open:
+			found, isChanged = it, false
+			times++
+		case it.Changes && !it.Failed && (it.Path == "" || again.Path == "" || it.Path == again.Path):
+			isChanged = true
+		}
+	})
+	isHabit := again.Path == "" && times > 1
+	if found == nil || isChanged || isHabit {
+		return nil
+	}
+	if u := s.State.ByTag(found.Tag); u != nil && !u.Active() {
+		return u
+	}
+	return nil
+}
+
+// isRepeated reports whether an equal call stands before a call.
+func (s *Session) isRepeated(tag int) (is bool) {
+	var call uint64
+	s.eachItemBefore(tag+1, func(it *rule.Item) {
+		if it.Tag == tag {
+			call = it.Again
+		}
+	})
+	if s.calls[call] < 2 {
+		return false
+	}
+	s.eachItemBefore(tag, func(it *rule.Item) { is = is || it.Again == call && !it.Failed })
+	return is
+}
+
+// eachItemBefore calls f for each item with a lower tag, in the order of the transcript.
+func (s *Session) eachItemBefore(tag int, f func(*rule.Item)) {
+	for i := range s.entries {
+		for j := range s.entries[i].items {
+			if it := &s.entries[i].items[j]; it.Tag < tag {
+				f(it)
+			}
+		}
+	}
+}
+
+// RemovedIn returns the units of messages whose content is not on the wire, as far as their
+// sizes add up to no more than a number of tokens: more was not shown.
+func (s *Session) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
+	for _, key := range messageKeys {
+		i, ok := s.index[key]
+		if !ok {
+			continue
+		}
+		for _, it := range s.entries[i].items {
+			u := s.State.ByTag(it.Tag)
+			if u == nil || u.Active() || tokens <= 0 {
+				continue
+			}
+			removed = append(removed, Reread{u.Tag, u.MessageKey, min(u.Tokens, tokens)})
+			tokens -= u.Tokens
+		}
+	}
+	return removed
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// RuleSummaries stands for the rule of a removal by summaries.
+const RuleSummaries = "summaries"
+
+// A RemovalRow holds the tokens that a rule has taken off the wire in one pass.
+type RemovalRow struct {
+	Rule   string
+	Tokens int
+	// Through is the last ordinal that the head covers after the pass. It is 0 unless Rule is RuleSummaries.
+	Through int
+}
+
+// A RereadRow is a removed unit whose content was read again.
+type RereadRow struct {
+	Tag int
+	// Ordinal is the ordinal of the unit's message. It decides which pass has removed a unit that has no edit.
+	Ordinal int
+	Tokens  int
+}
+
+// A RemovalSum adds up the removals of a rule in passes with the same cause.
+type RemovalSum struct {
+	Rule, Cause string
+	// Tokens were removed. Rereads pieces of them, with Reread tokens, were read again.
+	Tokens, Rereads, Reread int
+}
+
+// rereadSQL counts a reread for the pass and the rule that first took the unit's content off the wire, unless
+// that pass was too long ago.
+const rereadSQL = `
+	UPDATE removals SET rereads = rereads + 1, reread = min(tokens, reread + ?5)
+	WHERE harness = ?1 AND session_id = ?2 AND (pass, rule) = (
+		SELECT pass, rule FROM (
+			SELECT pass, payload AS rule FROM edits
+			WHERE harness = ?1 AND session_id = ?2 AND tag = ?3 AND kind IN ('withhold', 'skeleton', 'drop')
+			UNION ALL
+			SELECT pass, rule FROM removals
+			WHERE harness = ?1 AND session_id = ?2 AND rule = ?7 AND ?4 > 0 AND through >= ?4
+		)
+		ORDER BY pass
+		LIMIT 1
+	) AND pass >= ?6`
+
+// insertRemovals stores the removals of a pass, and counts the rereads of removals since the pass since.
+func insertRemovals(tx *transaction, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
+	for _, r := range rereads {
+		if _, err := tx.exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
+			return fmt.Errorf("reread of unit %d: %w", r.Tag, err)
+		}
+	}
+	for _, r := range removals {
+		_, err := tx.exec(`
+			INSERT INTO removals (harness, session_id, pass, rule, cause, tokens, through)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`, key.Harness, key.Session, pass.Pass, r.Rule, pass.Cause, r.Tokens, r.Through)
+		if err != nil {
+			return fmt.Errorf("removal by %s: %w", r.Rule, err)
+		}
+	}
+	return nil
+}
+
+// Removals returns the removals of a session by rule and cause, the largest first.
+func (s *Store) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
+	all, err := s.removals(ctx, `
+		SELECT rule, cause, sum(tokens), sum(rereads), sum(reread)
+		FROM removals
+		WHERE harness = ? AND session_id = ?
+		GROUP BY rule, cause
+		ORDER BY sum(tokens) DESC, rule, cause`, key.Harness, key.Session)
+	if err != nil {
+		return nil, fmt.Errorf("read removals of %s: %w", key, err)
+	}
+	return all, nil
+}
+
+// ProjectRemovals returns the removals by rule in all sessions of a directory. Their causes are empty.
+func (s *Store) ProjectRemovals(ctx context.Context, directory string) ([]RemovalSum, error) {
+	all, err := s.removals(ctx, `
+		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
+		FROM sessions JOIN removals USING (harness, session_id)
+		WHERE directory = ?
+		GROUP BY rule
+		ORDER BY rule`, directory)
+	if err != nil {
+		return nil, fmt.Errorf("read removals of the project: %w", err)
+	}
+	return all, nil
+}
+
+func (s *Store) removals(ctx context.Context, query string, args ...any) (all []RemovalSum, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, query, func(row *sqlite3.Stmt) {
+			all = append(all, RemovalSum{row.ColumnText(0), row.ColumnText(1), row.ColumnInt(2), row.ColumnInt(3), row.ColumnInt(4)})
+		}, args...)
+	})
+	return all, err
+}
