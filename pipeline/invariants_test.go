@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -71,6 +72,7 @@ func newLife(rt *rapid.T, t *testing.T, codec transcript.Codec, isShared bool) *
 	r.LimitTokens = rapid.SampledFrom([]int{20_000, 100_000}).Draw(rt, "window")
 	r.LowMark = rapid.SampledFrom([]float64{0, 30}).Draw(rt, "low mark")
 	r.Price = rapid.SampledFrom([]schema.Price{{}, {Fresh: 3, Write: 3.75, Read: 0.3}, {Fresh: 1, Write: 1, Read: 1}}).Draw(rt, "price")
+	r.BuysForRent, r.WorkingSet = rapid.Bool().Draw(rt, "rent"), rapid.SampledFrom([]int{0, 500}).Draw(rt, "working set")
 	r.Gaps = rapid.Bool().Draw(rt, "gaps")
 	k := &r.Knobs
 	k.ReasoningAge = rapid.IntRange(1, 10).Draw(rt, "reasoning age")
@@ -307,9 +309,19 @@ func TestInvariant3HardPassDrainsEverything(t *testing.T) {
 	})
 }
 
+// A queued drop alone causes no bust. It waits until carrying it has cost enough, or until there is another reason.
 func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
-		asked := w.decision.Percent >= w.readings.Threshold
+		d := w.decision
+		asked := d.Percent >= w.readings.Threshold
+		if d.Cause == CauseRent {
+			asked = w.readings.BuysForRent && d.Price.Removed > 0 && float64(d.Price.Rent) >= enough*float64(d.Price.Cost)
+			for _, r := range d.Reasons {
+				if i := slices.IndexFunc(rule.Table, func(known rule.Rule) bool { return known.Name == r.Rule }); rule.Table[i].On > rule.AnyBust {
+					t.Fatalf("the rule %q has taken content for rent", r.Rule)
+				}
+			}
+		}
 		switch w.decision.Cause {
 		case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle, CauseFlush, CauseOverflow:
 			asked = true
@@ -322,7 +334,7 @@ func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 
 func TestInvariant5MidTurnStaysStill(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
-		exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush || w.decision.Cause == CauseOverflow
+		exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush || w.decision.Cause == CauseOverflow || w.decision.Cause == CauseRent
 		if w.session.isMidTurn() && w.decision.Verdict == schema.Soft && !exempt {
 			t.Fatalf("soft pass in the middle of a turn: %s", w.decision.Cause)
 		}

@@ -43,11 +43,20 @@ func (b BustPrice) cost(p schema.Price) int {
 // meter returns the meter after this request, if the pass is steady.
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
-	m.Paid += max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
+	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
+	m.Paid += removable + s.overCliff(a.Size.Current, removable, r)
 	if r.WorkingSet > 0 {
 		m.Coverable += int(a.perToken * float64(max(0, s.uncovered(r)-r.WorkingSet)))
 	}
 	return m
+}
+
+// overCliff returns what removable content costs in addition because the prompt, of size tokens, is
+// beyond a cliff of the provider's prices. If the rest of the prompt is small enough, all of the
+// higher price is due to the removable content.
+func (s *Session) overCliff(size, removable int, r Readings) int {
+	rest := size - removable
+	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
 }
 
 // queued returns the size of the queued drops in tokens of the host's count.
