@@ -57,11 +57,23 @@ type Saving struct {
 	Money float64 `json:"money"`
 	// Historian is the cost of the historian's runs, which Money has subtracted.
 	Historian float64 `json:"historian,omitzero"`
+	// Early is the part of Money that comes from content which left the prompt
+	// before the prompt was large, because of the setting spending. The historian's
+	// cost is not subtracted from it.
+	Early float64 `json:"early,omitzero"`
 	// Passes is the number of requests that the estimate covers.
 	Passes int `json:"passes"`
 	// UnpricedSessions counts the sessions that a sum leaves out, because the
 	// harness names no price for their models.
 	UnpricedSessions int `json:"unpricedSessions,omitzero"`
+}
+
+// RemovedEarly returns Early, and 0 if there is no saving.
+func (s *Saving) RemovedEarly() float64 {
+	if s == nil {
+		return 0
+	}
+	return s.Early
 }
 
 // Warning is a problem that a person should look at.
@@ -169,6 +181,10 @@ type SessionStatus struct {
 	// LastPrice is the newest price of a bust in the journal, whether or not
 	// the bust was made.
 	LastPrice *PricedPass `json:"lastPrice,omitzero"`
+	// Spending is the setting of the session's project. Carried is absent if
+	// nothing can leave the prompt.
+	Spending Spending `json:"spending,omitzero"`
+	Carried  *Carried `json:"carried,omitzero"`
 	// NextBust estimates the next bust under pressure. It is absent while the
 	// model's prompt limit is unknown.
 	NextBust *NextBust `json:"nextBust,omitzero"`
@@ -460,6 +476,27 @@ type BustPrice struct {
 	// taken had cost since the last bust. Both are in tokens read from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
+}
+
+// Carried is the content that the next bust for rent would remove, and what it has
+// cost so far.
+type Carried struct {
+	// Tokens is the size of the content. Since the last bust, each request has
+	// paid for it.
+	Tokens int `json:"tokens"`
+	// Paid is what carrying it has cost, and Price what the bust would cost, both
+	// in tokens read from the cache. Cost is Paid in $, if the model has a price.
+	Paid  int     `json:"paid"`
+	Price int     `json:"price"`
+	Cost  float64 `json:"cost,omitzero"`
+}
+
+// Value returns c, and the zero value for nil.
+func (c *Carried) Value() Carried {
+	if c == nil {
+		return Carried{}
+	}
+	return *c
 }
 
 // LimitSource is the source of a model's prompt limit.

@@ -163,3 +163,23 @@ func TestInARow(t *testing.T) {
 		}
 	}
 }
+
+func TestSpending(t *testing.T) {
+	carry := Carry{Tokens: 12_000, Paid: 50_000, Price: 200_000, Cost: 0.5}
+	for _, test := range []struct {
+		setting string
+		early   float64
+		carry   Carry
+		want    string
+	}{
+		{"", 1, carry, ""},
+		{"balanced", 0, Carry{}, "balanced"},
+		{"frugal", 3.1, carry, "frugal: removing early saved about $3.10 so far"},
+		{"balanced", -0.02, Carry{}, "balanced: removing early cost about $0.02 so far, and saves with each request"},
+		{"generous", 0, carry, "generous; 12k tokens could go, and carrying them cost 25% of what removing them costs (about $0.50)"},
+	} {
+		if got := Spending(test.setting, test.early, test.carry); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -163,6 +163,9 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 		saved = "saving not measured yet"
 	}
 	lines = append(lines, fmt.Sprintf("Cache hits: %s; %s.", format.Percent(s.CacheHitRate), saved))
+	if text := format.Spending(string(s.Spending), s.Saved.RemovedEarly(), format.Carry(s.Carried.Value())); text != "" {
+		lines = append(lines, "Spending: "+text+".")
+	}
 	if len(s.Removals) > 0 {
 		sum := schema.SumOf(s.Removals)
 		lines = append(lines, fmt.Sprintf("Read again: %s.", format.Regret(sum.Reread, sum.Tokens, s.RereadCost)))

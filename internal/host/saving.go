@@ -23,6 +23,10 @@ type saving struct {
 	// spared are the billed tokens of the requests without magicctx, minus those of the requests as they
 	// were. They can be negative: a bust makes the provider write tokens that it would have read.
 	spared promptcache.Tokens
+	// early is the part of dropped that busts for rent have removed, and that no other bust would have removed
+	// since. earlySpared is what it has spared.
+	early       int
+	earlySpared promptcache.Tokens
 	// cliff and window are the facts about the model with which the saving was computed.
 	cliff  route.Cliff
 	window int
@@ -36,26 +40,39 @@ func (v saving) add(p store.BilledPass) saving {
 		v.dropped = 0 // the harness took messages back, perhaps including the dropped ones
 	}
 	v.dropped += p.Removed
+	isEarly := p.Cause == string(pipeline.CauseRent)
+	if isEarly {
+		v.early += p.Removed
+	} else if p.Bust {
+		v.early = 0
+	}
 	sent := promptcache.Tokens{Fresh: p.Usage.Input, Write: p.Usage.CacheWrite, Read: p.Usage.CacheRead}
 	prompt := sent.Prompt()
 	if prompt == 0 {
 		return v
 	}
 	v.passes++
-	without := sent
-	more := max(0, min(v.dropped, v.window-prompt))
-	switch {
-	case pipeline.Cause(p.Cause).PrefixWasGone(): // the provider had to write all of it again
-		without.Write += more
-	default:
-		without.Read += more
-		if p.Bust {
-			rewritten := min(p.Resent, sent.Fresh+sent.Write)
-			without.Write, without.Read = without.Write-rewritten, without.Read+rewritten
-		}
+	v.spared = v.spared.Add(v.without(p, sent, v.dropped, p.Bust)).Minus(sent.Billed(v.cliff))
+	if v.early > 0 {
+		v.earlySpared = v.earlySpared.Add(v.without(p, sent, v.early, isEarly)).Minus(sent.Billed(v.cliff))
 	}
-	v.spared = v.spared.Add(without.Billed(v.cliff)).Minus(sent.Billed(v.cliff))
 	return v
+}
+
+// without returns the billed tokens of a request if its prompt still held dropped tokens. If it would have had no
+// bust, the provider would have read what it has written again.
+func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
+	more := max(0, min(dropped, v.window-sent.Prompt()))
+	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of it again
+		sent.Write += more
+		return sent.Billed(v.cliff)
+	}
+	sent.Read += more
+	if sparesBust {
+		rewritten := min(p.Resent, sent.Fresh+sent.Write)
+		sent.Write, sent.Read = sent.Write-rewritten, sent.Read+rewritten
+	}
+	return sent.Billed(v.cliff)
 }
 
 // tokensPerPrice is the number of tokens to which a catalogue's price refers.
@@ -107,7 +124,10 @@ func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFa
 	if err != nil {
 		return nil, err
 	}
-	return &schema.Saving{Money: promptcache.Bill(v.spared, f.price) - historian, Historian: historian, Passes: v.passes}, nil
+	return &schema.Saving{
+		Money: promptcache.Bill(v.spared, f.price) - historian, Historian: historian,
+		Early: promptcache.Bill(v.earlySpared, f.price), Passes: v.passes,
+	}, nil
 }
 
 // historianCost returns the cost of the runs of a session's historian. A model of which the harness knows no
@@ -158,7 +178,7 @@ func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 		}
 		isPriced = true
 		if v != nil {
-			sum.Money, sum.Historian, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Passes+v.Passes
+			sum.Money, sum.Historian, sum.Early, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Early+v.Early, sum.Passes+v.Passes
 		}
 	}
 	if !isPriced {

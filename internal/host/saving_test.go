@@ -48,6 +48,25 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	}
 }
 
+// A bust for rent removes 10,000 tokens and makes the provider write 4,000 again. What it saves counts as removed early
+// until a bust for another reason would have removed the same.
+func TestSavingOfWhatIsRemovedEarly(t *testing.T) {
+	usage := store.Usage{CacheRead: 15_000, CacheWrite: 5000}
+	var v saving
+	v.window = 100_000
+	for _, p := range []store.BilledPass{
+		{Pass: 2, Cause: "rent", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage},
+		{Pass: 3, Usage: usage},
+		{Pass: 4, Cause: "pressure", Bust: true, Removed: 3000, Resent: 4000, Usage: usage},
+		{Pass: 5, Usage: usage},
+	} {
+		v = v.add(p)
+	}
+	if want := (promptcache.Tokens{Read: 2*10_000 + 4000, Write: -4000}); v.earlySpared != want {
+		t.Errorf("got %+v, want %+v", v.earlySpared, want)
+	}
+}
+
 // Nothing but the historian's head has shortened the prompts. This saved nothing by an older estimate, which
 // counted only the busts that dropped something, and left out what the historian costs.
 func TestSavingCountsTheHead(t *testing.T) {

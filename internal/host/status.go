@@ -86,7 +86,9 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	}
 	facts := h.factsOf(ctx, st.Model)
 	st.ContextTokens, st.LimitSource, st.LimitAt = facts.window.Tokens, facts.window.Source, facts.window.At
-	b := h.cacheLife(ctx, s.Key.Harness, h.knownConfig(st.Harness, st.Directory), st.Model, facts.row.NPM)
+	cfg := h.knownConfig(st.Harness, st.Directory)
+	b := h.cacheLife(ctx, s.Key.Harness, cfg, st.Model, facts.row.NPM)
+	st.Spending, st.Carried = cfg.Spending, carried(s.Rent, facts)
 	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
@@ -102,6 +104,18 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	}
 	clip(&st)
 	return st
+}
+
+// carried returns what a session carries although it could go, nil for nothing.
+func carried(r store.RentState, f modelFacts) *schema.Carried {
+	if r.Removable <= 0 {
+		return nil
+	}
+	c := &schema.Carried{Tokens: r.Removable, Paid: r.Paid, Price: r.Price}
+	if f.isPriced {
+		c.Cost = float64(r.Paid) * f.price.Read / tokensPerPrice
+	}
+	return c
 }
 
 // A status has to fit into one frame. The names in it come from harnesses and catalogues and may be of any

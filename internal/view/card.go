@@ -58,6 +58,7 @@ func (s *screen) facts(st schema.SessionStatus) {
 		{"busts", bustsOf(st)},
 		{"cache hits", cacheOf(st)},
 		{"saved", savedOf(st)},
+		{"spending", spendingOf(st)},
 		{"dropped", droppedOf(st)},
 		{"read again", Regret(st.Removals, st.RereadCost)},
 		{"window", windowOf(st, s.now)},
@@ -259,6 +260,10 @@ func savedOf(st schema.SessionStatus) string {
 		return fmt.Sprintf("nothing yet: %s cost %s more than if nothing had been dropped", requests, format.AboutDollars(-st.Saved.Money))
 	}
 	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), requests)
+}
+
+func spendingOf(st schema.SessionStatus) string {
+	return format.Spending(string(st.Spending), st.Saved.RemovedEarly(), format.Carry(st.Carried.Value()))
 }
 
 func droppedOf(st schema.SessionStatus) string {

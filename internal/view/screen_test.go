@@ -62,6 +62,8 @@ func statusOf(sessions int) *schema.StatusResult {
 	if sessions > 0 {
 		st.Sessions[0].Removals = []schema.Removal{{Rule: "tool reclaim", Cause: "pressure", Tokens: 180_000, Rereads: 2, Reread: 2400}, {Rule: "summaries", Cause: "pressure", Tokens: 64_000}}
 		st.Sessions[0].RereadCost = 0.009
+		st.Sessions[0].Spending, st.Sessions[0].Saved.Early = schema.SpendingBalanced, 1.25
+		st.Sessions[0].Carried = &schema.Carried{Tokens: 12_400, Paid: 61_000, Price: 280_000, Cost: 0.0183}
 		st.Saved = &schema.Saving{Money: 41.5, Passes: 5030}
 		cost := 0.0265
 		s := &st.Sessions[0]

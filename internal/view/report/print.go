@@ -99,6 +99,9 @@ func (p *printer) totals(s replay.Summary) {
 			row("historian", format.Money(v.Historian), "")
 		}
 		row("saved", format.Dollars(v.Money), "")
+		if v.Early > 0 {
+			row("- removed early", format.Dollars(v.Early), "")
+		}
 	}
 	for _, name := range s.Routes {
 		if r := route.Named(name); name == r.Name {

@@ -170,6 +170,19 @@ export interface CancelParams {
   id: unknown
 }
 
+/** Carried is the content that the next bust for rent would remove, and what it has cost so far. */
+export interface Carried {
+  /** tokens is the size of the content. Since the last bust, each request has paid for it. */
+  tokens: number
+  /**
+   * paid is what carrying it has cost, and Price what the bust would cost, both in tokens read from the
+   * cache. Cost is Paid in $, if the model has a price.
+   */
+  paid: number
+  price: number
+  cost?: number
+}
+
 /** CauseCount is the number of events with one cause, for example busts. */
 export interface CauseCount {
   cause: string
@@ -657,6 +670,11 @@ export interface Saving {
   money: number
   /** historian is the cost of the historian's runs, which Money has subtracted. */
   historian?: number
+  /**
+   * early is the part of Money that comes from content which left the prompt before the prompt was large,
+   * because of the setting spending. The historian's cost is not subtracted from it.
+   */
+  early?: number
   /** passes is the number of requests that the estimate covers. */
   passes: number
   /**
@@ -768,6 +786,9 @@ export interface SessionStatus {
   goalTokens?: number
   /** lastPrice is the newest price of a bust in the journal, whether or not the bust was made. */
   lastPrice?: PricedPass
+  /** spending is the setting of the session's project. Carried is absent if nothing can leave the prompt. */
+  spending?: Spending
+  carried?: Carried
   /**
    * nextBust estimates the next bust under pressure. It is absent while the model's prompt limit is unknown.
    */
@@ -833,6 +854,9 @@ export interface ShutdownParams {
   /** version is the version of that newer host, for the log. */
   version?: string
 }
+
+/** Spending is how early magicctx removes content to save money, for example "frugal". */
+export type Spending = "frugal" | "balanced" | "generous"
 
 /** StatusParams asks for the state of the host. */
 export type StatusParams = Record<string, never>

@@ -174,6 +174,13 @@ export const hostCalls: HostCalls = {
         "rent": 160200
       }
     },
+    "spending": "balanced",
+    "carried": {
+      "tokens": 12000,
+      "paid": 60000,
+      "price": 150000,
+      "cost": 0.018
+    },
     "nextBust": {
       "isAsked": true,
       "waits": true,
@@ -194,6 +201,7 @@ export const hostCalls: HostCalls = {
     "saved": {
       "money": 1.5,
       "historian": 0.25,
+      "early": 0.75,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -504,6 +512,13 @@ export const hostCalls: HostCalls = {
         "rent": 160200
           }
         },
+        "spending": "balanced",
+        "carried": {
+          "tokens": 12000,
+          "paid": 60000,
+          "price": 150000,
+          "cost": 0.018
+        },
         "nextBust": {
           "isAsked": true,
           "waits": true,
@@ -524,6 +539,7 @@ export const hostCalls: HostCalls = {
         "saved": {
           "money": 1.5,
           "historian": 0.25,
+          "early": 0.75,
           "passes": 39,
           "unpricedSessions": 1
         },
@@ -672,6 +688,7 @@ export const hostCalls: HostCalls = {
     "saved": {
       "money": 12.5,
       "historian": 0.25,
+      "early": 0.75,
       "passes": 500,
       "unpricedSessions": 2
     }
@@ -902,6 +919,13 @@ export const shimNotifications: ShimNotifications = {
         "rent": 160200
       }
     },
+    "spending": "balanced",
+    "carried": {
+      "tokens": 12000,
+      "paid": 60000,
+      "price": 150000,
+      "cost": 0.018
+    },
     "nextBust": {
       "isAsked": true,
       "waits": true,
@@ -922,6 +946,7 @@ export const shimNotifications: ShimNotifications = {
     "saved": {
       "money": 1.5,
       "historian": 0.25,
+      "early": 0.75,
       "passes": 39,
       "unpricedSessions": 1
     },

@@ -1,0 +1,32 @@
+package format
+
+import "fmt"
+
+// A Carry is content that could leave a prompt, in tokens. Paid is what carrying it has cost since the last bust,
+// Price what removing it costs, in the same unit. Cost is Paid in $, 0 if the model has no price.
+type Carry struct {
+	Tokens, Paid, Price int
+	Cost                float64
+}
+
+// Spending says what a setting of the dial has saved, or would have saved, for example "balanced: removing early
+// saved about $3.10 so far". The setting is empty if it is not known.
+func Spending(setting string, early float64, c Carry) string {
+	text := setting
+	switch {
+	case setting == "":
+		return ""
+	case early > 0:
+		text += ": removing early saved " + AboutDollars(early) + " so far"
+	case early < 0:
+		text += ": removing early cost " + AboutDollars(-early) + " so far, and saves with each request"
+	}
+	if setting != "generous" || c.Tokens <= 0 || c.Price <= 0 {
+		return text // the other settings remove it soon
+	}
+	text += fmt.Sprintf("; %s tokens could go, and carrying them cost %s of what removing them costs", Tokens(c.Tokens), Percent(float64(c.Paid)/float64(c.Price)))
+	if c.Cost > 0 {
+		text += " (" + AboutDollars(c.Cost) + ")"
+	}
+	return text
+}
