@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // The figures of this file are reference values, observed on an independent
@@ -361,6 +362,61 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 	if got.Reason != RunForSize {
 		t.Errorf("%s; chunk of %d tokens, snapshot %+v", got.Reason, got.ChunkTokens, got.Snapshot)
+	}
+}
+
+// In a window of 1M, usage is no reason for a run before the session costs a fortune. A run begins once the messages
+// before the working set have paid for it.
+func TestTriggerForRent(t *testing.T) {
+	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
+	for i := range list {
+		list[i].Ordinal, list[i].Key = i+1, fmt.Sprint("m", i+1)
+	}
+	for i := 0; i < 40; i += 4 {
+		list[i].Role = transcript.User
+	}
+	const spent = 5000 // tokens of condensed text
+	facts := TriggerFacts{
+		Situation: Situation{Messages: NewMessages(list, 0), Limit: 1_000_000, WorkingSet: 16_000, Threshold: 65, Usage: 4}, Count: tokens.Count,
+	}
+	if got := Trigger(facts); got.Runs {
+		t.Errorf("a run begins for nothing: %s", got.Reason)
+	}
+	facts.Pays = func(tokens int) bool { return tokens <= spent }
+	if got := Trigger(facts); got.Reason != NoRunNoPressure || got.ChunkTokens <= spent {
+		t.Errorf("%s although a run for %d tokens is not paid for", got.Reason, got.ChunkTokens)
+	}
+	facts.Pays = func(tokens int) bool { return tokens <= 10*spent }
+	got := Trigger(facts)
+	if got.Reason != RunForRent {
+		t.Fatal(got.Reason)
+	}
+	if tail := facts.Messages.Tokens(got.Snapshot.TailStart, 41); tail < 16_000 || tail > 16_000+4*900 { // it begins with a prompt
+		t.Errorf("%d tokens stay, want the working set", tail)
+	}
+}
+
+func TestWorkingSet(t *testing.T) {
+	for _, test := range []struct {
+		spending schema.Spending
+		limit    int
+		want     int
+	}{
+		{schema.SpendingFrugal, 1_000_000, 10_000},
+		{schema.SpendingBalanced, 1_000_000, 16_000},
+		{schema.SpendingBalanced, 64_000, 12_480}, // 0.30 of 65 % of the window
+		{schema.SpendingGenerous, 200_000, 39_000},
+	} {
+		if got := WorkingSet(test.spending, test.limit, 65); got != test.want {
+			t.Errorf("%s in %d: %d, want %d", test.spending, test.limit, got, test.want)
+		}
+	}
+}
+
+// A run that reads 3,000 tokens reads 5,000 others and writes 500 + 750.
+func TestRunCost(t *testing.T) {
+	if got := RunCost(3000, schema.Price{Fresh: 3, Read: 0.3, Output: 15}); got != 8000*10+1250*50 {
+		t.Error(got)
 	}
 }
 
