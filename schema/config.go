@@ -61,8 +61,8 @@ type Config struct {
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With 0, the host chooses it from
 	// prices and growth.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
-	// Spending is the choice between money and memory: with "frugal", magicctx removes content that is not needed as soon as that pays, "balanced" keeps
-	// more of the recent session word for word, and with "generous" only a full window removes anything.
+	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content when that saves money, long before
+	// the window is full. "balanced" keeps more of the recent session word for word. With "generous", saving money is no reason to remove anything.
 	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
 	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on requests that lose the provider's cache
 	// anyway.

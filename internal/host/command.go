@@ -149,7 +149,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 		lines = append(lines, "Next bust: "+nextBustSentence(s, n))
 	}
 	if b := s.LastBust; b != nil {
-		text := fmt.Sprintf("Last bust: %s ago (%s)", format.AgeOf(b.At, now), b.Cause)
+		text := fmt.Sprintf("Last bust: %s ago (%s)", format.AgeOf(b.At, now), format.Cause(b.Cause))
 		if b.Removed > 0 {
 			text += ", removed " + format.Tokens(b.Removed)
 		}

@@ -46,7 +46,7 @@ func (h *Host) tellOfBust(c Client, ps *pass, covered int) {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := h.factsOf(h.lifetime, d.Model); facts.isPriced {
 			if money := promptcache.Bill(expectedSaving(d, passes), facts.price); money > 0 {
-				text += "; saves " + format.AboutDollars(money)
+				text += fmt.Sprintf("; saves %s in the next %s", format.AboutDollars(money), format.Count(passes+1, "request"))
 			}
 		}
 		h.show(c, key, directory, "info", text)

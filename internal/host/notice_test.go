@@ -40,7 +40,7 @@ func TestBustIsToldOnce(t *testing.T) {
 			if slices.Contains(notices, "busts") {
 				// This request and the next 20 do not read the removed tokens, at $1000 for a million.
 				saved := float64(bust.Price.Removed) * 21 / 1000
-				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s",
+				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s in the next 21 requests",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
 			}
 			h.tool("a4", "four", "tool-calls", 70_000)

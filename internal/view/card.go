@@ -158,7 +158,7 @@ var reasons = map[string]string{
 	"pressure":           "because the prompt had reached the threshold",
 	"force":              "because the prompt had reached 85% of the window",
 	"overflow":           "because the provider had refused the prompt as too long",
-	"rent":               "because carrying what nobody needs had cost enough",
+	"rent":               "because that saves money: to go on sending what it removed would cost more",
 	"idle":               "after a pause longer than the cache lives",
 	"model-changed":      "because the model had changed",
 	"preamble-changed":   "because tools or system prompt had changed",
@@ -168,31 +168,6 @@ var reasons = map[string]string{
 	"head-reverted":      "because you had taken back messages that were summarised",
 	"unexplained":        "for no known reason, which is a mistake of magicctx",
 }
-
-// causes names in a few words why a bust was made, or why a request was sent without one.
-var causes = map[string]string{
-	"pressure":           "threshold",
-	"force":              "85% full",
-	"overflow":           "prompt refused",
-	"idle":               "after a pause",
-	"model-changed":      "new model",
-	"preamble-changed":   "tools or prompt",
-	"system-changed":     "system prompt",
-	"transcript-changed": "harness's change",
-	"head-reverted":      "taken back",
-	"flush":              "asked for",
-	"rent":               "to save money",
-	"first-pass":         "first request",
-	"mid-turn":           "the turn goes on",
-	"nothing-to-do":      "nothing to free",
-	"no-progress":        "nothing more to free",
-	"not-worth-it":       "not worth it yet",
-	"invalid-wire":       "rule of the provider",
-	"busy":               "database locked",
-}
-
-// causeOf returns the words for a cause, or the cause itself if a newer host has named it.
-func causeOf(cause string) string { return cmp.Or(causes[cause], format.Clean(cause)) }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
 	b := st.LastBust
@@ -228,7 +203,7 @@ func bustsOf(st schema.SessionStatus) string {
 func causesOf(st schema.SessionStatus) string {
 	var counts []string
 	for _, c := range st.BustCauses {
-		counts = append(counts, fmt.Sprintf("%s %d", causeOf(c.Cause), c.Count))
+		counts = append(counts, fmt.Sprintf("%s %d", format.Cause(c.Cause), c.Count))
 	}
 	return strings.Join(counts, ", ")
 }
@@ -356,7 +331,7 @@ func lastOf(st schema.SessionStatus, now time.Time) string {
 		text = format.AgeOf(st.LastPassAt, now) + " ago, bust"
 	}
 	if st.LastCause != "" {
-		text += " (" + causeOf(st.LastCause) + ")"
+		text += " (" + format.Cause(st.LastCause) + ")"
 	}
 	if st.LastPassMS > 0 {
 		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)

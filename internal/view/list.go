@@ -45,7 +45,7 @@ var listColumns = []struct {
 	{4, column{"BUSTS", 5, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return dashIfZero(st.Busts), Plain }}},
 	{2, column{"SAVED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return shortSavedOf(st), Plain }}},
 	{9, column{"LAST", 22, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
-		switch cause := causeOf(st.LastCause); {
+		switch cause := format.Cause(st.LastCause); {
 		case st.LastPassBust && cause != "":
 			return "bust: " + cause, Notice
 		case st.LastPassBust:
