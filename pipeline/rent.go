@@ -26,6 +26,10 @@ type Rent struct {
 // content makes the bust dearer. docs/performance.md has the measurements.
 const enough = 0.25
 
+// leastRemoved is the least number of tokens that a bust for rent removes. A smaller one would hardly
+// show on the bill, and the user is told of each bust. More content comes, and leaves with it.
+const leastRemoved = 2000
+
 // estimateEvery is the number of new messages after which the session estimates the bust again in
 // the middle of a turn. An estimate asks the rules, which read the whole transcript.
 const estimateEvery = 24
@@ -105,7 +109,7 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	d := s.propose(would, r, limit)
 	a.Rent.Removable, a.Rent.Price = d.Price.Removed, d.Price.Cost
 	a.Rent.Queued, a.Rent.Messages = queued, len(s.entries)
-	if !r.BuysForRent || d.Verdict == schema.Steady || a.Rent.Removable <= 0 || !a.Rent.isDue(hasNews) || !d.Price.PaysOff() {
+	if !r.BuysForRent || d.Verdict == schema.Steady || a.Rent.Removable < leastRemoved || !a.Rent.isDue(hasNews) || !d.Price.PaysOff() {
 		return Decision{}, false
 	}
 	d.Rent, d.Price.Rent = a.Rent, a.Rent.paid(hasNews)

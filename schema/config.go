@@ -371,3 +371,12 @@ type Command struct {
 	// Subtask runs the command in a child session.
 	Subtask bool `json:"subtask" jsonschema:"default=false"`
 }
+
+// OrEarlier completes a sentence about the next bust under pressure: with a setting other than generous, content may
+// be removed earlier.
+func (s Spending) OrEarlier() string {
+	if s == "" || s == SpendingGenerous {
+		return ""
+	}
+	return ", or earlier if that saves money"
+}

@@ -68,7 +68,7 @@ func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand
 	e.job.Chunk = historian.Chunk{Start: scope.Start, End: scope.End, Lines: linesOf(uncovered, scope)}
 	e.summary, e.filler = s.pipe.SummaryKey(), s.filler()
 	e.save, e.finish, e.kept = w.publish, w.show, w.left
-	return e, fmt.Sprintf("Messages %s are being summarised, in the background; the newest %s stay as they are. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
+	return e, fmt.Sprintf("Messages %s are being summarised, in the background, but not the newest %s. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
 		scope, format.Count(keep, "turn")), nil
 }
 

@@ -135,7 +135,7 @@ func nextBustOf(st schema.SessionStatus) string {
 	case isDue:
 		text = "due: " + boundsOf(n)
 	default:
-		text = "at " + format.Tokens(n.At) + ": " + boundsOf(n)
+		text = "at " + format.Tokens(n.At) + st.Spending.OrEarlier() + ": " + boundsOf(n)
 	}
 	if st.Queued > 0 {
 		text += fmt.Sprintf("; %s marked by the model", format.Count(st.Queued, "piece"))
@@ -233,9 +233,13 @@ func savedOf(st schema.SessionStatus) string {
 	}
 	requests := format.Count(st.Saved.Passes, "request")
 	if st.Saved.Money < 0 {
-		return fmt.Sprintf("nothing yet: %s cost %s more than if nothing had been dropped", requests, format.AboutDollars(-st.Saved.Money))
+		text := fmt.Sprintf("nothing yet: %s cost %s more than if nothing had been dropped", requests, format.AboutDollars(-st.Saved.Money))
+		if st.Saved.Historian >= 0.01 {
+			text += ", with " + format.Dollars(st.Saved.Historian) + " for the historian"
+		}
+		return text
 	}
-	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), requests)
+	return fmt.Sprintf("%s in %s, against dropping nothing until the window is full", format.AboutDollars(st.Saved.Money), requests)
 }
 
 func spendingOf(st schema.SessionStatus) string {
@@ -259,7 +263,7 @@ func Regret(all []schema.Removal, cost float64) string {
 	text, between := format.Regret(sum.Reread, sum.Tokens, cost), ": "
 	for _, r := range all {
 		if r.Reread > 0 {
-			text += fmt.Sprintf("%s%s (%s) %s of %s", between, format.Clean(r.Rule), format.Clean(r.Cause), format.Tokens(r.Reread), format.Tokens(r.Tokens))
+			text += fmt.Sprintf("%s%s (%s) %s of %s", between, format.Clean(r.Rule), format.Cause(r.Cause), format.Tokens(r.Reread), format.Tokens(r.Tokens))
 			between = ", "
 		}
 	}

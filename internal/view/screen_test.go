@@ -316,8 +316,9 @@ func TestCausesAreWords(t *testing.T) {
 	st := statusOf(1).Sessions[0]
 	st.LastCause, st.LastPassBust = "not-worth-it", false
 	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}
-	card := lastOf(st, noon) + "\n" + bustsOf(st)
-	for _, want := range []string{"no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
+	st.Removals = []schema.Removal{{Rule: "tool reclaim", Cause: "model-changed", Tokens: 2000, Reread: 1000}}
+	card := lastOf(st, noon) + "\n" + bustsOf(st) + "\n" + Regret(st.Removals, 1)
+	for _, want := range []string{"tool reclaim (new model)", "no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
 		if !strings.Contains(card, want) {
 			t.Errorf("%q lacks %q", card, want)
 		}
@@ -326,6 +327,14 @@ func TestCausesAreWords(t *testing.T) {
 		if words := format.Cause(code); words == code || len("bust: "+words) > 22 {
 			t.Errorf("the list has no words for %q, or cuts %q", code, words)
 		}
+	}
+}
+
+// If magicctx costs more than it saves, the user reads what its historian costs.
+func TestLossNamesTheHistorian(t *testing.T) {
+	st := schema.SessionStatus{Saved: &schema.Saving{Money: -3.75, Historian: 4.1, Passes: 129}}
+	if got, want := savedOf(st), "cost about $3.75 more than if nothing had been dropped, with $4.10 for the historian"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end in %q", got, want)
 	}
 }
 
