@@ -27,7 +27,7 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`) // no bust only to save money
+	w.configure(`{"historian": {"disable": false}, "protected_tags": 1}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}
 	a := w.launch(o)
