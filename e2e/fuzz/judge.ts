@@ -264,7 +264,7 @@ export class Judge {
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
-      this.stoodFor.set(front.texts.join(), this.stands(front).union(front.covered))
+      this.stoodFor.set(front.texts.join(), new Set([...this.stands(front), ...front.covered]))
       this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
