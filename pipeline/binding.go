@@ -124,20 +124,25 @@ func (s *Session) lostWith(after frozen.Setup, n int) int {
 	}
 	tokens := 0
 	for i := range n {
-		if e := &s.entries[i]; e.traits.signed && s.sendsThinking(e) {
+		if e := &s.entries[i]; e.traits.signed && sendsThinking(e, s.State) {
 			tokens += e.traits.thought / BytesPerToken
 		}
 	}
 	return tokens
 }
 
-// sendsThinking reports whether the wire still holds the thinking of e. Thinking leaves
+// units are the units of a frozen state, or of one with additions laid over it.
+type units interface {
+	ByTag(tag int) *frozen.Unit
+}
+
+// sendsThinking reports whether the wire of these units still holds the thinking of e. Thinking leaves
 // the wire with its message (if the head covers it, or it is a shell), with an unthink
 // edit, and with the last of the message's calls.
-func (s *Session) sendsThinking(e *entry) bool {
+func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
-		u := s.State.ByTag(it.Tag)
+		u := in.ByTag(it.Tag)
 		switch {
 		case u == nil:
 		case u.Covered || u.IsShell || u.Unthought:
@@ -152,12 +157,12 @@ func (s *Session) sendsThinking(e *entry) bool {
 	return calls == 0 || dropped < calls
 }
 
-// thinkingIn estimates how many tokens of reasoning the first n messages send. The host's
-// count of these messages does not include reasoning.
-func (s *Session) thinkingIn(n int) int {
+// thinkingIn estimates how many tokens of reasoning the first n messages send with these
+// units. The host's count of these messages does not include reasoning.
+func (s *Session) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range n {
-		if e := &s.entries[i]; e.traits.thought > 0 && s.sendsThinking(e) && !s.hasLostThinking(e) {
+		if e := &s.entries[i]; e.traits.thought > 0 && sendsThinking(e, in) && !s.hasLostThinking(e) {
 			tokens += e.traits.thought / BytesPerToken
 		}
 	}

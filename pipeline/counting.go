@@ -133,7 +133,7 @@ func (s *Session) SampleTokens(older, newer string) (sample TokenSample, ok bool
 // textTokens returns the host's count of a message's active text and tool calls, and its
 // estimate of the rest.
 func (s *Session) textTokens(e *entry) (text, other int) {
-	if e.traits.thought > 0 && s.sendsThinking(e) && !s.hasLostThinking(e) {
+	if e.traits.thought > 0 && sendsThinking(e, s.State) && !s.hasLostThinking(e) {
 		other = e.traits.thought / BytesPerToken
 	}
 	for _, it := range e.items {

@@ -156,7 +156,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, Rent: s.Meta.Rent, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: r.Counting.Model.value()}
 	a.Size, a.Gauge = s.size(r.Counting)
 	if s.isEstimated(a.Gauge) {
-		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size)), a.Gauge.Own)
+		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size), s.State), a.Gauge.Own)
 	}
 	if r.Overflow {
 		refusedAt := limit
@@ -210,7 +210,11 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
 	found.Size.Current -= lost
 	left := found // the wire as the rules find it, with the new head
-	covered := int(a.perToken * float64(change.freed))
+	coveredOfMeasured, thinking := s.freedByHead(change, measured)
+	if lost > 0 || a.Size.Measured == 0 {
+		thinking = 0 // it is among the lost, or the host's own count lacks it
+	}
+	covered := thinking + int(a.perToken*float64(change.freed))
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
@@ -251,7 +255,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
 	a.Stuck = s.stuckIf(left.Size.Current-(freed-covered) >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
-	freedOfMeasured := lost + covered + int(a.perToken*float64(s.freedUpTo(measured, p)))
+	freedOfMeasured := lost + thinking + int(a.perToken*float64(coveredOfMeasured+s.freedUpTo(measured, p)))
 	if !r.Subagent {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), change.covered, p.After)
 	}

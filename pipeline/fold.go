@@ -339,16 +339,27 @@ func (e *entry) endsTurn() bool {
 // changeTo returns the change from the session's head to next, which stands for the
 // messages in keys.
 func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
-	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next), freed: s.State.HeadTokens() - next.Tokens()}
-	shown := s.State.With(frozen.Additions{Head: &next, Covered: keys})
-	for i := range s.entries { // a revert can have taken the end of the old head, which still covers messages
+	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next)}
+	c.freed, _ = s.freedByHead(c, len(s.entries))
+	return c
+}
+
+// freedByHead returns how many tokens, by the host's count, a new head frees of the old head and the
+// first n messages. It returns their thinking, which leaves with them, apart.
+func (s *Session) freedByHead(c headChange, n int) (freed, thinking int) {
+	if c.head == nil {
+		return 0, 0
+	}
+	freed = s.State.HeadTokens() - c.head.Tokens()
+	shown := s.State.With(frozen.Additions{Head: c.head, Covered: c.keys})
+	for i := range s.entries[:n] { // a revert can have taken the end of the old head, which still covers messages
 		for _, it := range s.entries[i].items {
 			if u := s.State.ByTag(it.Tag); u != nil {
-				c.freed += u.Left() - shown.ByTag(it.Tag).Left()
+				freed += u.Left() - shown.ByTag(it.Tag).Left()
 			}
 		}
 	}
-	return c
+	return freed, s.thinkingIn(n, s.State) - s.thinkingIn(n, shown)
 }
 
 // marksOf returns the highest ids of memories and of their updates.

@@ -140,6 +140,52 @@ func TestRevertedHeadCountsForNothing(t *testing.T) {
 	}
 }
 
+// A summary took messages that had come after the newest usage. The host counts those itself, but subtracted them from
+// the measured prompt as well: 1,592 tokens were believed, where 5,193 were sent.
+func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
+	p := newProvider(t, 1000, 1)
+	p.w.readings.History = &History{}
+	for range 4 {
+		p.turn(4, 400)
+	}
+	for i := range 6 {
+		id := fmt.Sprintf("unmeasured%d", i)
+		p.w.add(message(id, "assistant", p.w.now, nil, toolPart("p"+id, "c"+id, "bash", obj{"command": id}, weighing(400))))
+		p.w.pass()
+	}
+	p.w.publish(len(p.w.raw)-2, 50)
+	p.w.readings.Flush = true
+	p.turn(0, 0)
+	if !p.w.session.State.Head.Exists() {
+		t.Fatal("no summary is shown")
+	}
+	p.turn(0, 0)
+	p.wantSize(t, p.prompt())
+}
+
+// The thinking of messages leaves with them when a summary takes their place. After a revert the host estimated a prompt
+// with that thinking, and went on counting it: 12,911 tokens were believed, where 3,959 were sent.
+func TestThinkingLeavesWithItsMessages(t *testing.T) {
+	p := newProvider(t, 1000, 1)
+	p.w.readings.History = &History{}
+	for i := range 12 {
+		id := fmt.Sprintf("thinking%d", i)
+		p.w.add(message("u"+id, "user", p.w.now, nil, textPart("pu"+id, "go on")))
+		p.w.pass()
+		p.w.add(message(id, "assistant", p.w.now, obj{"finish": "stop", "tokens": obj{"input": p.prompt()}},
+			obj{"id": "r" + id, "type": "reasoning", "text": weighing(400), "metadata": obj{"anthropic": obj{"signature": id}}}, textPart("p"+id, weighing(200))))
+		p.w.pass()
+	}
+	p.w.publish(len(p.w.raw)-3, 50)
+	p.w.readings.Flush = true
+	p.turn(0, 0)
+	if !p.w.session.State.Head.Exists() {
+		t.Fatal("no summary is shown")
+	}
+	p.turn(0, 0)
+	p.wantSize(t, p.prompt())
+}
+
 // D5: after a revert to before a bust, the newest usage in the array reported the whole
 // prompt. The host believed 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {

@@ -177,7 +177,7 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
 	}
-	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries)), s.counted())
+	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries), s.State), s.counted())
 }
 
 // measuredUpTo returns how many leading messages the size's measurement covers. If

@@ -116,6 +116,8 @@ export class Judge {
   private good: Good | undefined
   /** How each message was last sent, whether or not it is in the array or in the head now: in Pi a branch leaves and comes back. */
   private readonly sent = new Map<string, Kept>()
+  /** The messages for which a head has stood, by its texts: an array that comes back may have some that the last one lacks. */
+  private readonly stoodFor = new Map<string, Set<string>>()
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private lastPass = 0
@@ -262,6 +264,7 @@ export class Judge {
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
+      this.stoodFor.set(front.texts.join(), new Set([...this.stands(front), ...front.covered]))
       this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
@@ -296,7 +299,8 @@ export class Judge {
 
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
-   * back with its branch keeps its edits (-seed 2116). Without the head, the messages that it covered go out as well.
+   * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
+   * (-seed 750049). Without the head, the messages that it covered go out as well.
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
@@ -306,9 +310,16 @@ export class Judge {
       return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
-    for (const id of rows.keys()) sum += kept(id)?.bytes ?? 0
-    for (const { blocks } of raw) for (const block of blocks) if (!kept(block.message)) sum += bytesOf(block)
+    const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
+    const isCovered = (id: string) => covered.has(id) && !last?.has(id)
+    for (const id of rows.keys()) if (!isCovered(id)) sum += kept(id)?.bytes ?? 0
+    for (const { blocks } of raw) for (const block of blocks) if (!isCovered(block.message) && !kept(block.message)) sum += bytesOf(block)
     return sum
+  }
+
+  /** The messages for which this head has stood, in any array. */
+  private stands({ texts }: Head): Set<string> {
+    return this.stoodFor.get(texts.join()) ?? new Set()
   }
 
   /** Reports the violations of the wire that the raw array does not have. */
