@@ -25,6 +25,7 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	files := storyFiles(t)
 	w := newWorldOf(t, h, suite.Root(t), files)
+	w.configure(`{"spending": "generous"}`) // with flat prices, every removal pays at once
 	other := w.addProject("other", files)
 
 	options := []opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}

@@ -183,7 +183,7 @@ type CavemanTextCompression struct {
 }
 
 // Spending is how early magicctx removes content to save money, for example "frugal".
-type Spending string
+type Spending = string
 
 // The values of Spending.
 const (
@@ -370,13 +370,4 @@ type Command struct {
 	Model string `json:"model,omitempty"`
 	// Subtask runs the command in a child session.
 	Subtask bool `json:"subtask" jsonschema:"default=false"`
-}
-
-// OrEarlier completes a sentence about the next bust under pressure: with a setting other than generous, content may
-// be removed earlier.
-func (s Spending) OrEarlier() string {
-	if s == "" || s == SpendingGenerous {
-		return ""
-	}
-	return ", or earlier if that saves money"
 }

@@ -30,3 +30,12 @@ func Spending(setting string, early float64, c Carry) string {
 	}
 	return text
 }
+
+// OrEarlier completes a sentence about the next bust under pressure: unless the setting is generous, content may be
+// removed earlier.
+func OrEarlier(setting string) string {
+	if setting == "" || setting == "generous" {
+		return ""
+	}
+	return ", or earlier if that saves money"
+}

@@ -190,7 +190,7 @@ func nextBustSentence(s schema.SessionStatus, n *schema.NextBust) string {
 	case s.Threshold > 0 && s.Pressure >= s.Threshold:
 		text = "due; " + text
 	default:
-		text = fmt.Sprintf("at %s%s; %s", format.Tokens(n.At), s.Spending.OrEarlier(), text)
+		text = fmt.Sprintf("at %s%s; %s", format.Tokens(n.At), format.OrEarlier(s.Spending), text)
 	}
 	return text + "."
 }

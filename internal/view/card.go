@@ -135,7 +135,7 @@ func nextBustOf(st schema.SessionStatus) string {
 	case isDue:
 		text = "due: " + boundsOf(n)
 	default:
-		text = "at " + format.Tokens(n.At) + st.Spending.OrEarlier() + ": " + boundsOf(n)
+		text = "at " + format.Tokens(n.At) + format.OrEarlier(st.Spending) + ": " + boundsOf(n)
 	}
 	if st.Queued > 0 {
 		text += fmt.Sprintf("; %s marked by the model", format.Count(st.Queued, "piece"))

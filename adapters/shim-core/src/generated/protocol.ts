@@ -787,7 +787,7 @@ export interface SessionStatus {
   /** lastPrice is the newest price of a bust in the journal, whether or not the bust was made. */
   lastPrice?: PricedPass
   /** spending is the setting of the session's project. Carried is absent if nothing can leave the prompt. */
-  spending?: Spending
+  spending?: string
   carried?: Carried
   /**
    * nextBust estimates the next bust under pressure. It is absent while the model's prompt limit is unknown.
@@ -854,9 +854,6 @@ export interface ShutdownParams {
   /** version is the version of that newer host, for the log. */
   version?: string
 }
-
-/** Spending is how early magicctx removes content to save money, for example "frugal". */
-export type Spending = "frugal" | "balanced" | "generous"
 
 /** StatusParams asks for the state of the host. */
 export type StatusParams = Record<string, never>
