@@ -27,7 +27,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	w.configure(`{"historian": {"disable": false}, "protected_tags": 1}`)
+	// With flat prices, every removal pays at once, and nothing would be left for the pressure.
+	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}
 	a := w.launch(o)
