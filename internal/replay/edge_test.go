@@ -38,7 +38,6 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 		"soft force",
 		"soft pressure",
 		"steady transcript-changed",
-		"soft rent",
 		"soft pressure",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
