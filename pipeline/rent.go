@@ -139,11 +139,12 @@ func (m Rent) after(d Decision) Rent {
 	return Rent{Coverable: m.Coverable}
 }
 
-// SummaryIsDue reports whether the messages before the working set have cost as much as a run of
-// the historian, whose price is run in tokens read from the cache, and the bust that shows its
-// summary. workingSet is in tokens. While a published summary waits for its bust, no other one is
-// due.
-func (s *Session) SummaryIsDue(published *History, run, workingSet int, p schema.Price) bool {
-	return len(s.standing(published)) <= s.State.Head.Shows() &&
-		s.Meta.Rent.Coverable >= run+BustPrice{Resent: workingSet}.cost(p)
+// RunBudget returns what a run of the historian may cost now, in tokens read from the cache: what the
+// messages before the working set have cost, less the bust that shows their summary. workingSet is in
+// tokens. While a published summary waits for its bust, it returns -1.
+func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
+	if len(s.standing(published)) > s.State.Head.Shows() {
+		return -1
+	}
+	return max(-1, s.Meta.Rent.Coverable-BustPrice{Resent: workingSet}.cost(p))
 }

@@ -82,7 +82,7 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 		return
 	}
 	uncovered := s.pipe.UncoveredTokens(s.chronicle.coveredEnd().Key)
-	if !w.pays(s, 0) && history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
+	if history.RunCost(0, w.price) > w.runBudget(s) && history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
 		return
 	}
 	w.askedAt, w.askedLevel = counter, level
@@ -228,9 +228,10 @@ func (h *Host) prospect(ctx context.Context, key store.Key) (*prospect, error) {
 	if trigger := w.config.CommitClusterTrigger; trigger.Enabled {
 		commits = trigger.MinClusters
 	}
+	budget, price := w.runBudget(s), w.price
 	return &prospect{w.workload, uncovered, history.TriggerFacts{
 		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
-		Pays:    func(tokens int) bool { return w.pays(s, tokens) },
+		Pays:    func(tokens int) bool { return history.RunCost(tokens, price) <= budget },
 		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
 	}, w.throttle, w.halvings}, nil
 }
@@ -291,10 +292,13 @@ func (w *workload) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
 
-// pays reports whether the messages before the working set have cost as much as a run that reads tokens of
-// condensed text.
-func (w *workload) pays(s *session, tokens int) bool {
-	return w.config.Spending != schema.SpendingGenerous && s.pipe.SummaryIsDue(s.chronicle.published(), history.RunCost(tokens, w.price), w.workingSet, w.price)
+// runBudget returns what a run may cost because of rent, in tokens read from the cache, and -1 if no run may begin for
+// rent.
+func (w *workload) runBudget(s *session) int {
+	if w.config.Spending == schema.SpendingGenerous {
+		return -1
+	}
+	return s.pipe.RunBudget(s.chronicle.published(), w.workingSet, w.price)
 }
 
 // run carries out a plan. It renews the lease until the run has ended.
