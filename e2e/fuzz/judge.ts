@@ -616,11 +616,6 @@ export class Judge {
     }
   }
 
-  /** Notes that the host may not have heard of an answer with these signatures, and of its thinking. */
-  unheard(signatures: readonly string[]): void {
-    for (const signature of signatures) this.bound.get(signature)!.isKnown = false
-  }
-
   private forget({ signature }: Block): void {
     const bound = this.bound.get(signature)
     if (bound) bound.isKnown = false
