@@ -84,6 +84,8 @@ export interface Verdict {
   expected: number
   /** The same without the head, for a pass that finds that head reverted. */
   headless: number
+  /** The same as headless, with the outputs that OpenCode has pruned. */
+  unpruned: number
   isBust: boolean
   isGood: boolean
   passes: Pass[]
@@ -138,6 +140,8 @@ export class Judge {
    * pass could not be stored, or its answer came too late. The next bust may be about this request.
    */
   private halfKnown: readonly Turn[] | undefined
+  /** The digest of the system prompt of the newest request since the last good one that the journal has no line for. */
+  private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private hasLostDatabase = false
   /** Whether a message that was sent before has other content in this request. */
@@ -235,7 +239,9 @@ export class Judge {
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const isPruned = raw.some(({ parts }) => parts.some(({ state }) => state?.time?.compacted !== undefined))
+    const unpruned = isPruned ? tokensOf(this.expectedBytes(rawTurns, rows, chain, false, true), this.scale) : headless
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, unpruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -254,6 +260,7 @@ export class Judge {
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = rawTurns
+    if (passes.length === 0) this.unjournalledSystem = chain.start
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
     // the pressure.
     if (passes.length === 1 && this.pending.length === 0) this.pressure(passes[0], verdict, attempt)
@@ -269,7 +276,7 @@ export class Judge {
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
-      this.halfKnown = undefined
+      this.halfKnown = this.unjournalledSystem = undefined
       this.happened.flush = this.happened.reloaded = this.happened.systemChanged = false
     }
     this.passes++
@@ -300,14 +307,15 @@ export class Judge {
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well.
+   * (-seed 750049). Without the head, the messages that it covered go out as well. If asLast, so do messages that have
+   * changed since.
    */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, asLast = false): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
-      return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
+      return its && (!this.good || asLast || its.raw === rows.get(id)!.raw) ? its : undefined
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
@@ -491,6 +499,9 @@ export class Judge {
     // If the host does not answer the system hook in time, the request leaves with the harness's own system prompt, and
     // no pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
+    // The new system prompt came with a request whose pass was not stored in time, so no line could name the bust
+    // (-seed 900292).
+    if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
@@ -549,21 +560,23 @@ export class Judge {
   window: (model: Model) => number = () => Infinity
 
   /** The host's estimate of the prompt's size must be near to the real size. */
-  private pressure(pass: Pass | undefined, { expected, headless, tokens, isGood }: Verdict, { model }: Attempt): void {
+  private pressure(pass: Pass | undefined, { expected, headless, unpruned, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
     if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
     // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
     // session as such a fork in its first pass, with any verdict (-seed 700231).
-    // The same holds for messages that return with their branch, and for the summaries that return with them.
+    // The same holds for messages that return with their branch, and for the summaries that return with them. If
+    // OpenCode has pruned outputs of messages that return, the host counts them in full until the next usage, as it
+    // counted them once (-seed 900190). magicctx switches pruning off.
     const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, unpruned, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
     }
     if (reals.some(isNear)) return
-    this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals[0]} are to be sent in a window of ${this.window(model)}`)
+    this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${this.window(model)}`)
   }
 
   /** The provider of a binding model checks each thinking block against the prompt before it. */
