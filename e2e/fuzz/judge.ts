@@ -148,6 +148,8 @@ export class Judge {
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
+  /** How the original of a copy, or the original of that, last sent each message. */
+  private readonly sentByOriginal = new Map<string, Kept>()
   /** The size of the head that the original had sent. */
   private forkedHeadBytes = 0
   /** The session of which this one is a copy, and for each message of this session the original's message. */
@@ -194,6 +196,10 @@ export class Judge {
     // 100167).
     for (const signature of other.lostThinking) this.lostThinking.add(signature)
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
+    for (const [theirs, ours] of copied) {
+      const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
+      if (kept) this.sentByOriginal.set(ours, kept)
+    }
     if (!other.good) return
     this.forkedFrom = new Map()
     // A head that stands for more messages than the copy has cannot stand in front of the copy.
@@ -308,13 +314,14 @@ export class Judge {
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
    * (-seed 750049). Without the head, the messages that it covered go out as well. If asLast, so do messages that have
-   * changed since.
+   * changed since. If the copy lacks the original's head, its messages go out as the original last sent them
+   * (-seed 900057).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, asLast = false): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
-      const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
+      const its = hasHead && last?.has(id) ? last.get(id) : (this.sent.get(id) ?? (this.good ? undefined : this.sentByOriginal.get(id)))
       return its && (!this.good || asLast || its.raw === rows.get(id)!.raw) ? its : undefined
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
