@@ -13,6 +13,10 @@ interface Pass {
   bust: boolean
   bustCause: string
   size: number
+  /** What the content that a bust removed had cost, what the bust cost, and how much it removed: all in tokens. */
+  rent: number
+  cost: number
+  removed: number
   /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
   isAfterRefusal: boolean
 }
@@ -123,6 +127,8 @@ export class Judge {
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private lastPass = 0
+  /** The newest pass that busted for rent. */
+  private lastRent = -1
   private readonly tags = new Map<number, string>()
   /** The bindings of thinking blocks, by signature. The sessions of a world share them. */
   private readonly bound: Map<string, Bound>
@@ -180,6 +186,7 @@ export class Judge {
     this.sent.clear()
     this.pending = []
     this.lastPass = 0
+    this.lastRent = -1
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
     // A message without a stored binding counts as lost.
@@ -291,9 +298,9 @@ export class Judge {
 
   private journal(): Pass[] {
     const rows = this.machine.read(
-      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
+      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
     )
-    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), isAfterRefusal: this.happened.refused }))
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), rent: Number(r.rent_tokens), cost: Number(r.cost_tokens), removed: Number(r.removed_tokens), isAfterRefusal: this.happened.refused }))
     this.lastPass = passes.at(-1)?.pass ?? this.lastPass
     return passes
   }
@@ -497,9 +504,10 @@ export class Judge {
   }
 
   /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
-  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model, isBare }: Attempt): void {
+  private extends(chain: Chain, raw: readonly Turn[], { passes, expected, tokens }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
+    for (const bust of busts) if (bust.bustCause === "rent") this.isDue(bust, busts.length === 1 ? expected - tokens : bust.removed)
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
@@ -562,6 +570,19 @@ export class Judge {
         if (good && good.model === model && !this.hasChanged && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
         break
     }
+  }
+
+  /**
+   * A bust for rent comes when what it removes has cost a quarter of its price (docs/decisions.md), so not in two passes
+   * in a row, and it makes the prompt shorter.
+   */
+  private isDue({ pass, rent, cost, removed }: Pass, shrunk: number): void {
+    const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
+    if (cost <= 0 || rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
+    if (pass === this.lastRent + 1) lie("so did the pass before")
+    // Each of the two numbers of tokens may be too large or too small by half.
+    if (shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
+    this.lastRent = pass
   }
 
   window: (model: Model) => number = () => Infinity
