@@ -12,6 +12,36 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+// Without magicctx a prompt could not have grown beyond the window, so tokens beyond it are no saving. The notices of
+// a long session promised more than its status then said was saved.
+func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
+	h := newHarness(t)
+	h.config.Notices = []string{"busts"}
+	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000} // to write costs no more than to read
+	h.restart()
+	h.user("u1", "find it")
+	h.pass()
+	h.tool("a1", found, "tool-calls", 1000)
+	h.pass()
+	h.tool("a2", "two", "stop", 1000)
+	h.user("u2", "thanks")
+	h.pass()
+	h.drop("call-1", "2")
+	h.tool("a3", "three", "stop", 100_000) // the window is full
+	h.user("u3", "go on")
+	h.flush()
+	h.pass()
+	h.settle()
+	bust := h.journal()[3]
+	room := 100_000 - (bust.SizeTokens - bust.Price.Removed)
+	if !bust.Bust || room <= 0 || room >= bust.Price.Removed {
+		t.Fatalf("the prompt would fit without the bust: %+v", bust)
+	}
+	if want := "saves about " + format.Dollars(float64(room)*21/1000); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+		t.Errorf("shown %q, want %q", h.shown, want)
+	}
+}
+
 // A user sees each bust once: what has left the prompt, and what that saves.
 func TestBustIsToldOnce(t *testing.T) {
 	for _, notices := range [][]string{{"busts", "troubles"}, {"busts"}, {"troubles"}, {}} {
