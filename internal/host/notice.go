@@ -40,12 +40,17 @@ func (h *Host) tellOfBust(c Client, ps *pass, covered int) {
 	if changes == "" {
 		return
 	}
-	d, key, directory := ps.decision, ps.s.key, ps.params.Directory
-	passes := pipeline.ExpectedPasses(ps.s.row.Passes)
+	d, key, directory, cliff := ps.decision, ps.s.key, ps.params.Directory, ps.life.Route.Cliff
+	count := ps.s.row.Passes
+	passes := pipeline.ExpectedPasses(count)
 	h.background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := h.factsOf(h.lifetime, d.Model); facts.isPriced {
-			if money := promptcache.Bill(expectedSaving(d, passes), facts.price); money > 0 {
+			before, err := h.savingOf(h.lifetime, key, count, facts.limit(), cliff)
+			if err != nil {
+				h.Log.Info("saving of a session not read", "session", key.Session, "error", err)
+			}
+			if money := promptcache.Bill(before.expected(d, passes), facts.price); money > 0 {
 				text += fmt.Sprintf("; saves %s in the next %s", format.AboutDollars(money), format.Count(passes+1, "request"))
 			}
 		}
@@ -86,9 +91,11 @@ func (ps *pass) changes(covered int) string {
 	return strings.Join(parts, ", ")
 }
 
-// expectedSaving estimates what a bust saves in the request of its pass and in the next ones.
-func expectedSaving(d pipeline.Decision, passes int) promptcache.Tokens {
-	removed, resent := d.Price.Removed, d.Price.Resent
+// expected estimates what a bust after v saves in the request of its pass and in the next ones. Like v, it counts no
+// tokens beyond the window, so tokens that earlier busts have removed may leave no room for those of this one.
+func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
+	room := max(0, v.window-(d.Size.Current-d.Price.Removed))
+	removed, resent := min(v.dropped+d.Price.Removed, room)-min(v.dropped, room), d.Price.Resent
 	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
 		return promptcache.Tokens{Read: passes * removed, Write: removed}
 	}
