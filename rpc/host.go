@@ -53,9 +53,7 @@ type Host interface {
 	Transform(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
 	System(context.Context, host.Client, schema.SystemParams) (schema.SystemResult, error)
 	Event(context.Context, host.Client, schema.EventParams) (schema.Empty, error)
-	ChatMessage(context.Context, host.Client, schema.ChatMessageParams) (schema.ChatMessageResult, error)
 	TextComplete(context.Context, host.Client, schema.TextCompleteParams) (schema.TextCompleteResult, error)
-	ToolBefore(context.Context, host.Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
 	ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 	CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 

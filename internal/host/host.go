@@ -187,13 +187,3 @@ func (h *Host) stored(err error) {
 		}
 	}
 }
-
-// ChatMessage does nothing yet: it leaves the message unchanged.
-func (h *Host) ChatMessage(context.Context, Client, schema.ChatMessageParams) (schema.ChatMessageResult, error) {
-	return schema.ChatMessageResult{}, nil
-}
-
-// ToolBefore does nothing yet: it leaves the arguments unchanged.
-func (h *Host) ToolBefore(context.Context, Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
-	return schema.ToolBeforeResult{}, nil
-}
