@@ -16,7 +16,7 @@
 //     caps, and a call that meets a cap is refused with a reason.
 //
 // The package declares the Host interface that it calls, and is the only place
-// that turns errors into codes. It may import internal/host for host.Client
-// and host.ErrClientLeft, schema and the leaf helpers, and never rpc/daemon.
+// that turns errors into codes. It may import internal/client, schema and the
+// leaf helpers, and never internal/host or rpc/daemon.
 // Only cmd, internal/doctor, internal/replay and rpc/daemon import it.
 package rpc

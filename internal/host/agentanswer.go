@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/overflow"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -69,7 +70,7 @@ func agentEnded(ctx context.Context) *AgentError {
 
 // agentAnswer reads the result of a run.
 func agentAnswer(h schema.Harness, r schema.AgentRunResult) (AgentAnswer, error) {
-	codec, err := codecOf(string(h))
+	codec, err := client.CodecOf(string(h))
 	if err != nil {
 		return AgentAnswer{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -56,7 +57,7 @@ type AgentRun struct {
 	Harness schema.Harness
 	// Client is the connection on which the session was last seen. If it is gone, RunAgent uses another
 	// connection of the same harness and directory.
-	Client Client
+	Client client.Client
 	// Directory and Session identify the session for which the agent works.
 	Directory, Session string
 	// Agent is the name of an agent definition.
@@ -99,14 +100,14 @@ func (h *Host) RunAgent(ctx context.Context, r AgentRun) (AgentAnswer, error) {
 		return AgentAnswer{}, agentEnded(ctx)
 	}
 	unavailable := &AgentError{Kind: AgentUnavailable, Message: fmt.Sprintf("%s has no open connection for %s", r.Harness, r.Directory)}
-	for _, c := range h.agentClients(r) {
+	for _, c := range h.clients.WithOpen(r.Harness, r.Directory, r.Client) {
 		result, err := h.runOn(ctx, c, p)
 		switch {
 		case err == nil:
 			return agentAnswer(r.Harness, result)
 		case ctx.Err() != nil:
 			return AgentAnswer{}, agentEnded(ctx)
-		case errors.Is(err, ErrClientLeft):
+		case errors.Is(err, client.ErrClientLeft):
 			return AgentAnswer{}, &AgentError{Kind: AgentAborted, Message: err.Error()}
 		}
 		h.Log.Warn("agent not run", "session", r.Session, "agent", r.Agent, "cause", err)
@@ -130,10 +131,10 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	if r.Timeout < time.Millisecond {
 		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
 	}
-	if _, err := codecOf(string(r.Harness)); err != nil {
+	if _, err := client.CodecOf(string(r.Harness)); err != nil {
 		return schema.AgentRunParams{}, err
 	}
-	cfg := h.config(string(r.Harness), r.Directory)
+	cfg := h.clients.Config(string(r.Harness), r.Directory)
 	return schema.AgentRunParams{
 		Directory: r.Directory, Session: r.Session, Run: fmt.Sprintf("run_%d", h.revision.Add(1)), Agent: r.Agent, Title: r.Title,
 		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: definition.Tools, Steps: definition.Steps,
@@ -143,7 +144,7 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 
 // runOn runs an agent on one connection. When ctx ends, runOn aborts the run and waits for the run's own
 // answer, which contains the usage.
-func (h *Host) runOn(ctx context.Context, c Client, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+func (h *Host) runOn(ctx context.Context, c client.Client, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	type outcome struct {
@@ -175,23 +176,6 @@ func (h *Host) runOn(ctx context.Context, c Client, p schema.AgentRunParams) (sc
 		o.result.Failure.Reason = reason // the shim only knows that the run was withdrawn
 	}
 	return o.result, o.err
-}
-
-// agentClients returns the connections that can run an agent. The session's own connection is first.
-func (h *Host) agentClients(r AgentRun) []Client {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var able []Client
-	for c, known := range h.clients {
-		if _, isOpen := known.opened[r.Directory]; !isOpen || known.harness != r.Harness {
-			continue
-		}
-		able = append(able, c)
-		if c == r.Client {
-			able[0], able[len(able)-1] = able[len(able)-1], able[0]
-		}
-	}
-	return able
 }
 
 // isUnknownMethod reports whether err says that the shim does not know the method, because it is too old to

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -73,7 +74,7 @@ func answered(text, finish string, input int) json.Value {
 
 // agentHost returns a host to which the clients are connected, all with the
 // directory /p.
-func agentHost(t *testing.T, clients ...Client) *Host {
+func agentHost(t *testing.T, clients ...client.Client) *Host {
 	t.Helper()
 	h := newHarness(t)
 	for _, c := range clients {
@@ -85,7 +86,7 @@ func agentHost(t *testing.T, clients ...Client) *Host {
 	return h.host
 }
 
-func aRun(c Client) AgentRun {
+func aRun(c client.Client) AgentRun {
 	return AgentRun{
 		Harness: schema.HarnessOpenCode, Client: c, Directory: "/p", Session: "ses_1", Agent: historianAgent, Title: "history 1-9",
 		Model: "p/m/1", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute,

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -12,7 +13,7 @@ import (
 type sessionAsker struct {
 	host               *Host
 	harness            schema.Harness
-	client             Client
+	client             client.Client
 	directory, session string
 	// title tells the user what the agent does, for example "history 120-180".
 	title string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
@@ -123,14 +124,14 @@ func commandAnswer(variant, message string, err error) (schema.CommandExecuteRes
 }
 
 // startErrand starts the errand that prepare returns. It answers the command with the text from prepare.
-func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
+func (h *Host) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
 	defer s.unlock()
 	if err := h.readyForErrand(ctx, c, s, directory); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return commandAnswer("", "", err)
 	}
 	e, text, err := prepare(ctx, s)
@@ -138,20 +139,20 @@ func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directo
 		err = h.launch(ctx, s, e)
 	}
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 	}
 	return commandAnswer("info", text, err)
 }
 
 // readyForErrand reads the facts that an errand needs about its session. It cannot rely on an earlier pass,
 // because there may have been none since the host started.
-func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directory string) error {
+func (h *Host) readyForErrand(ctx context.Context, c client.Client, s *session, directory string) error {
 	if !s.known {
 		if _, err := h.load(ctx, s); err != nil {
 			return err
 		}
 	}
-	cfg := h.config(s.key.Harness, directory)
+	cfg := h.clients.Config(s.key.Harness, directory)
 	switch {
 	case s.row.Passes == 0:
 		return refusedCommand("This session has sent no request through magicctx yet.")
@@ -172,11 +173,11 @@ func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directo
 	w := &s.work
 	if w.client == nil {
 		m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
-		limits, err := h.modelLimits(ctx, c, directory, m)
+		limits, err := h.models.Limits(ctx, c, directory, m)
 		if err != nil {
 			return err
 		}
-		w.workload = workload{config: cfg, model: m, limit: h.window(ctx, m, limits).Tokens, pass: s.row.Passes}
+		w.workload = workload{config: cfg, model: m, limit: h.models.Window(ctx, m, limits).Tokens, pass: s.row.Passes}
 		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
 	}
 	w.client, w.directory = c, directory
@@ -194,7 +195,7 @@ func (h *Host) busyWith(s *session) string {
 // newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
 // and finish.
 func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, error) {
-	codec, err := codecOf(s.key.Harness)
+	codec, err := client.CodecOf(s.key.Harness)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, er
 
 // launch takes the lease and starts the errand in the background. The caller holds the session's lock.
 func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	acquired, err := h.Store.AcquireLease(writing, s.key, e.holder)
 	if err != nil {
@@ -283,7 +284,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 		text, runErr = e.finish(ctx, s)
 	}
 	if runErr != nil {
-		h.stored(runErr)
+		h.guard.Wrote(runErr)
 		h.recordEnd(ctx, e, result, runErr)
 	}
 	if e.discard != nil && errors.Is(runErr, errCancelled) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -24,7 +25,7 @@ import (
 // A workload holds the facts of the newest pass that the historian needs. It is zero until the session's
 // first pass in this process.
 type workload struct {
-	client    Client
+	client    client.Client
 	directory string
 	config    schema.Config
 	model     schema.Model
@@ -64,7 +65,7 @@ type work struct {
 const stepsBetween = 8
 
 // considerHistorian asks the trigger in the background, unless it cannot fire now.
-func (h *Host) considerHistorian(c Client, ps *pass) {
+func (h *Host) considerHistorian(c client.Client, ps *pass) {
 	s := ps.s
 	if !ps.summarises() {
 		return
@@ -99,7 +100,7 @@ func (ps *pass) summarises() bool {
 	return ps.h.Summarises && !ps.s.mode().IsSubagent && !ps.config.Historian.Disable
 }
 
-func (ps *pass) workload(c Client) workload {
+func (ps *pass) workload(c client.Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
@@ -276,7 +277,7 @@ func (h *Host) begins(ctx context.Context, s *session, p *plan, about *prospect)
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
 	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.chronicle.end, h.Clock.Now(), s.pipe.SummaryKey(), s.filler()
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
 		return false, err
@@ -403,7 +404,7 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 		}
 	}
 	if err := h.Store.PublishHistory(ctx, publish); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
@@ -477,7 +478,7 @@ func (h *Host) loadThrottle(ctx context.Context, s *session) error {
 
 func (h *Host) saveThrottle(ctx context.Context, s *session) error {
 	state, _ := json.Marshal(s.work.throttle) // numbers always encode
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	return h.Store.SavePace(writing, s.key, string(state), 0)
 }

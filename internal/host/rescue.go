@@ -57,7 +57,7 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 		key: s.key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.chronicle.end,
 		reason: history.RunForced, started: h.Clock.Now(), load: s.work.workload, summary: s.pipe.SummaryKey(), filler: s.filler(),
 	}
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if running := s.work.running; running != nil {
 		running.cancel(errRescued)
