@@ -75,6 +75,7 @@ var reach = []struct {
 	{"internal/regular", "", "a leaf"},
 	{"internal/projectdocs", "internal/regular", "it reads files and knows no head"},
 	{"internal/marker", "internal/rawhistory pipeline/history pipeline/text pipeline/transcript store/opencodedb store/file schema internal/json internal/regular internal/clock", "it writes rows of a harness and knows no pass"},
+	{"internal/background", "", "a leaf"},
 	{"internal/client", "pipeline/transcript internal/config internal/regular internal/jsonc schema internal/json", "a connection knows nothing of sessions"},
 	{"internal/rawhistory", "pipeline/history pipeline/text pipeline/transcript store/opencodedb store/file schema internal/json internal/regular internal/clock", "it reads the harnesses' stores and knows no pass"},
 	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
@@ -116,7 +117,7 @@ var direct = []struct {
 }
 
 // rooms are the packages that the host is made of. The host imports them, and no room imports the host.
-const rooms = "internal/model"
+const rooms = "internal/agent internal/model"
 
 // importers lists the only packages that may import a package.
 var importers = []struct {

@@ -209,21 +209,21 @@ func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, er
 func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
-	acquired, err := h.Store.AcquireLease(writing, s.key, e.holder)
+	acquired, err := h.lease(e.plan).Acquire(writing)
 	if err != nil {
 		return err
 	}
 	if !acquired {
 		return refusedCommand("Another run of the historian holds this session. Try again in five minutes.")
 	}
-	running, end := context.WithCancelCause(h.lifetime)
+	running, end := context.WithCancelCause(h.background.Lifetime())
 	e.cancel = end
 	s.work.running = e.plan
 	h.errands.set(s.key, e)
 	h.Log.Info("the historian begins", "session", s.key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
-	h.goAsking(func() {
+	h.agents.Go(func() {
 		defer end(nil)
-		h.background.Go(func() { h.renew(running, func() { end(store.ErrLeaseLost) }, e.plan) })
+		h.background.Go(func() { h.lease(e.plan).Keep(running, func() { end(store.ErrLeaseLost) }) })
 		h.carryOut(running, e)
 	})
 	return nil
@@ -237,7 +237,7 @@ func (h *Host) carryOut(ctx context.Context, e *errand) {
 	}
 	text, err := h.endErrand(ctx, e, result, err)
 	switch {
-	case h.lifetime.Err() != nil, errors.Is(err, errCancelled): // the host is ending, or the user has cancelled it
+	case h.background.Lifetime().Err() != nil, errors.Is(err, errCancelled): // the host is ending, or the user has cancelled it
 	case err != nil:
 		e.tell("warning", fmt.Sprintf("The %s stopped at message %d of %s: %s. %s", e.noun, e.done.Load()+1, e.scope, reasonOf(err), e.kept()))
 	default:
@@ -292,7 +292,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 			h.Log.Warn("a cancelled recomp stays unfinished", "session", e.key.Session, "error", err)
 		}
 	}
-	if err := h.Store.ReleaseLease(ctx, e.key, e.holder); err != nil {
+	if err := h.lease(e.plan).Release(ctx); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
 	}
 	h.publish(s.key)
@@ -318,7 +318,7 @@ func (h *Host) recordEnd(ctx context.Context, e *errand, result historian.Series
 // 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	asker := e.host.askerOf(e.plan)
-	asker.title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
+	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
 	answer, err := asker.Ask(ctx, r)
 	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})
 	return answer, err

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/agent"
+	"github.com/magicctx/magicctx-host/internal/background"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -43,8 +45,8 @@ type Options struct {
 	CommitTimeout time.Duration
 	// Summarises switches the historian on. A replay of a trace without recorded runs leaves it off.
 	Summarises bool
-	// Agents answers in place of the harness's hidden agents; nil asks the harness.
-	Agents Agents
+	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
+	Cassette agent.Cassette
 	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
 	// edits. A replay uses it to show them. If it is nil, nothing is called.
 	Taken func(session string, pass int, taken []pipeline.Taken)
@@ -58,25 +60,20 @@ type Host struct {
 	clients  *client.Registry
 	models   *model.Models
 	sessions sessions
-	revision atomic.Uint64
 	savings  savings
 	titles   titles
 	docs     projectdocs.Reader
 	errands  errands
 	// marking keeps the changes of compaction markers in order. noMarker is the reason why the last change of
 	// a marker failed, or nil.
-	marking  sync.Mutex
-	noMarker atomic.Pointer[string]
-	// background counts the work in the background, for example runs of the historian. The
-	// work ends when lifetime ends.
-	background sync.WaitGroup
-	lifetime   context.Context
+	marking    sync.Mutex
+	noMarker   atomic.Pointer[string]
+	background *background.Work
+	serial     *clock.Serial
+	agents     *agent.Runner
 	// summarising counts the runs of the historian: those under way, and those for which a pass has just
 	// asked the trigger.
 	summarising atomic.Int64
-	end         context.CancelFunc
-	// agentRuns holds a token for each hidden agent that runs.
-	agentRuns chan struct{}
 	// damageTold says that some client has already been told about a damaged database.
 	damageTold atomic.Bool
 }
@@ -85,18 +82,21 @@ type Host struct {
 func New(o Options) *Host {
 	h := &Host{
 		Options: o, guard: store.NewGuard(o.Log, cmp.Or(o.CommitTimeout, commitTimeout)), clients: client.NewRegistry(o.LoadConfig),
-		agentRuns: make(chan struct{}, maxAgentRuns),
+		background: background.New(), serial: clock.NewSerial(o.Clock),
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
-	h.lifetime, h.end = context.WithCancel(context.Background())
+	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.savings.known = make(map[store.Key]saving)
 	h.titles.stored = make(map[store.Key]string)
-	// A revision must not occur again after a restart. Otherwise a shim could mistake another array for the
-	// base it holds. Microseconds since 1970 stay below 2^53, which JavaScript can represent exactly.
-	h.revision.Store(uint64(o.Clock.Now()) * 1000)
 	return h
 }
+
+// Stop ends the work in the background, and waits for it until ctx ends.
+func (h *Host) Stop(ctx context.Context) { h.background.Stop(ctx) }
+
+// Agents returns the runner of the hidden agents.
+func (h *Host) Agents() *agent.Runner { return h.agents }
 
 // Disconnected forgets a client.
 func (h *Host) Disconnected(c client.Client) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
@@ -35,7 +36,7 @@ func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.Initial
 		h.Log.Warn("configuration", "directory", p.Directory, "key", w.Key, "file", w.File)
 	}
 	if h.Markers[p.Harness] != nil {
-		h.background.Go(func() { h.checkMarkers(h.lifetime, p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
+		h.background.Go(func() { h.checkMarkers(h.background.Lifetime(), p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
 	}
 	offer(&r, cfg)
 	switch {
@@ -77,7 +78,7 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
 	r.Tools = append(r.Tools, schema.ToolDefinition{Name: expandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
 	if !cfg.Historian.Disable {
-		r.Agents = agentDefinitions()
+		r.Agents = agent.Definitions()
 	}
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete)

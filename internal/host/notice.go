@@ -23,7 +23,7 @@ const (
 
 // show shows a notice in the harness, and waits until the harness has taken it.
 func (h *Host) show(c client.Client, key store.Key, directory, variant, message string) {
-	ctx, cancel := context.WithTimeout(h.lifetime, noticeTimeout)
+	ctx, cancel := context.WithTimeout(h.background.Lifetime(), noticeTimeout)
 	defer cancel()
 	err := c.Show(ctx, schema.NotifyShowParams{Directory: directory, Title: "magicctx", Message: message, Variant: variant})
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *Host) tellOfBust(c client.Client, ps *pass, covered int) {
 	passes := pipeline.ExpectedPasses(ps.s.row.Passes)
 	h.background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
-		if facts := h.models.Facts(h.lifetime, d.Model); facts.IsPriced {
+		if facts := h.models.Facts(h.background.Lifetime(), d.Model); facts.IsPriced {
 			if money := promptcache.Bill(expectedSaving(d, passes), facts.Price); money > 0 {
 				text += fmt.Sprintf("; saves %s in the next %s", format.AboutDollars(money), format.Count(passes+1, "request"))
 			}

@@ -64,10 +64,10 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 		p.holder = running.holder
 	} else {
 		p.holder = h.nextHolder()
-		if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
+		if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
 			return err
 		}
-		defer func() { _ = h.Store.ReleaseLease(writing, s.key, p.holder) }() // if the release fails, the lease expires after some minutes
+		defer func() { _ = h.lease(p).Release(writing) }() // if the release fails, the lease expires after some minutes
 	}
 	return h.publishHistory(writing, s, p, result)
 }

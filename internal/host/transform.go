@@ -453,7 +453,7 @@ func (ps *pass) log() {
 // answer returns the changes that lead the client from its last mutation to the wire of this pass.
 func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
-	s.revision = ps.h.revision.Add(1)
+	s.revision = ps.h.serial.Next()
 	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
 	if s.row.Passes == 0 && !s.systemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another

@@ -203,7 +203,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig: p.loadConfig,
 		Taken:      p.taken.add,
-		Summarises: t.cassette.canAnswer(), Agents: t.cassette,
+		Summarises: t.cassette.canAnswer(), Cassette: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	p.host = h
