@@ -37,10 +37,10 @@ func (r *rig) socketPair() *Client {
 func BenchmarkSmallCall(b *testing.B) {
 	c := newRig(b, &scriptedHost{}).socketPair()
 	ctx := context.Background()
-	p := schema.ToolBeforeParams{Session: "s", Tool: "read", CallID: "call_1", Args: raw(`{"path":"/src/main.go"}`)}
+	p := schema.TextCompleteParams{Session: "s", Text: "I read the file first."}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Call(ctx, schema.MethodToolBefore, p, nil); err != nil {
+		if err := c.Call(ctx, schema.MethodTextComplete, p, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -29,7 +29,6 @@ type scriptedHost struct {
 	transform    func(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
 	event        func(context.Context, schema.EventParams)
 	textComplete func(context.Context, schema.TextCompleteParams) (schema.TextCompleteResult, error)
-	toolBefore   func(context.Context, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
 	status       func(context.Context) (schema.StatusResult, error)
 	subscribe    func(client.Client)
 	disconnected func(client.Client)
@@ -63,20 +62,9 @@ func (h *scriptedHost) Event(ctx context.Context, _ client.Client, p schema.Even
 	return r, nil
 }
 
-func (h *scriptedHost) ChatMessage(context.Context, client.Client, schema.ChatMessageParams) (r schema.ChatMessageResult, err error) {
-	return r, nil
-}
-
 func (h *scriptedHost) TextComplete(ctx context.Context, _ client.Client, p schema.TextCompleteParams) (r schema.TextCompleteResult, err error) {
 	if h.textComplete != nil {
 		return h.textComplete(ctx, p)
-	}
-	return r, nil
-}
-
-func (h *scriptedHost) ToolBefore(ctx context.Context, _ client.Client, p schema.ToolBeforeParams) (r schema.ToolBeforeResult, err error) {
-	if h.toolBefore != nil {
-		return h.toolBefore(ctx, p)
 	}
 	return r, nil
 }

@@ -53,9 +53,7 @@ type Host interface {
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
 	System(context.Context, client.Client, schema.SystemParams) (schema.SystemResult, error)
 	Event(context.Context, client.Client, schema.EventParams) (schema.Empty, error)
-	ChatMessage(context.Context, client.Client, schema.ChatMessageParams) (schema.ChatMessageResult, error)
 	TextComplete(context.Context, client.Client, schema.TextCompleteParams) (schema.TextCompleteResult, error)
-	ToolBefore(context.Context, client.Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
 	ToolExecute(context.Context, client.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 	CommandExecute(context.Context, client.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 

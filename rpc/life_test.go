@@ -103,7 +103,7 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	b := newBlockingPass(t)
 	heard := make(chan struct{})
 	b.event = func(context.Context, schema.EventParams) { close(heard) }
-	b.toolBefore = func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
+	b.textComplete = func(context.Context, schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
 		t.Error("a request ran though nobody could read its answer")
 		return res, nil
 	}
@@ -115,7 +115,7 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	mustCall(t, c, schema.MethodInitialize, hello(), nil)
 	go transform(patience(t), c, "s", 0, "[]")
 	wait(t, "the pass to begin", b.began)
-	go c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+	go c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	for len(callsOf(r.server)) < 2 {
 		mustCall(t, c, schema.MethodStatus, nil, nil)
 	}

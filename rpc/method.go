@@ -62,9 +62,7 @@ var methods = map[string]method{
 		bindInLane(Provider.Transform, func(p *schema.TransformParams) string { return p.Session }),
 		func(p *schema.TransformParams, messages json.Value) { p.Messages = messages }),
 	schema.MethodSystem:         bindInLane(current(Host.System), func(p *schema.SystemParams) string { return p.Session }),
-	schema.MethodChatMessage:    bindInLane(current(Host.ChatMessage), func(p *schema.ChatMessageParams) string { return p.Session }),
 	schema.MethodTextComplete:   bindInLane(current(Host.TextComplete), func(p *schema.TextCompleteParams) string { return p.Session }),
-	schema.MethodToolBefore:     bindInLane(current(Host.ToolBefore), func(p *schema.ToolBeforeParams) string { return p.Session }),
 	schema.MethodCommandExecute: bindInLane(current(Host.CommandExecute), func(p *schema.CommandExecuteParams) string { return p.Session }),
 	schema.MethodToolExecute: bindInLane(current(Host.ToolExecute), func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),

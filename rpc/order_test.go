@@ -71,7 +71,7 @@ func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 func TestOneSessionIsNeverServedTwiceAtOnce(t *testing.T) {
 	var inside, total int // no mutex: the lane guards them
 	r := newRig(t, &scriptedHost{
-		toolBefore: func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
+		textComplete: func(context.Context, schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
 			inside++
 			if inside != 1 {
 				t.Errorf("%d calls of one session run at once", inside)
@@ -87,7 +87,7 @@ func TestOneSessionIsNeverServedTwiceAtOnce(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for range 25 {
-					err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+					err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -207,17 +207,17 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+	err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	wantCode(t, err, schema.CodeBusy)
 	// Other sessions and status are not affected.
-	mustCall(t, c, schema.MethodToolBefore, schema.ToolBeforeParams{Session: "other"}, nil)
+	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "other"}, nil)
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
 	// All queued calls are served. This call waits in the same lane and is
 	// refused while the lane is full.
 	for {
-		err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+		err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		if err == nil {
 			break
 		}

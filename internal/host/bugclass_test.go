@@ -336,18 +336,6 @@ func TestBugA38LimitIsOfItsModel(t *testing.T) {
 	}
 }
 
-// A39: a pass posted a message, which caused the next pass, 1,700 times in one
-// turn.
-func TestBugA39PassesSendNoMessages(t *testing.T) {
-	h := reading(t, 99_000)
-	for i := range 5 {
-		h.read(fmt.Sprint("b", i), big, 99_000)
-	}
-	if len(h.sent) > 0 {
-		t.Errorf("sent %+v", h.sent)
-	}
-}
-
 // B17: if a text spelled a special token of the vocabulary, its count was too low.
 func TestBugB17SpecialTokensAreText(t *testing.T) {
 	h := newHarness(t)

@@ -114,13 +114,3 @@ func (h *Host) key(c client.Client, session string) (store.Key, error) {
 	}
 	return store.Key{Harness: harness, Session: session}, nil
 }
-
-// ChatMessage does nothing yet: it leaves the message unchanged.
-func (h *Host) ChatMessage(context.Context, client.Client, schema.ChatMessageParams) (schema.ChatMessageResult, error) {
-	return schema.ChatMessageResult{}, nil
-}
-
-// ToolBefore does nothing yet: it leaves the arguments unchanged.
-func (h *Host) ToolBefore(context.Context, client.Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
-	return schema.ToolBeforeResult{}, nil
-}

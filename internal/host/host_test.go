@@ -47,7 +47,6 @@ type harness struct {
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
 	limitsErr   error // the answer to such a question, unless it is nil
-	sent        []schema.MessageSendParams
 	sendErr     error
 	shown       []string // the notices, each with its variant before it
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
@@ -133,11 +132,6 @@ func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema
 func (h *harness) Show(_ context.Context, p schema.NotifyShowParams) error {
 	h.shown = append(h.shown, p.Variant+": "+p.Message)
 	return nil
-}
-
-func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {
-	h.sent = append(h.sent, p)
-	return h.sendErr
 }
 
 func (h *harness) RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {

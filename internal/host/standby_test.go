@@ -36,8 +36,7 @@ func (c *shower) Show(_ context.Context, p schema.NotifyShowParams) error {
 func (*mute) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	return schema.ModelLimits{}, errors.New("mute")
 }
-func (*mute) Show(context.Context, schema.NotifyShowParams) error  { return nil }
-func (*mute) Send(context.Context, schema.MessageSendParams) error { return nil }
+func (*mute) Show(context.Context, schema.NotifyShowParams) error { return nil }
 func (*mute) RunAgent(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 	return schema.AgentRunResult{}, errors.New("mute")
 }

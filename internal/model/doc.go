@@ -2,5 +2,6 @@
 // tokens their providers count. The harnesses' catalogues name some of these facts, and the host learns the
 // others from reported usage and refusals.
 //
-// It may import store, pipeline, agents/ask, internal/client, internal/route, internal/promptcache, schema and leaves.
+// It may import agents/ask, internal/client, internal/clock, internal/config, internal/promptcache,
+// internal/route, pipeline, schema and store.
 package model

@@ -229,7 +229,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 // answer answers a request of the host as the recorded shim did.
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
-	case schema.MethodMessageSend, schema.MethodNotifyShow:
+	case schema.MethodNotifyShow:
 		return schema.Empty{}, nil // nobody reads the notice in a replay
 	case schema.MethodModelLimits:
 	default:
