@@ -140,6 +140,20 @@ func TestRevertedHeadCountsForNothing(t *testing.T) {
 	}
 }
 
+// showsSummary publishes a summary of all messages but the newest ones, shows it, and asserts that the host then knows
+// the size of the prompt.
+func (p *provider) showsSummary(t *testing.T, newest int) {
+	t.Helper()
+	p.w.publish(len(p.w.raw)-newest, 50)
+	p.w.readings.Flush = true
+	p.turn(0, 0)
+	if !p.w.session.State.Head.Exists() {
+		t.Fatal("no summary is shown")
+	}
+	p.turn(0, 0)
+	p.wantSize(t, p.prompt())
+}
+
 // A summary took messages that had come after the newest usage. The host counts those itself, but subtracted them from
 // the measured prompt as well: 1,592 tokens were believed, where 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
@@ -153,14 +167,7 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 		p.w.add(message(id, "assistant", p.w.now, nil, toolPart("p"+id, "c"+id, "bash", obj{"command": id}, weighing(400))))
 		p.w.pass()
 	}
-	p.w.publish(len(p.w.raw)-2, 50)
-	p.w.readings.Flush = true
-	p.turn(0, 0)
-	if !p.w.session.State.Head.Exists() {
-		t.Fatal("no summary is shown")
-	}
-	p.turn(0, 0)
-	p.wantSize(t, p.prompt())
+	p.showsSummary(t, 2)
 }
 
 // The thinking of messages leaves with them when a summary takes their place. After a revert the host estimated a prompt
@@ -176,14 +183,7 @@ func TestThinkingLeavesWithItsMessages(t *testing.T) {
 			obj{"id": "r" + id, "type": "reasoning", "text": weighing(400), "metadata": obj{"anthropic": obj{"signature": id}}}, textPart("p"+id, weighing(200))))
 		p.w.pass()
 	}
-	p.w.publish(len(p.w.raw)-3, 50)
-	p.w.readings.Flush = true
-	p.turn(0, 0)
-	if !p.w.session.State.Head.Exists() {
-		t.Fatal("no summary is shown")
-	}
-	p.turn(0, 0)
-	p.wantSize(t, p.prompt())
+	p.showsSummary(t, 3)
 }
 
 // D5: after a revert to before a bust, the newest usage in the array reported the whole
