@@ -223,14 +223,16 @@ type SessionStatus struct {
 	History *HistoryStatus `json:"history,omitzero"`
 }
 
-// A Removal adds up what one rule has taken off the prompt in requests with the same
-// cause, for example what "tool reclaim" has taken because of "pressure".
+// A Removal is the sum of all content that one rule has removed from prompts for one
+// cause. For example, the rule "tool reclaim" has removed 40,000 tokens because of
+// "pressure".
 type Removal struct {
-	// Rule is "summaries" for messages that summaries stand for.
+	// Rule names the rule. It is "summaries" for messages that a summary has replaced.
 	Rule  string `json:"rule"`
 	Cause string `json:"cause"`
-	// Tokens were removed. Rereads counts the pieces of them that the model read again
-	// within 20 requests, and Reread their tokens.
+	// Tokens is the size of the removed content. Rereads is the number of removed
+	// pieces that the model read again within 20 requests, and Reread is their size
+	// in tokens.
 	Tokens  int `json:"tokens"`
 	Rereads int `json:"rereads,omitzero"`
 	Reread  int `json:"reread,omitzero"`
@@ -337,14 +339,15 @@ type BustPrice struct {
 	Rent int `json:"rent,omitzero"`
 }
 
-// Carried is the content that the next bust for rent would remove, and what it has
-// cost so far.
+// Carried describes the content that the next bust for rent would remove. Until then,
+// each request reads it from the cache again. For example, if the content has 30,000
+// tokens, ten requests have paid for 300,000.
 type Carried struct {
-	// Tokens is the size of the content. Since the last bust, each request has
-	// paid for it.
+	// Tokens is the size of the content.
 	Tokens int `json:"tokens"`
-	// Paid is what carrying it has cost, and Price what the bust would cost, both
-	// in tokens read from the cache. Cost is Paid in $, if the model has a price.
+	// Paid is the cost of the content in all requests since the last bust, and Price
+	// the cost of the bust. Both are in tokens read from the cache. Cost is Paid in
+	// $. It is absent if the model has no price.
 	Paid  int     `json:"paid"`
 	Price int     `json:"price"`
 	Cost  float64 `json:"cost,omitzero"`

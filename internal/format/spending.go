@@ -2,8 +2,9 @@ package format
 
 import "fmt"
 
-// A Carry is content that could leave a prompt, in tokens. Paid is what carrying it has cost since the last bust,
-// Price what removing it costs, in the same unit. Cost is Paid in $, 0 if the model has no price.
+// A Carry describes content that a bust could remove from the prompt. Tokens is its size. Paid is its cost in all
+// requests since the last bust, and Price the cost of the bust that would remove it, both in the same unit. Cost is
+// Paid in $, or 0 if the model has no price.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
