@@ -105,9 +105,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// After a revert into the messages that the head covers, the head is gone and the messages that are left come back. The
-// host believed that the head still stood for them: 5,058 tokens, where 13,880 were sent.
-func TestRevertedHeadCountsForNothing(t *testing.T) {
+// A revert takes some of the messages that the head covers. The head then leaves the prompt, and the other messages come
+// back. The host went on counting the head in their place: 5,058 tokens, where 13,880 were sent.
+func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
 		p.w.readings.History = &History{}

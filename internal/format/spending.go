@@ -10,8 +10,8 @@ type Carry struct {
 	Cost                float64
 }
 
-// Spending says what a setting of the dial has saved, or would have saved, for example "balanced: removing early
-// saved about $3.10 so far". The setting is empty if it is not known.
+// Spending describes the effect of the key "spending", for example "balanced: removing early saved about $3.10 so far".
+// If the setting is unknown, it is empty, and so is the result.
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {
