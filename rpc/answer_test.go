@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -22,7 +22,7 @@ func TestPayloadsPassByteForByte(t *testing.T) {
 	const text = "<b> & \u2028"
 	var got schema.TransformParams
 	r := newRig(t, &scriptedHost{
-		transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 			got = p
 			m.Head = append(m.Head, raw(odd))
 			return m, nil
@@ -150,7 +150,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
-			transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 				return m, test.err
 			},
 		})
@@ -163,7 +163,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 
 func TestPanicIsAnsweredAndLogged(t *testing.T) {
 	r := newRig(t, &scriptedHost{
-		transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 			if p.Base == 1 {
 				panic("the tail has no head")
 			}
@@ -199,7 +199,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	release := make(chan struct{})
 	var cause error
 	r := newRig(t, &scriptedHost{
-		transform: func(ctx context.Context, _ host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(ctx context.Context, _ client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 			close(began)
 			<-ctx.Done()
 			cause = context.Cause(ctx)
@@ -253,7 +253,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 func TestCancelledWhileWaitingNeverRuns(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			close(began)
 			<-release
 			return m, nil
@@ -286,7 +286,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			initialize: func(schema.InitializeParams) (schema.InitializeResult, error) {
 				return schema.InitializeResult{TransformTimeoutMS: 2000, ResyncTimeoutMS: 9000}, nil
 			},
-			transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 				<-release // the handler ignores its context
 				return m, nil
 			},
@@ -325,7 +325,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{
-			transform: func(ctx context.Context, _ host.Client, _ schema.TransformParams) (schema.WireMutation, error) {
+			transform: func(ctx context.Context, _ client.Client, _ schema.TransformParams) (schema.WireMutation, error) {
 				<-ctx.Done()
 				return schema.WireMutation{Revision: 5}, nil
 			},
@@ -343,7 +343,7 @@ func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)
 		r := newRig(t, &scriptedHost{
-			transform: func(ctx context.Context, _ host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(ctx context.Context, _ client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 				time.Sleep(3 * defaultDeadline)
 				return m, nil
 			},

@@ -17,5 +17,5 @@
 //
 // The package declares the Host interface that it calls, and is the only place that turns errors into codes.
 //
-// It may import internal/bug, internal/clock, internal/host, internal/json, internal/program and schema.
+// It may import internal/bug, internal/client, internal/clock, internal/json, internal/program and schema.
 package rpc

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -45,7 +45,7 @@ func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 	var atPass []int
 	r := newRig(t, &scriptedHost{
 		event: func(context.Context, schema.EventParams) { events++ },
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			atPass = append(atPass, events)
 			return m, nil
 		},
@@ -106,7 +106,7 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	var inside sync.WaitGroup
 	inside.Add(sessions)
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()
 			inside.Wait() // returns only when calls of all sessions have arrived
 			return m, nil
@@ -129,7 +129,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 	var inside sync.WaitGroup
 	inside.Add(2)
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()
 			inside.Wait()
 			return m, nil
@@ -153,7 +153,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 func TestStatusNeverWaitsBehindAPass(t *testing.T) {
 	busy, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			close(busy)
 			<-release
 			return m, nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -19,7 +19,7 @@ import (
 // calls the shim.
 type peer struct{ conn *conn }
 
-var _ host.Client = (*peer)(nil)
+var _ client.Client = (*peer)(nil)
 
 const (
 	modelLimitsTimeout = 3 * time.Second

@@ -68,13 +68,16 @@ var direct = []struct {
 	from, what, why string
 }{
 	{"pipeline", "os io/fs io/ioutil", "the pass does no I/O (fmt alone depends on os)"},
-	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents", "rpc calls the host and nothing past it"},
+	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents " + module + "/internal/host", "rpc knows its clients, and calls the host through an interface"},
 	{"rpc/daemon", module + "/internal/host", "the processes carry the conversation and do not take part in it"},
 	{"rpc/daemon", "github.com/sourcegraph/jsonrpc2", "the processes carry the conversation and do not take part in it"},
 	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
 	{"internal/view", module + "/store " + module + "/rpc " + module + "/internal/host", "a view gets its data and fetches nothing"},
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
+
+// rooms are the packages that the host is made of. The host imports them, and no room imports the host.
+const rooms = "internal/agent internal/model"
 
 // importers lists the only packages that may import a package.
 var importers = []struct {
@@ -94,8 +97,8 @@ var importers = []struct {
 	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
 	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
-	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
-	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory internal/marker", "only the host commits to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
+	{module + "/internal/host", "cmd/magicctx-host internal/replay", "use cases are called from above only"},
+	{module + "/store", rooms + " internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory internal/marker", "only the host and its rooms commit to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
 	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},
 }
@@ -182,6 +185,8 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"internal/host", local("rpc")},
 		{"internal/host", "github.com/sourcegraph/jsonrpc2"},
 		{"rpc", local("store")},
+		{"rpc", local("internal/host")},
+		{"internal/client", local("store")},
 		{"rpc", local("rpc/daemon")},
 		{"rpc/daemon", local("internal/host")},
 		{"internal/replay", local("rpc/daemon")},

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -194,7 +195,7 @@ func (h *harness) transform() (schema.WireMutation, error) {
 		h.patches, h.head = map[string]schema.Patch{}, nil
 	}
 	m, err := h.send(p)
-	if errors.Is(err, ErrResync) {
+	if errors.Is(err, client.ErrResync) {
 		h.patches, h.head = map[string]schema.Patch{}, nil
 		m, err = h.send(schema.TransformParams{Session: testSession, Directory: h.project, Sent: h.lastWire})
 	}

@@ -175,7 +175,7 @@ func (h *Host) considerMarker(ps *pass) {
 	s.isMarking = true
 	key := s.key
 	h.background.Go(func() {
-		err := h.changeMarker(h.lifetime, key, t)
+		err := h.changeMarker(h.background.Lifetime(), key, t)
 		if err != nil {
 			h.Log.Warn("the compaction marker stays as it is", "session", key.Session, "error", err)
 		}
@@ -215,7 +215,7 @@ func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) er
 
 // marked updates the session in memory after a change of its marker.
 func (h *Host) marked(key store.Key) {
-	ctx := context.WithoutCancel(h.lifetime)
+	ctx := context.WithoutCancel(h.background.Lifetime())
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return

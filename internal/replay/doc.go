@@ -5,7 +5,7 @@
 //
 // It draws nothing: internal/view/report and internal/view/page do that.
 //
-// It may import internal/clock, internal/config, internal/format, internal/host, internal/json,
-// internal/mode, internal/program, internal/promptcache, internal/route, internal/tokens, pipeline, rpc,
-// schema and store.
+// It may import internal/agent, internal/clock, internal/config, internal/format, internal/host,
+// internal/json, internal/mode, internal/model, internal/program, internal/promptcache, internal/route,
+// internal/tokens, pipeline, rpc, schema and store.
 package replay
