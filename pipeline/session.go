@@ -31,6 +31,8 @@ type Meta struct {
 	// Gauge holds the size that the last pass assumed for the newest measured prompt.
 	Gauge Gauge
 	Rent  Rent
+	// RawTokens is the estimated size of the next prompt if the harness sent the raw messages.
+	RawTokens int
 }
 
 // A Chain identifies a sequence of messages that a provider sees.
@@ -369,6 +371,7 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 	m := Meta{
 		Passes: s.Meta.Passes + 1, Epoch: s.Meta.Epoch, At: at, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw,
 		Episode: Episode{Relief: s.Meta.Episode.Relief, Stuck: d.Stuck}, ReclaimUpTo: d.ReclaimUpTo, Gauge: d.Gauge, Rent: d.Rent.after(d),
+		RawTokens: d.Gauge.estimate(s.raw(len(s.entries))),
 	}
 	if d.Verdict == schema.Hard {
 		m.Epoch++

@@ -138,6 +138,9 @@ type SessionStatus struct {
 	Messages   int     `json:"messages"`
 	// InputTokens is the prompt size that the provider reported last.
 	InputTokens int `json:"inputTokens"`
+	// RawTokens is the estimated size of the next prompt if magicctx did not work. It
+	// is 0 if it is unknown, for example right after a compaction by the harness.
+	RawTokens int `json:"rawTokens,omitzero"`
 	// ContextTokens is our current estimate of the model's prompt limit. 0
 	// means unknown.
 	ContextTokens int `json:"contextTokens"`

@@ -39,7 +39,10 @@ type SessionRow struct {
 	// was made. If a wire changes unexpectedly, they show whether the harness changed its messages or we made
 	// a mistake.
 	RawMessages int
-	RawChain    string
+	// RawTokens is the estimated size of the next prompt if magicctx did not work. It is 0 if it is unknown.
+	// ForgetRawTokens sets it to 0.
+	RawTokens int
+	RawChain  string
 	// Agent is the name of the harness's agent in the last pass.
 	Agent string
 	// LostBlocks and LostTokens sum up the thinking that all passes have invalidated.
@@ -209,7 +212,20 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		Rent: RentState{
 			Paid: count(s, 54), Coverable: count(s, 55), Removable: s.ColumnInt(56), Price: count(s, 57), Queued: count(s, 58), Messages: count(s, 59), GrewAt: count(s, 60),
 		},
+		RawTokens: count(s, 61),
 	}
+}
+
+// ForgetRawTokens records that the size of a session without magicctx is unknown until its next pass.
+func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`UPDATE sessions SET raw_tokens = 0 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget the raw size of %s: %w", key, err)
+	}
+	return nil
 }
 
 // ensureSession creates the session's row if it does not exist, because a hook may come before the session's

@@ -53,7 +53,7 @@ func farewell(ctx context.Context, place install.Place) (notes []string) {
 	}
 	more := 0
 	for _, s := range st.Sessions {
-		size := sizeWithout(s)
+		size := s.RawTokens
 		if s.Harness != place.Harness.ID || s.ContextTokens == 0 || size <= s.ContextTokens || place.Project != "" && s.Directory != place.Project {
 			continue
 		}
@@ -71,17 +71,8 @@ func farewell(ctx context.Context, place install.Place) (notes []string) {
 		notes = append(notes, fmt.Sprintf("So it is for %s more.", format.Count(more, "session")))
 	}
 	if len(notes) > 0 {
-		notes = append(notes, fmt.Sprintf("To go on with such a session, run /compact in it before you uninstall, while its prompt still fits. Or start a new session in %s afterwards.", place.Harness.Name))
+		notes = append(notes, fmt.Sprintf("To go on with such a session, keep magicctx, or choose a model with a larger window. Or begin a new session in %s. "+
+			"/compact helps only if the conversation itself still fits into the window, because it sends most of it in one request; magicctx does not change that request.", place.Harness.Name))
 	}
 	return notes
-}
-
-// sizeWithout estimates the tokens of a session's next prompt without magicctx: dropped content and summarised
-// messages are back, and the summaries are gone.
-func sizeWithout(s schema.SessionStatus) int {
-	size := s.InputTokens + int(s.Tokens.Dropped)
-	if h := s.Head; h != nil {
-		size += h.Covered - h.Baseline - h.Delta
-	}
-	return size
 }

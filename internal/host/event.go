@@ -34,6 +34,8 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	switch e.Kind {
 	case transcript.SessionTitled:
 		err = h.noteTitle(ctx, key, e.Title)
+	case transcript.SessionCompacted:
+		err = h.forgetRawTokens(ctx, key)
 	case transcript.SessionDeleted:
 		h.sessions.remove(key)
 		h.titles.forget(key)
@@ -51,6 +53,13 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 		h.guard.Wrote(err)
 	}
 	return schema.Empty{}, err
+}
+
+// forgetRawTokens records that the harness has compacted a session: the array of its next pass is another one.
+func (h *Host) forgetRawTokens(ctx context.Context, key store.Key) error {
+	writing, cancel := h.guard.Writing(ctx)
+	defer cancel()
+	return h.Store.ForgetRawTokens(writing, key)
 }
 
 func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {

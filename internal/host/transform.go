@@ -408,7 +408,7 @@ func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	row.Episode, row.Gauge = rowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
 	row.Rent = store.RentState(after.Rent)
 	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
-	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
+	row.RawMessages, row.RawChain, row.RawTokens = w.Raw.Messages, textOf(w.Raw), after.RawTokens
 	row.LostBlocks += w.LostBlocks
 	row.LostTokens += w.LostTokens
 	if w.Bust {

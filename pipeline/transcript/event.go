@@ -25,6 +25,8 @@ const (
 	OtherEvent EventKind = iota
 	// SessionTitled: the title of a session may have changed.
 	SessionTitled
+	// SessionCompacted: the harness has compacted a session by itself.
+	SessionCompacted
 	// SessionDeleted: the harness has deleted a session.
 	SessionDeleted
 	// MessageRemoved: the harness has deleted a message.

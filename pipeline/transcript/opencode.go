@@ -378,6 +378,8 @@ func (c OpenCode) Event(raw json.Value) (Event, error) {
 		}
 		_ = json.Unmarshal(e.Properties.Info, &session) // a title that is not a string counts as missing
 		event.Kind, event.Title = SessionTitled, session.Title
+	case "session.compacted":
+		event.Kind = SessionCompacted
 	case "session.deleted":
 		event.Kind = SessionDeleted
 	case "message.removed":

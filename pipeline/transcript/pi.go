@@ -400,6 +400,8 @@ func (Pi) Event(raw json.Value) (Event, error) {
 	switch e.Type {
 	case "session_info_changed":
 		event.Kind, event.Title = SessionTitled, e.Name
+	case "session_compact":
+		event.Kind = SessionCompacted
 	case "message_end":
 		if e.Message.Role != "assistant" {
 			return event, nil

@@ -699,6 +699,11 @@ export interface SessionStatus {
   messages: number
   /** inputTokens is the prompt size that the provider reported last. */
   inputTokens: number
+  /**
+   * rawTokens is the estimated size of the next prompt if magicctx did not work. It is 0 if it is unknown,
+   * for example right after a compaction by the harness.
+   */
+  rawTokens?: number
   /** contextTokens is our current estimate of the model's prompt limit. 0 means unknown. */
   contextTokens: number
   /**
