@@ -175,18 +175,21 @@ func TestDefectD10ModelSwitchTakesAllThinking(t *testing.T) {
 // D10: the harness restarts after an answer. Its new shim does not know with which wire the request left. But
 // the old shim told the host when the answer was complete.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
-	for _, told := range []string{"by the event", "by the text", ""} {
+	for _, told := range []string{"by the event", "by the event to a new host", "by the text", ""} {
 		h := binding(t)
 		h.think("a1", "one", 1000)
 		h.pass()
 		h.think("a2", "two", 1000)
+		if told == "by the event to a new host" { // an update came while the model was writing
+			h.restart()
+		}
 		if told == "by the text" {
 			params := schema.TextCompleteParams{Session: testSession, Text: "so", Message: "a2", Sent: h.lastWire}
 			if r, err := h.host.TextComplete(t.Context(), h, params); err != nil || r.Text != "so" {
 				t.Fatalf("%q, %v", r.Text, err)
 			}
 		}
-		if told == "by the event" {
+		if strings.HasPrefix(told, "by the event") {
 			h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, infoOf(t, h.messages[len(h.messages)-1]))
 		}
 		h.lastWire = ""
