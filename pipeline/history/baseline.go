@@ -128,20 +128,12 @@ func (in BaselineInput) record() (section string, tiers []int) {
 func decay(compartments []Compartment, budget float64) []int {
 	var importances []int
 	for i := range slices.Backward(compartments) {
-		if c := &compartments[i]; !c.Flat {
-			importances = append(importances, c.Importance)
-		}
+		importances = append(importances, compartments[i].Importance)
 	}
 	pressure := DecayPressure(importances, budget)
 	tiers := make([]int, len(compartments))
-	index := 0
-	for i := range slices.Backward(compartments) {
-		if c := &compartments[i]; c.Flat {
-			tiers[i] = c.flatTier()
-		} else {
-			index++
-			tiers[i] = TierOf(index, c.Importance, pressure)
-		}
+	for i := range tiers {
+		tiers[i] = TierOf(len(tiers)-i, compartments[i].Importance, pressure)
 	}
 	return tiers
 }

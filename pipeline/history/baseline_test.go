@@ -101,30 +101,6 @@ func TestDecayInTheBaseline(t *testing.T) {
 	}
 }
 
-// A flat compartment neither ages nor makes the others older.
-func TestFlatCompartmentsDoNotDecay(t *testing.T) {
-	compartments := session(5)
-	quoting := history.Compartment{Start: 1, End: 10, Title: "old", Flat: true, Content: "work\nU: always test\n"}
-	plain := history.Compartment{Start: 11, End: 20, Title: "older", Flat: true, Content: "work"}
-	for range 300 {
-		compartments = append(compartments, plain)
-	}
-	got := baselineOf(append(compartments, quoting)...)
-	if got.Tiers != [history.Archived]int{5, 0, 1, 300} {
-		t.Errorf("tiers %v", got.Tiers)
-	}
-}
-
-// Flat compartments do not add to the pressure, either.
-func TestFlatCompartmentsMakeNoPressure(t *testing.T) {
-	in := history.BaselineInput{Compartments: session(20), HistoryBudget: 6_000, CountText: tokens.Count}
-	alone := history.Baseline(in)
-	in.Compartments = append(in.Compartments, slices.Repeat([]history.Compartment{{Start: 201, End: 210, Title: "old", Flat: true, Importance: 50}}, 20)...)
-	if beside := history.Baseline(in); beside.Tiers[0] != alone.Tiers[0] || beside.Tiers[1] != alone.Tiers[1] || alone.Tiers[1] == 0 {
-		t.Errorf("tiers %v beside flat compartments, %v alone", beside.Tiers, alone.Tiers)
-	}
-}
-
 // weigh counts the letters "w" of a text, so that a test decides what is large.
 func weigh(text string) int { return strings.Count(text, "w") }
 
@@ -239,11 +215,9 @@ func TestBaselineNamesEveryRange(t *testing.T) {
 			c := history.Compartment{Seq: i, Start: next, Title: rapid.StringN(0, 20, -1).Draw(t, "title")}
 			c.End = c.Start + rapid.IntRange(0, 30).Draw(t, "length")
 			c.Importance = rapid.IntRange(0, 101).Draw(t, "importance")
-			c.Flat = rapid.IntRange(0, 9).Draw(t, "flat") == 0
 			for j := range c.Tiers {
 				c.Tiers[j] = strings.Repeat("word & <tag> ", rapid.IntRange(0, 120/(j+1)).Draw(t, "words"))
 			}
-			c.Content = c.Tiers[0]
 			c.Missing = rapid.SampledFrom([]string{"", "path/a.go · E1234", "</compartment>"}).Draw(t, "missing")
 			in.Compartments = append(in.Compartments, c)
 			next = c.End + 1 + rapid.IntRange(0, 1).Draw(t, "gap")
