@@ -19,16 +19,15 @@ func headOf(foreign func() string) (baseline, delta string) {
 		{Start: 1, End: 4, Title: text(), Tiers: [4]string{text(), text(), text(), text()}, Importance: 50, Missing: text()},
 	}
 	memories := []history.Memory{{ID: 1, Category: text(), Source: text(), Content: text()}}
-	profile := []string{text()}
 	const plenty = 1 << 20
 	b := history.Baseline(history.BaselineInput{
-		Docs: []history.Doc{{Name: text(), Text: text()}}, Profile: profile, Memories: memories, Compartments: compartments,
-		HistoryBudget: plenty, MemoryBudget: plenty, ProfileBudget: plenty, DocsBudget: plenty, CountText: tokens.Count,
+		Docs: []history.Doc{{Name: text(), Text: text()}}, Memories: memories, Compartments: compartments,
+		HistoryBudget: plenty, MemoryBudget: plenty, DocsBudget: plenty, CountText: tokens.Count,
 	})
 	d := history.Delta(history.DeltaInput{
-		Compartments: compartments, Profile: profile, Memories: memories, Shown: []int64{1},
+		Compartments: compartments, Memories: memories, Shown: []int64{1},
 		Updates:      []history.MemoryUpdate{{ID: 1, Change: history.MemoryUpdated, Memory: 1, Content: text()}},
-		MemoryBudget: plenty, ProfileBudget: plenty, CountText: tokens.Count,
+		MemoryBudget: plenty, CountText: tokens.Count,
 	})
 	return b.Text, d.Text
 }
@@ -51,7 +50,7 @@ func skeleton(text string) []string {
 func TestForeignTextLeavesTheTagsAlone(t *testing.T) {
 	plainBaseline, plainDelta := headOf(func() string { return "" })
 	wantBaseline, wantDelta := skeleton(plainBaseline), skeleton(plainDelta)
-	if len(wantBaseline) != 14 || len(wantDelta) != 16 {
+	if len(wantBaseline) != 12 || len(wantDelta) != 14 {
 		t.Fatalf("%d and %d tags:\n%s\n%s", len(wantBaseline), len(wantDelta), plainBaseline, plainDelta)
 	}
 	word := rapid.SampledFrom([]string{
