@@ -45,8 +45,8 @@ func (a *answers) Ask(context.Context, ask.Request) (ask.Answer, error) {
 	return ask.Answer{Text: text}, nil
 }
 
-// A model invents words of the user, or takes those of a file or of itself for the user's. The line stood in the
-// head of every later prompt as a quote.
+// A model may invent words of the user, or quote a file or itself as the user. Such a line stood as a quote in the head
+// of every later prompt.
 func TestQuotesStandInTheUsersWords(t *testing.T) {
 	for _, test := range []struct {
 		name, tier, want string

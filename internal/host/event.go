@@ -95,11 +95,11 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 			return err
 		}
 	}
-	if s.pipe == nil || s.pipe.Has(m.Key) {
+	if s.pipe != nil && s.pipe.Has(m.Key) {
 		return nil // a late update of a step of an earlier pass
 	}
 	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
-	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
+	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.pipe == nil {
 		return err
 	}
 	if err := h.Store.SaveUsage(writing, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {

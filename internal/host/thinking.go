@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -11,17 +12,27 @@ import (
 // if the request left with another wire than the newest pass's, bindAnswer does nothing. The caller holds the
 // session's lock.
 func (h *Host) bindAnswer(ctx context.Context, s *session, message, sent string) error {
-	if sent == "" || message == "" || s.pipe == nil {
+	if sent == "" || message == "" {
 		return nil
 	}
-	b, ok := s.pipe.BindAnswer(message, sent)
+	state, err := h.stateOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	wire := chainFrom(s.row.WireMessages, s.row.WireChain) // the host may be new, and have seen no array yet
+	if s.pipe != nil {
+		wire = s.pipe.Meta.Wire
+	}
+	b, ok := pipeline.BindAnswer(state, wire, message, sent)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if err := h.Store.SaveThinking(ctx, s.key, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt}); err != nil {
-		s.pipe.Unstore(b)
+		if s.pipe != nil {
+			s.pipe.Unstore(b)
+		}
 		return err
 	}
 	return nil
