@@ -13,7 +13,7 @@ import (
 )
 
 // hundred counts every text as 100 tokens, so that a budget is a number of lines.
-// The wrapper of a list counts 6 tokens.
+// The wrapper of a list counts 26 tokens.
 func hundred(string) int { return 100 }
 
 func shownMemories(budget int, memories ...history.Memory) []int64 {
@@ -32,12 +32,12 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 		budget int
 		want   []int64
 	}{
-		{105, nil},
-		{106, []int64{3}},
-		{206, []int64{2, 3}},
-		{306, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
-		{406, []int64{1, 2, 3, 4}},
-		{506, []int64{1, 2, 3, 4, 5}},
+		{125, nil},
+		{126, []int64{3}},
+		{226, []int64{2, 3}},
+		{326, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
+		{426, []int64{1, 2, 3, 4}},
+		{526, []int64{1, 2, 3, 4, 5}},
 	} {
 		if got := shownMemories(c.budget, all...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("budget %d: %v, want %v", c.budget, got, c.want)
@@ -102,8 +102,8 @@ func TestBudgetsOfTheDelta(t *testing.T) {
 	}
 	for _, c := range []struct{ memoryBudget, profileBudget, memories, sentences int }{
 		{0, 0, 9, 9}, // of 4,000 each
-		{4 * 606, 4 * 624, 6, 6},
-		{4*606 - 1, 4*624 - 1, 5, 5},
+		{4 * 626, 4 * 624, 6, 6},
+		{4*626 - 1, 4*624 - 1, 5, 5},
 	} {
 		got := history.Delta(history.DeltaInput{
 			Memories: memories, Profile: profile,
