@@ -184,6 +184,7 @@ export class Judge {
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
     this.sent.clear()
+    this.sentByOriginal.clear()
     this.pending = []
     this.lastPass = 0
     this.lastRent = -1
