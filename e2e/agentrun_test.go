@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	hidden "github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
@@ -61,8 +63,8 @@ func testAgentRuns(t *testing.T, h schema.Harness) {
 	}
 	w.wait(idle, "the session to be idle")
 
-	a.fails("a provider's error", mockllm.Fail(http.StatusForbidden, "permission_error", "no credit left"), host.AgentFailed, "no credit left")
-	a.fails("overflow", mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), host.AgentOverflow, "too long")
+	a.fails("a provider's error", mockllm.Fail(http.StatusForbidden, "permission_error", "no credit left"), ask.Other, "no credit left")
+	a.fails("overflow", mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), ask.Overflow, "too long")
 	a.isUnknown()
 	a.isAborted()
 	a.missesItsDeadline()
@@ -161,7 +163,7 @@ type agents struct {
 }
 
 // script sets the provider's answer to the next run.
-func (a *agents) script(step mockllm.Step) (host.AgentRun, <-chan struct{}) {
+func (a *agents) script(step mockllm.Step) (ask.Request, <-chan struct{}) {
 	a.asked++
 	system := agentSystem + " " + strings.Repeat("I", a.asked) + "."
 	arrived := make(chan struct{}, 10)
@@ -172,24 +174,28 @@ func (a *agents) script(step mockllm.Step) (host.AgentRun, <-chan struct{}) {
 			return step
 		},
 	})
-	return host.AgentRun{
-		Harness: a.w.harness, Directory: a.w.project, Session: a.session, Agent: "magicctx-historian", Title: "history 1-4",
-		Model: opencodetest.ClaudeModel, System: system, Prompt: "Summarise §1§ «this».", Timeout: time.Minute,
+	return ask.Request{
+		Agent: "magicctx-historian", Model: opencodetest.ClaudeModel, System: system, Prompt: "Summarise §1§ «this».", Timeout: time.Minute,
 	}, arrived
 }
 
-func (a *agents) requests(r host.AgentRun) []*mockllm.Request { return a.w.requests(r.System) }
+// run asks the hidden agent of the session.
+func (a *agents) run(ctx context.Context, q ask.Request) (ask.Answer, error) {
+	return hidden.Asker{Runner: a.host.Agents(), Harness: a.w.harness, Directory: a.w.project, Session: a.session, Title: "history 1-4"}.Ask(ctx, q)
+}
+
+func (a *agents) requests(r ask.Request) []*mockllm.Request { return a.w.requests(r.System) }
 
 // answers checks a run that succeeds, and its request.
 func (a *agents) answers() {
 	w := a.w
 	w.t.Helper()
 	run, _ := a.script(mockllm.Say("A summary."))
-	got, err := a.host.RunAgent(w.ctx, run)
+	got, err := a.run(w.ctx, run)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if got.Text != "A summary." || got.Model != opencodetest.ClaudeModel || !got.IsWhole || got.Requests != 1 || got.Usage.Prompt() == 0 || got.Usage.Output == 0 {
+	if got.Text != "A summary." || got.Model != opencodetest.ClaudeModel || got.Usage.Input+got.Usage.CacheRead+got.Usage.CacheWrite == 0 || got.Usage.Output == 0 {
 		w.t.Errorf("got %+v", got)
 	}
 	requests := a.requests(run)
@@ -209,10 +215,10 @@ func (a *agents) answers() {
 }
 
 // fails checks a run whose request the provider refuses.
-func (a *agents) fails(what string, step mockllm.Step, kind host.AgentErrorKind, message string) {
+func (a *agents) fails(what string, step mockllm.Step, kind ask.Kind, message string) {
 	a.w.t.Helper()
 	run, _ := a.script(step)
-	_, err := a.host.RunAgent(a.w.ctx, run)
+	_, err := a.run(a.w.ctx, run)
 	a.want(what, kind, message, err)
 }
 
@@ -220,9 +226,9 @@ func (a *agents) isUnknown() {
 	a.w.t.Helper()
 	run, _ := a.script(mockllm.Say("no"))
 	run.Model = "mock/claude-mok-5-0"
-	_, err := a.host.RunAgent(a.w.ctx, run)
-	a.want("an unknown model", host.AgentUnknownModel, "mock/claude-mok-5-0", err)
-	var failed *host.AgentError
+	_, err := a.run(a.w.ctx, run)
+	a.want("an unknown model", ask.UnknownModel, "mock/claude-mok-5-0", err)
+	var failed *ask.Error
 	if a.w.harness == schema.HarnessOpenCode && errors.As(err, &failed) && failed.Suggestion != opencodetest.ClaudeModel {
 		a.w.t.Errorf("OpenCode suggests %q", failed.Suggestion)
 	}
@@ -241,8 +247,8 @@ func (a *agents) isAborted() {
 		<-arrived
 		cancel()
 	}()
-	_, err := a.host.RunAgent(ctx, run)
-	a.want("an aborted run", host.AgentAborted, "", err)
+	_, err := a.run(ctx, run)
+	a.want("an aborted run", ask.Aborted, "", err)
 	a.w.wait(abandoned, "the provider's request to end")
 }
 
@@ -250,8 +256,8 @@ func (a *agents) missesItsDeadline() {
 	a.w.t.Helper()
 	run, _ := a.script(mockllm.Step{Hang: true})
 	run.Timeout = 2 * time.Second
-	_, err := a.host.RunAgent(a.w.ctx, run)
-	a.want("a run without an answer", host.AgentTimeout, "", err)
+	_, err := a.run(a.w.ctx, run)
+	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
 // survivesNoKill checks that a run ends when the host that began it ends. It must end in the harness as well.
@@ -261,19 +267,19 @@ func (a *agents) survivesNoKill(ours servingHost) {
 	abandoned := a.w.mock.Abandoned()
 	done := make(chan error, 1)
 	go func() {
-		_, err := a.host.RunAgent(a.w.ctx, run)
+		_, err := a.run(a.w.ctx, run)
 		done <- err
 	}()
 	a.w.wait(arrived, "the agent's request")
 	ours.kill()
 	a.w.wait(abandoned, "the provider's request to end")
-	a.want("a run whose host is killed", host.AgentAborted, "", <-done)
+	a.want("a run whose host is killed", ask.Aborted, "", <-done)
 }
 
-func (a *agents) want(what string, kind host.AgentErrorKind, message string, err error) {
+func (a *agents) want(what string, kind ask.Kind, message string, err error) {
 	a.w.t.Helper()
-	var failed *host.AgentError
-	if !errors.As(err, &failed) || failed.Kind != kind || !strings.Contains(failed.Message, message) {
+	var failed *ask.Error
+	if !errors.As(err, &failed) || failed.Kind != kind || !strings.Contains(failed.Error(), message) {
 		a.w.t.Errorf("%s: got %v, want kind %s and %q", what, err, kind, message)
 	}
 }

@@ -8,5 +8,5 @@
 // A scenario that both harnesses can have is written once, for an agent.Agent. pi_test.go lists the scenarios
 // that Pi plays, and pi_session_test.go has the scenarios that only Pi can have.
 //
-// They may import every package of this module.
+// It may import every package of this module.
 package e2e

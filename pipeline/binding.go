@@ -101,8 +101,11 @@ func (s *Session) isUnboundAtSight(e *entry) bool {
 // reads the frozen state and not the rendering, because a restarted host decides
 // before it has rendered anything.
 func (s *Session) hasLostThinking(e *entry) bool {
+	if !s.State.Setup.Binds {
+		return false
+	}
 	b := s.State.Binding(e.header.key)
-	return s.State.Setup.Binds && b != nil && b.Lost
+	return b != nil && b.Lost
 }
 
 // Unstore says that a binding could not be stored. The next committed pass stores it.

@@ -123,7 +123,8 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 }
 
 // unreverted returns the leading published compartments that no revert has reached: the
-// array still has their messages, or the harness hides them with a summary.
+// array still has their messages, or a summary by the harness or the host's marker hides
+// them. If an array has none of a compartment's messages, the summary hides them all.
 func (s *Session) unreverted(h *History) []history.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -133,11 +134,6 @@ func (s *Session) unreverted(h *History) []history.Compartment {
 		if s.Has(all[i].EndKey()) {
 			return all[:i+1]
 		}
-	}
-	if s.isMarked() {
-		// A revert has taken the end of the compartment that the marker stands in. The
-		// compartments that end before the marker are hidden, not reverted.
-		return all[:countWhile(all, func(c history.Compartment) bool { return c.End < s.marker.Ordinal })]
 	}
 	summary := s.SummaryKey()
 	if summary == "" {

@@ -106,13 +106,14 @@ func (s *Session) isCovered(i int) bool {
 
 // isReverted reports whether a revert has taken messages that the head covers. If the
 // array begins with a summary by the harness, the messages before that summary are hidden,
-// not reverted.
+// not reverted. If it begins with the prompt at which the host's marker stands, a head that
+// covers this prompt has lost later messages; any other head covers only hidden ones.
 func (s *Session) isReverted(h frozen.Head) bool {
 	if !h.Exists() || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
 	}
-	if s.isMarked() {
-		return h.Ordinal >= s.marker.Ordinal
+	if s.isBoundary(0) {
+		return s.State.Covers(s.entries[0].header.key)
 	}
 	summary := s.SummaryKey()
 	return summary == "" || summary == h.AfterSummary

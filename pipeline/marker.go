@@ -1,9 +1,6 @@
 package pipeline
 
-import (
-	"github.com/magicctx/magicctx-host/pipeline/history"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
-)
+import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
 // MarkerProvider is the provider that the summary of the host's compaction marker
 // names.
@@ -25,18 +22,6 @@ func (s *Session) isBoundary(i int) bool {
 		}
 	}
 	return false
-}
-
-// MarkAt tells the session the first message that the host's compaction marker leaves in
-// the array, zero without a marker.
-func (s *Session) MarkAt(first history.Anchor) {
-	s.marker = first
-	s.reviewHead()
-}
-
-// isMarked reports whether the host's compaction marker hides the beginning of the session.
-func (s *Session) isMarked() bool {
-	return len(s.entries) > 0 && s.marker.Key != "" && s.entries[0].header.key == s.marker.Key
 }
 
 // Marker returns the key of the message that the array begins with because of the host's

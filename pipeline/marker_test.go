@@ -152,7 +152,6 @@ func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
 		all := w.readings.History.Compartments
 		boundary := 2 * rapid.IntRange(0, 6).Draw(rt, "marker")
 		cut := rapid.IntRange(boundary+1, len(w.raw)-1).Draw(rt, "the revert keeps")
-		w.marker = history.Anchor{Ordinal: boundary + 1, Key: fmt.Sprintf("u%d", boundary/2)}
 		array := markedAt(w, boundary)
 		w.raw, w.held, w.changed = array[:cut-boundary+1], 0, true
 		w.add(said("anew", "user", 5, 0))

@@ -75,9 +75,6 @@ type Session struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// marker is the message that the array begins with because of the host's compaction
-	// marker. Without a marker it is zero.
-	marker history.Anchor
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
 	// freshFrom is the lowest tag that the newest Update could give. Units with lower

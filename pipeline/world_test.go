@@ -67,8 +67,6 @@ type world struct {
 	// past names the prompts that were answered, or not the newest ones, at some time.
 	past map[string]bool
 
-	// marker is the first message that the host's compaction marker leaves.
-	marker history.Anchor
 	// notes is the note that the next pass adds to new content, "" for none.
 	notes string
 
@@ -186,7 +184,6 @@ func (w *world) pass() {
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
 	w.askModel()
-	w.session.MarkAt(w.marker)
 	w.held = len(w.raw)
 	w.readings.Now = w.now
 	if w.profileOf != nil {

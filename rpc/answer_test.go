@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -22,13 +22,10 @@ func TestPayloadsPassByteForByte(t *testing.T) {
 	const text = "<b> & \u2028"
 	var got schema.TransformParams
 	r := newRig(t, &scriptedHost{
-		transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 			got = p
 			m.Head = append(m.Head, raw(odd))
 			return m, nil
-		},
-		toolBefore: func(_ context.Context, p schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
-			return schema.ToolBeforeResult{Args: p.Args}, nil
 		},
 		textComplete: func(_ context.Context, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 			return schema.TextCompleteResult{Text: p.Text}, nil
@@ -49,11 +46,6 @@ func TestPayloadsPassByteForByte(t *testing.T) {
 	if len(m.Head) != 1 || string(m.Head[0]) != odd {
 		t.Errorf("head came back as %s, want %s", m.Head, odd)
 	}
-	var before schema.ToolBeforeResult
-	mustCall(t, c, schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s", Args: raw(odd)}, &before)
-	if string(before.Args) != odd {
-		t.Errorf("args came back as %s, want %s", before.Args, odd)
-	}
 	var done schema.TextCompleteResult
 	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "s", Text: text}, &done)
 	if done.Text != text {
@@ -73,7 +65,7 @@ func TestBadRequestsAreNamed(t *testing.T) {
 		want   []string
 	}{
 		{"method", "session/dance", any0{}, -32601, []string{"session/dance"}},
-		{"type of a field", schema.MethodToolBefore, any0{"session": 5}, -32602, []string{"tool/before", `"/session"`}},
+		{"type of a field", schema.MethodTextComplete, any0{"session": 5}, -32602, []string{"text/complete", `"/session"`}},
 		{"type of a nested field", schema.MethodSystem, any0{"session": "s", "model": any0{"id": true}}, -32602, []string{"session/system", `"/model/id"`}},
 		{"no object", schema.MethodSystem, []int{1}, -32602, []string{"session/system"}},
 		{"no session", schema.MethodToolExecute, any0{"tool": "x"}, -32602, []string{"tool/execute", "/session is missing"}},
@@ -98,7 +90,7 @@ func TestBadRequestsAreNamed(t *testing.T) {
 	})
 	t.Run("session before initialize", func(t *testing.T) {
 		fresh := r.connect(nil)
-		err := fresh.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+		err := fresh.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		wantCode(t, err, -32600)
 		mustCall(t, fresh, schema.MethodStatus, nil, nil)
 	})
@@ -158,7 +150,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
-			transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 				return m, test.err
 			},
 		})
@@ -171,7 +163,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 
 func TestPanicIsAnsweredAndLogged(t *testing.T) {
 	r := newRig(t, &scriptedHost{
-		transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 			if p.Base == 1 {
 				panic("the tail has no head")
 			}
@@ -207,7 +199,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	release := make(chan struct{})
 	var cause error
 	r := newRig(t, &scriptedHost{
-		transform: func(ctx context.Context, _ host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(ctx context.Context, _ client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 			close(began)
 			<-ctx.Done()
 			cause = context.Cause(ctx)
@@ -215,7 +207,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 			close(ended)
 			return m, fmt.Errorf("work: %w", cause)
 		},
-		toolBefore: func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
+		textComplete: func(context.Context, schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
 			select {
 			case <-ended:
 			default:
@@ -243,7 +235,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 
 	next := make(chan error, 1)
 	go func() {
-		next <- c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+		next <- c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	}()
 	mustCall(t, c, schema.MethodStatus, nil, nil) // this round trip gives a faulty lane the time to run the next call
 	close(release)
@@ -261,13 +253,13 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 func TestCancelledWhileWaitingNeverRuns(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			close(began)
 			<-release
 			return m, nil
 		},
-		toolBefore: func(_ context.Context, p schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
-			if p.Tool == "withdrawn" {
+		textComplete: func(_ context.Context, p schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
+			if p.Text == "withdrawn" {
 				t.Error("a withdrawn call ran")
 			}
 			return res, nil
@@ -278,13 +270,13 @@ func TestCancelledWhileWaitingNeverRuns(t *testing.T) {
 	wait(t, "the pass to begin", began)
 	ctx, cancel := context.WithCancel(patience(t))
 	time.AfterFunc(time.Millisecond, cancel)
-	err := c.Call(ctx, schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s", Tool: "withdrawn"}, nil)
+	err := c.Call(ctx, schema.MethodTextComplete, schema.TextCompleteParams{Session: "s", Text: "withdrawn"}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
 	mustCall(t, c, schema.MethodStatus, nil, nil) // now the cancel has been read
 	close(release)
-	mustCall(t, c, schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 }
 
 func TestMissedDeadlineIsAnswered(t *testing.T) {
@@ -294,7 +286,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			initialize: func(schema.InitializeParams) (schema.InitializeResult, error) {
 				return schema.InitializeResult{TransformTimeoutMS: 2000, ResyncTimeoutMS: 9000}, nil
 			},
-			transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 				<-release // the handler ignores its context
 				return m, nil
 			},
@@ -314,17 +306,17 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			// A call that waits behind it misses its own deadline, but other
 			// sessions are not affected.
 			start = time.Now()
-			err = c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: test.session}, nil)
+			err = c.Call(t.Context(), schema.MethodTextComplete, schema.TextCompleteParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
 			if elapsed := time.Since(start); elapsed != defaultDeadline {
 				t.Errorf("%s: next call answered after %v, want %v", test.session, elapsed, defaultDeadline)
 			}
-			if err := c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "other"}, nil); err != nil {
+			if err := c.Call(t.Context(), schema.MethodTextComplete, schema.TextCompleteParams{Session: "other"}, nil); err != nil {
 				t.Errorf("other session: %v", err)
 			}
 		}
 		close(release)
-		if err := c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "delta"}, nil); err != nil {
+		if err := c.Call(t.Context(), schema.MethodTextComplete, schema.TextCompleteParams{Session: "delta"}, nil); err != nil {
 			t.Errorf("after the late handler returned: %v", err)
 		}
 	})
@@ -333,7 +325,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{
-			transform: func(ctx context.Context, _ host.Client, _ schema.TransformParams) (schema.WireMutation, error) {
+			transform: func(ctx context.Context, _ client.Client, _ schema.TransformParams) (schema.WireMutation, error) {
 				<-ctx.Done()
 				return schema.WireMutation{Revision: 5}, nil
 			},
@@ -351,7 +343,7 @@ func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)
 		r := newRig(t, &scriptedHost{
-			transform: func(ctx context.Context, _ host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(ctx context.Context, _ client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 				time.Sleep(3 * defaultDeadline)
 				return m, nil
 			},

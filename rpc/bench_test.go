@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -37,10 +37,10 @@ func (r *rig) socketPair() *Client {
 func BenchmarkSmallCall(b *testing.B) {
 	c := newRig(b, &scriptedHost{}).socketPair()
 	ctx := context.Background()
-	p := schema.ToolBeforeParams{Session: "s", Tool: "read", CallID: "call_1", Args: raw(`{"path":"/src/main.go"}`)}
+	p := schema.TextCompleteParams{Session: "s", Text: "I read the file first."}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Call(ctx, schema.MethodToolBefore, p, nil); err != nil {
+		if err := c.Call(ctx, schema.MethodTextComplete, p, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func BenchmarkSmallCall(b *testing.B) {
 func BenchmarkAttachment(b *testing.B) {
 	messages := append(bytes.Repeat([]byte("1,"), 29<<19), '1')
 	c := newRig(b, &scriptedHost{
-		transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 			if len(p.Messages) != len(messages) {
 				b.Errorf("%d bytes arrived, want %d", len(p.Messages), len(messages))
 			}

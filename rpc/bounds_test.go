@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -24,7 +24,7 @@ import (
 // question. The passes of another client do not wait for it.
 func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
-	h := &scriptedHost{transform: func(ctx context.Context, c host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+	h := &scriptedHost{transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 		if strings.HasPrefix(p.Session, "stuck") {
 			_, _ = c.ModelLimits(ctx, schema.ModelLimitsParams{})
 		}
@@ -105,7 +105,7 @@ func (zeros) Read(p []byte) (int, error) {
 // A frame without room is answered, and the connection goes on.
 func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
 		if p.Session == "large" {
 			begun <- struct{}{}
 			<-release

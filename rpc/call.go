@@ -12,7 +12,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -20,7 +20,7 @@ import (
 var (
 	errCancelled = refuse(schema.CodeCancelled, "cancelled by the client")
 	errAnswerDue = fmt.Errorf("answer is due: %w", context.DeadlineExceeded)
-	errLeft      = host.ErrClientLeft
+	errLeft      = client.ErrClientLeft
 )
 
 // A call is one request or notification, from its arrival to its answer.

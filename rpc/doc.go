@@ -15,8 +15,7 @@
 //   - Nothing grows without bound. Frames, queues and running handlers have
 //     caps, and a call that meets a cap is refused with a reason.
 //
-// The package declares the Host interface that it calls, and is the only place
-// that turns errors into codes. It may import internal/host for host.Client
-// and host.ErrClientLeft, schema and the leaf helpers, and never rpc/daemon.
-// Only cmd, internal/doctor, internal/replay and rpc/daemon import it.
+// The package declares the Host interface that it calls, and is the only place that turns errors into codes.
+//
+// It may import internal/bug, internal/client, internal/clock, internal/json, internal/program and schema.
 package rpc

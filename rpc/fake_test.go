@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -26,95 +26,83 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type scriptedHost struct {
 	Host
 	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)
-	transform    func(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
+	transform    func(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
 	event        func(context.Context, schema.EventParams)
 	textComplete func(context.Context, schema.TextCompleteParams) (schema.TextCompleteResult, error)
-	toolBefore   func(context.Context, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
 	status       func(context.Context) (schema.StatusResult, error)
-	subscribe    func(host.Client)
-	disconnected func(host.Client)
+	subscribe    func(client.Client)
+	disconnected func(client.Client)
 	export       func(schema.SessionExportParams) (schema.SessionExport, error)
 }
 
 var _ Host = (*scriptedHost)(nil)
 
-func (h *scriptedHost) Initialize(_ context.Context, _ host.Client, p schema.InitializeParams) (r schema.InitializeResult, err error) {
+func (h *scriptedHost) Initialize(_ context.Context, _ client.Client, p schema.InitializeParams) (r schema.InitializeResult, err error) {
 	if h.initialize != nil {
 		return h.initialize(p)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) Transform(ctx context.Context, c host.Client, p schema.TransformParams) (r schema.WireMutation, err error) {
+func (h *scriptedHost) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (r schema.WireMutation, err error) {
 	if h.transform != nil {
 		return h.transform(ctx, c, p)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) System(context.Context, host.Client, schema.SystemParams) (r schema.SystemResult, err error) {
+func (h *scriptedHost) System(context.Context, client.Client, schema.SystemParams) (r schema.SystemResult, err error) {
 	return r, nil
 }
 
-func (h *scriptedHost) Event(ctx context.Context, _ host.Client, p schema.EventParams) (r schema.Empty, err error) {
+func (h *scriptedHost) Event(ctx context.Context, _ client.Client, p schema.EventParams) (r schema.Empty, err error) {
 	if h.event != nil {
 		h.event(ctx, p)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) ChatMessage(context.Context, host.Client, schema.ChatMessageParams) (r schema.ChatMessageResult, err error) {
-	return r, nil
-}
-
-func (h *scriptedHost) TextComplete(ctx context.Context, _ host.Client, p schema.TextCompleteParams) (r schema.TextCompleteResult, err error) {
+func (h *scriptedHost) TextComplete(ctx context.Context, _ client.Client, p schema.TextCompleteParams) (r schema.TextCompleteResult, err error) {
 	if h.textComplete != nil {
 		return h.textComplete(ctx, p)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) ToolBefore(ctx context.Context, _ host.Client, p schema.ToolBeforeParams) (r schema.ToolBeforeResult, err error) {
-	if h.toolBefore != nil {
-		return h.toolBefore(ctx, p)
-	}
+func (h *scriptedHost) ToolExecute(context.Context, client.Client, schema.ToolExecuteParams) (r schema.ToolExecuteResult, err error) {
 	return r, nil
 }
 
-func (h *scriptedHost) ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (r schema.ToolExecuteResult, err error) {
+func (h *scriptedHost) CommandExecute(context.Context, client.Client, schema.CommandExecuteParams) (r schema.CommandExecuteResult, err error) {
 	return r, nil
 }
 
-func (h *scriptedHost) CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (r schema.CommandExecuteResult, err error) {
-	return r, nil
-}
-
-func (h *scriptedHost) Status(ctx context.Context, _ host.Client, _ schema.StatusParams) (r schema.StatusResult, err error) {
+func (h *scriptedHost) Status(ctx context.Context, _ client.Client, _ schema.StatusParams) (r schema.StatusResult, err error) {
 	if h.status != nil {
 		return h.status(ctx)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (r schema.SessionStatus, err error) {
+func (h *scriptedHost) SessionStatus(context.Context, client.Client, schema.SessionStatusParams) (r schema.SessionStatus, err error) {
 	return r, nil
 }
 
-func (h *scriptedHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (r schema.Empty, err error) {
+func (h *scriptedHost) Subscribe(_ context.Context, c client.Client, _ schema.SubscribeParams) (r schema.Empty, err error) {
 	if h.subscribe != nil {
 		h.subscribe(c)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) SessionExport(_ context.Context, _ host.Client, p schema.SessionExportParams) (r schema.SessionExport, err error) {
+func (h *scriptedHost) SessionExport(_ context.Context, _ client.Client, p schema.SessionExportParams) (r schema.SessionExport, err error) {
 	if h.export != nil {
 		return h.export(p)
 	}
 	return r, nil
 }
 
-func (h *scriptedHost) Disconnected(c host.Client) {
+func (h *scriptedHost) Disconnected(c client.Client) {
 	if h.disconnected != nil {
 		h.disconnected(c)
 	}

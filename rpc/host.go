@@ -3,7 +3,7 @@ package rpc
 import (
 	"context"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -17,14 +17,14 @@ type Provider interface {
 
 	// Initialize may provide the host first. The server fills in the same fields
 	// as for Host.Initialize.
-	Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error)
+	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 	// Transform may replace a host that fails in the middle of the pass.
-	Transform(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
+	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
 	// Status describes the host. If there is no host, it says why.
-	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
+	Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error)
 	// Disconnected is the last call for a client. All others have returned
 	// before it.
-	Disconnected(host.Client)
+	Disconnected(client.Client)
 }
 
 // Always returns a Provider of one host that is never missing.
@@ -48,29 +48,27 @@ type Host interface {
 	// Initialize opens a directory. The caller fills in Protocol, HostVersion
 	// and HostPID of the result. Harness and Directory are empty for a client
 	// that only reads status.
-	Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error)
+	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 
-	Transform(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
-	System(context.Context, host.Client, schema.SystemParams) (schema.SystemResult, error)
-	Event(context.Context, host.Client, schema.EventParams) (schema.Empty, error)
-	ChatMessage(context.Context, host.Client, schema.ChatMessageParams) (schema.ChatMessageResult, error)
-	TextComplete(context.Context, host.Client, schema.TextCompleteParams) (schema.TextCompleteResult, error)
-	ToolBefore(context.Context, host.Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
-	ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
-	CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
+	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
+	System(context.Context, client.Client, schema.SystemParams) (schema.SystemResult, error)
+	Event(context.Context, client.Client, schema.EventParams) (schema.Empty, error)
+	TextComplete(context.Context, client.Client, schema.TextCompleteParams) (schema.TextCompleteResult, error)
+	ToolExecute(context.Context, client.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
+	CommandExecute(context.Context, client.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 
 	// Status reports on the store and the sessions. The caller fills in
 	// Version, Protocol, ProgramHash, PID, StartedAt, Bugs and Clients of the result.
-	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
-	SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
+	Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error)
+	SessionStatus(context.Context, client.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
 	// Subscribe asks for calls of Client.SessionChanged: after each pass of a
 	// matching session, and after its answer.
-	Subscribe(context.Context, host.Client, schema.SubscribeParams) (schema.Empty, error)
+	Subscribe(context.Context, client.Client, schema.SubscribeParams) (schema.Empty, error)
 
 	// SessionExport returns what a trace needs to be complete by itself.
-	SessionExport(context.Context, host.Client, schema.SessionExportParams) (schema.SessionExport, error)
+	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)
 
 	// Disconnected is the last call for a client. All others have returned
 	// before it.
-	Disconnected(host.Client)
+	Disconnected(client.Client)
 }

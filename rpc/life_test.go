@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -29,14 +29,14 @@ type blockingPass struct {
 
 func newBlockingPass(t *testing.T) *blockingPass {
 	b := &blockingPass{began: make(chan struct{}), release: make(chan struct{}), left: make(chan struct{})}
-	b.transform = func(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error) {
+	b.transform = func(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error) {
 		b.running.Add(1)
 		defer b.running.Add(-1)
 		close(b.began)
 		<-b.release
 		return schema.WireMutation{Revision: 9}, nil
 	}
-	b.disconnected = func(host.Client) {
+	b.disconnected = func(client.Client) {
 		if n := b.running.Load(); n != 0 {
 			t.Errorf("Disconnected came while %d calls ran", n)
 		}
@@ -51,7 +51,7 @@ func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	// for it.
 	head := json.Quote(strings.Repeat("x", 4<<20))
 	pass := b.transform
-	b.transform = func(ctx context.Context, c host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+	b.transform = func(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 		m, err := pass(ctx, c, p)
 		m.Head = []json.Value{head}
 		return m, err
@@ -103,7 +103,7 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	b := newBlockingPass(t)
 	heard := make(chan struct{})
 	b.event = func(context.Context, schema.EventParams) { close(heard) }
-	b.toolBefore = func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
+	b.textComplete = func(context.Context, schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
 		t.Error("a request ran though nobody could read its answer")
 		return res, nil
 	}
@@ -115,7 +115,7 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	mustCall(t, c, schema.MethodInitialize, hello(), nil)
 	go transform(patience(t), c, "s", 0, "[]")
 	wait(t, "the pass to begin", b.began)
-	go c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+	go c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	for len(callsOf(r.server)) < 2 {
 		mustCall(t, c, schema.MethodStatus, nil, nil)
 	}
@@ -209,7 +209,7 @@ func TestGracePeriodIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
 		b := newBlockingPass(t)
-		b.transform = func(ctx context.Context, _ host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+		b.transform = func(ctx context.Context, _ client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 			close(b.began)
 			<-ctx.Done()
 			cause = context.Cause(ctx)
@@ -278,9 +278,9 @@ func TestBrokenFrameEndsTheConnectionAndIsLogged(t *testing.T) {
 }
 
 func TestHostAsksItsClient(t *testing.T) {
-	var me host.Client
+	var me client.Client
 	r := newRig(t, &scriptedHost{
-		transform: func(ctx context.Context, c host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+		transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 			me = c
 			limits, err := c.ModelLimits(ctx, schema.ModelLimitsParams{Directory: p.Directory, Model: schema.Model{Provider: "a", ID: "b"}})
 			if err != nil {
@@ -341,7 +341,7 @@ func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})
 		failed := make(chan error, 1)
 		r := newRig(t, &scriptedHost{
-			transform: func(ctx context.Context, c host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(ctx context.Context, c client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 				_, err = c.ModelLimits(ctx, schema.ModelLimitsParams{})
 				failed <- err
 				return m, err
@@ -367,8 +367,8 @@ func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 		if err := theirs.(*halfPipe).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-failed; !errors.Is(err, host.ErrClientLeft) {
-			t.Errorf("the question fails with %v, want %v", err, host.ErrClientLeft)
+		if err := <-failed; !errors.Is(err, client.ErrClientLeft) {
+			t.Errorf("the question fails with %v, want %v", err, client.ErrClientLeft)
 		}
 		if elapsed := time.Since(start); elapsed != 0 {
 			t.Errorf("the question failed after %v, want at once", elapsed)
@@ -382,7 +382,7 @@ func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 func TestSilentHarnessDoesNotHoldUpAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{
-			transform: func(ctx context.Context, c host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+			transform: func(ctx context.Context, c client.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
 				_, err = c.ModelLimits(ctx, schema.ModelLimitsParams{})
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v", err)

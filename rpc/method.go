@@ -8,7 +8,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -35,7 +35,7 @@ type method struct {
 
 // A bound call is a call with decoded parameters, ready to run.
 type bound struct {
-	run func(context.Context, Provider, host.Client) (any, error)
+	run func(context.Context, Provider, client.Client) (any, error)
 	// params is the decoded value, for the methods whose parameters the
 	// connection itself has to read, such as initialize.
 	params any
@@ -62,9 +62,7 @@ var methods = map[string]method{
 		bindInLane(Provider.Transform, func(p *schema.TransformParams) string { return p.Session }),
 		func(p *schema.TransformParams, messages json.Value) { p.Messages = messages }),
 	schema.MethodSystem:         bindInLane(current(Host.System), func(p *schema.SystemParams) string { return p.Session }),
-	schema.MethodChatMessage:    bindInLane(current(Host.ChatMessage), func(p *schema.ChatMessageParams) string { return p.Session }),
 	schema.MethodTextComplete:   bindInLane(current(Host.TextComplete), func(p *schema.TextCompleteParams) string { return p.Session }),
-	schema.MethodToolBefore:     bindInLane(current(Host.ToolBefore), func(p *schema.ToolBeforeParams) string { return p.Session }),
 	schema.MethodCommandExecute: bindInLane(current(Host.CommandExecute), func(p *schema.CommandExecuteParams) string { return p.Session }),
 	schema.MethodToolExecute: bindInLane(current(Host.ToolExecute), func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),
@@ -80,16 +78,16 @@ func (m method) within(d time.Duration) method {
 
 // version needs no host: the connection completes the result. It answers while
 // the store hangs, so a bridge can always tell which release is running.
-func version(Provider, context.Context, host.Client, schema.VersionParams) (schema.VersionResult, error) {
+func version(Provider, context.Context, client.Client, schema.VersionParams) (schema.VersionResult, error) {
 	return schema.VersionResult{}, nil
 }
 
 // A handler answers the calls of one method.
-type handler[P, R any] = func(Provider, context.Context, host.Client, P) (R, error)
+type handler[P, R any] = func(Provider, context.Context, client.Client, P) (R, error)
 
 // current returns a handler that calls the provider's current host.
-func current[P, R any](call func(Host, context.Context, host.Client, P) (R, error)) handler[P, R] {
-	return func(p Provider, ctx context.Context, c host.Client, params P) (R, error) {
+func current[P, R any](call func(Host, context.Context, client.Client, P) (R, error)) handler[P, R] {
+	return func(p Provider, ctx context.Context, c client.Client, params P) (R, error) {
 		h, release, err := p.Current(ctx)
 		if err != nil {
 			var none R
@@ -112,7 +110,7 @@ func bind[P, R any](call handler[P, R]) method {
 		}
 		return bound{
 			params: params,
-			run: func(ctx context.Context, p Provider, c host.Client) (any, error) {
+			run: func(ctx context.Context, p Provider, c client.Client) (any, error) {
 				return call(p, ctx, c, *params)
 			},
 		}, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -45,7 +45,7 @@ func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 	var atPass []int
 	r := newRig(t, &scriptedHost{
 		event: func(context.Context, schema.EventParams) { events++ },
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			atPass = append(atPass, events)
 			return m, nil
 		},
@@ -71,7 +71,7 @@ func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 func TestOneSessionIsNeverServedTwiceAtOnce(t *testing.T) {
 	var inside, total int // no mutex: the lane guards them
 	r := newRig(t, &scriptedHost{
-		toolBefore: func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
+		textComplete: func(context.Context, schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
 			inside++
 			if inside != 1 {
 				t.Errorf("%d calls of one session run at once", inside)
@@ -87,7 +87,7 @@ func TestOneSessionIsNeverServedTwiceAtOnce(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for range 25 {
-					err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+					err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -106,7 +106,7 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	var inside sync.WaitGroup
 	inside.Add(sessions)
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()
 			inside.Wait() // returns only when calls of all sessions have arrived
 			return m, nil
@@ -129,7 +129,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 	var inside sync.WaitGroup
 	inside.Add(2)
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()
 			inside.Wait()
 			return m, nil
@@ -153,7 +153,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 func TestStatusNeverWaitsBehindAPass(t *testing.T) {
 	busy, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &scriptedHost{
-		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
+		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			close(busy)
 			<-release
 			return m, nil
@@ -207,17 +207,17 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+	err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	wantCode(t, err, schema.CodeBusy)
 	// Other sessions and status are not affected.
-	mustCall(t, c, schema.MethodToolBefore, schema.ToolBeforeParams{Session: "other"}, nil)
+	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "other"}, nil)
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
 	// All queued calls are served. This call waits in the same lane and is
 	// refused while the lane is full.
 	for {
-		err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
+		err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		if err == nil {
 			break
 		}

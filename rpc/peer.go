@@ -10,7 +10,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -19,15 +19,12 @@ import (
 // calls the shim.
 type peer struct{ conn *conn }
 
-var _ host.Client = (*peer)(nil)
+var _ client.Client = (*peer)(nil)
 
 const (
 	modelLimitsTimeout = 3 * time.Second
 	// quickTimeout bounds calls that the shim answers at once.
 	quickTimeout = 3 * time.Second
-	// sendTimeout is long because the shim may hold a message back until the
-	// running turn pauses.
-	sendTimeout = 100 * time.Second
 	// A subscriber with a longer backlog misses notifications. The next pass
 	// sends it a fresh one.
 	maxSubscriberBacklogBytes = 1 << 20
@@ -43,11 +40,6 @@ func (p *peer) ModelLimits(ctx context.Context, params schema.ModelLimitsParams)
 // Show implements host.Client.
 func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
-}
-
-// Send implements host.Client.
-func (p *peer) Send(ctx context.Context, params schema.MessageSendParams) error {
-	return p.call(ctx, sendTimeout, schema.MethodMessageSend, params, nil)
 }
 
 // RunAgent implements host.Client. The run has a deadline of its own, and the

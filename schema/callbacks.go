@@ -1,7 +1,5 @@
 package schema
 
-import "github.com/magicctx/magicctx-host/internal/json"
-
 // ModelLimitsParams asks the harness for its catalogue entry of a model.
 type ModelLimitsParams struct {
 	Directory string `json:"directory"`
@@ -39,28 +37,4 @@ type NotifyShowParams struct {
 	Title     string `json:"title,omitzero"`
 	Message   string `json:"message"`
 	Variant   string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
-}
-
-// MessageSendParams puts a message into a session.
-type MessageSendParams struct {
-	Directory string `json:"directory"`
-	Session   string `json:"session"`
-	Text      string `json:"text"`
-	// Reply lets the model answer. Otherwise the message is only stored.
-	Reply bool `json:"reply"`
-	// Ignored hides the message from the model.
-	Ignored bool `json:"ignored"`
-}
-
-// HistoryReadParams reads messages from the harness's own store.
-type HistoryReadParams struct {
-	Directory string `json:"directory"`
-	Session   string `json:"session"`
-	// Limit bounds the count, newest last; 0 reads all.
-	Limit int `json:"limit,omitzero"`
-}
-
-// HistoryReadResult holds the messages as the harness stores them.
-type HistoryReadResult struct {
-	Messages json.Value `json:"messages"`
 }

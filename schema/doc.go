@@ -3,5 +3,5 @@
 // ./schema` generates the JSON Schema and the TypeScript types from it, and
 // both are committed.
 //
-// The package holds no logic and may import internal/json only.
+// It may import internal/json.
 package schema

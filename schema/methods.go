@@ -12,9 +12,7 @@ const (
 	MethodTransform      = "session/transform"
 	MethodSystem         = "session/system"
 	MethodEvent          = "session/event"
-	MethodChatMessage    = "session/chatMessage"
 	MethodTextComplete   = "text/complete"
-	MethodToolBefore     = "tool/before"
 	MethodToolExecute    = "tool/execute"
 	MethodCommandExecute = "command/execute"
 	MethodCancel         = "$/cancelRequest"
@@ -34,9 +32,7 @@ const (
 const (
 	MethodAgentRun       = "agent/run"
 	MethodAgentAbort     = "agent/abort"
-	MethodHistoryRead    = "history/read"
 	MethodNotifyShow     = "notify/show"
-	MethodMessageSend    = "message/send"
 	MethodModelLimits    = "models/limits"
 	MethodSessionChanged = "session/changed"
 )
@@ -84,9 +80,7 @@ var Methods = []MethodType{
 	request[TransformParams, WireMutation](MethodTransform, FromShim),
 	request[SystemParams, SystemResult](MethodSystem, FromShim),
 	notification[EventParams](MethodEvent, FromShim),
-	request[ChatMessageParams, ChatMessageResult](MethodChatMessage, FromShim),
 	request[TextCompleteParams, TextCompleteResult](MethodTextComplete, FromShim),
-	request[ToolBeforeParams, ToolBeforeResult](MethodToolBefore, FromShim),
 	request[ToolExecuteParams, ToolExecuteResult](MethodToolExecute, FromShim),
 	request[CommandExecuteParams, CommandExecuteResult](MethodCommandExecute, FromShim),
 
@@ -98,9 +92,7 @@ var Methods = []MethodType{
 
 	request[AgentRunParams, AgentRunResult](MethodAgentRun, FromHost),
 	request[AgentAbortParams, Empty](MethodAgentAbort, FromHost),
-	request[HistoryReadParams, HistoryReadResult](MethodHistoryRead, FromHost),
 	request[NotifyShowParams, Empty](MethodNotifyShow, FromHost),
-	request[MessageSendParams, Empty](MethodMessageSend, FromHost),
 	request[ModelLimitsParams, ModelLimits](MethodModelLimits, FromHost),
 	notification[SessionStatus](MethodSessionChanged, FromHost),
 

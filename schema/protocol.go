@@ -260,17 +260,6 @@ type EventParams struct {
 	Sent string `json:"sent,omitzero"`
 }
 
-// ChatMessageParams reports a user message before the harness stores it.
-type ChatMessageParams struct {
-	Session   string     `json:"session"`
-	Directory string     `json:"directory"`
-	Message   json.Value `json:"message"`
-	Parts     json.Value `json:"parts"`
-}
-
-// ChatMessageResult is empty, because the host does not change the message.
-type ChatMessageResult struct{}
-
 // TextCompleteParams carries a finished text of the model before the harness
 // stores it.
 type TextCompleteParams struct {
@@ -285,19 +274,6 @@ type TextCompleteParams struct {
 // TextCompleteResult is the text to store.
 type TextCompleteResult struct {
 	Text string `json:"text"`
-}
-
-// ToolBeforeParams reports a tool call before it runs.
-type ToolBeforeParams struct {
-	Session string     `json:"session"`
-	Tool    string     `json:"tool"`
-	CallID  string     `json:"callId"`
-	Args    json.Value `json:"args"`
-}
-
-// ToolBeforeResult replaces the arguments of the call if Args is present.
-type ToolBeforeResult struct {
-	Args json.Value `json:"args,omitzero"`
 }
 
 // ToolExecuteParams runs one of the host's tools. The harness does not check

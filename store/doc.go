@@ -12,6 +12,5 @@
 // through a small pool of connections that cannot write. All methods of Store
 // are safe for concurrent use.
 //
-// The package may import store/file and internal/clock, and nothing else of
-// this module.
+// It may import internal/clock, internal/json and store/file.
 package store

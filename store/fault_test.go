@@ -75,7 +75,7 @@ var writes = map[string]struct {
 			must(t, s.PublishHistory(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.SaveAppliedMarker(t.Context(), key, `{"boundaryOrdinal":9}`, historyOf(t, s).PendingMarker)
+			return s.SaveAppliedMarker(t.Context(), key, `{"ordinal":9}`, historyOf(t, s).PendingMarker)
 		},
 	},
 	"changed memory": {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 )
@@ -142,8 +143,8 @@ func shorterMayHelp(attempts []Attempt) bool {
 	})
 }
 
-// Run summarises a chunk. It asks the first model. If the answer is invalid, it asks this model once for a
-// repair. Then it asks the other models, and the session's own model last. It validates every answer. If no
+// Run summarises a chunk. It asks the first model. If the answer is invalid and not endless, it asks this model
+// once for a repair. Then it asks the other models, and the session's own model last. It validates every answer. If no
 // answer is valid, or if a failure is final (see ask.Kind), it returns extractive compartments, unless the job
 // can wait. So a bad model makes summaries worse but never stops the progress.
 //
@@ -228,10 +229,12 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 		if invalid == nil {
 			return c, nil
 		}
-		prompt, repair = repairPrompt(r.prompt, cutAnswer(text), invalid), true
-		if text, problem = r.ask(ctx, models[0], prompt, true); problem == nil {
-			if c, invalid = r.check(text, ByRepair); invalid == nil {
-				return c, nil
+		if utf8.RuneCountInString(text) <= maxRepaired {
+			prompt, repair = repairPrompt(r.prompt, clean(text), invalid), true
+			if text, problem = r.ask(ctx, models[0], prompt, true); problem == nil {
+				if c, invalid = r.check(text, ByRepair); invalid == nil {
+					return c, nil
+				}
 			}
 		}
 	}
@@ -350,11 +353,9 @@ func (r *run) check(text string, madeBy MadeBy) (*candidate, error) {
 	return c, nil
 }
 
-// maxRepaired bounds how much of an invalid answer the repair prompt shows, in runes. Without it, an endless
-// answer would make the prompt too long.
+// maxRepaired is the length in runes up to which an invalid answer is sent back for a repair. A model that has
+// written more has probably repeated itself without end, and would write and bill as much again.
 const maxRepaired = 60_000
-
-func cutAnswer(text string) string { return cut(clean(text), maxRepaired) }
 
 // edit asks the editor for better tiers, and keeps everything else of the draft. If the editor fails, or
 // changes more than tiers, the whole draft stays.

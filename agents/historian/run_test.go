@@ -65,6 +65,7 @@ func valid(text string) reply {
 
 var (
 	garbage   = reply{text: "no xml here"}
+	endless   = reply{text: strings.Repeat("and then ", 10_000)}
 	nothing   = reply{}
 	wrongKey  = reply{err: errors.New("401 unauthorized")}
 	busy      = reply{err: errors.New("429 rate limit")}
@@ -88,6 +89,7 @@ func TestOrderOfTheAttempts(t *testing.T) {
 		{"garbage, bad, nothing, good", []reply{garbage, garbage, nothing, valid("x")}, "a/one, a/one repair, b/two repair, p/live repair", historian.ByFallback},
 		{"a wrong key is not repaired", []reply{wrongKey, valid("x")}, "a/one, b/two", historian.ByFallback},
 		{"an empty answer is not repaired", []reply{nothing, garbage, valid("x")}, "a/one, b/two, p/live", historian.ByFallback},
+		{"an endless answer is not repaired", []reply{endless, valid("x")}, "a/one, b/two", historian.ByFallback},
 		{"a failed repair", []reply{garbage, wrongKey, valid("x")}, "a/one, a/one repair, b/two repair", historian.ByFallback},
 		{"transient, then valid", []reply{busy, busy, valid("x")}, "a/one, a/one, a/one", historian.ByModel},
 		{"transient for too long", []reply{busy, busy, busy, valid("x")}, "a/one, a/one, a/one, b/two", historian.ByFallback},

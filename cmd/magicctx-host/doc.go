@@ -1,7 +1,5 @@
-// Command magicctx-host keeps sessions of coding agents alive: it rewrites their message arrays so that
-// the prompt fits the model's window and the cached prefix stays valid. Harness plugins start it and
-// talk to it. People use its subcommands, for example status and replay.
+// Command magicctx-host is the program: flags, logger, wiring, exit codes. The shims start it and talk to it.
+// People use its subcommands, for example status and replay.
 //
-// It wires: flags, logger, wiring, exit codes. It may import every package of
-// this module except pipeline, e2e and the generators.
+// It may import every package of this module except pipeline and e2e.
 package main

@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
@@ -143,24 +143,24 @@ func newFakeHost(_ context.Context, o hostOptions) (rpc.Provider, func(), error)
 	return rpc.Always(fakeHost{subscribers: new(sync.Map)}), func() { o.Log.Info("store closed") }, nil
 }
 
-func (fakeHost) Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error) {
+func (fakeHost) Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error) {
 	return schema.InitializeResult{Enabled: true}, nil
 }
 
-func (h fakeHost) Transform(_ context.Context, _ host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+func (h fakeHost) Transform(_ context.Context, _ client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	if p.Session == "crash" {
 		panic("crash")
 	}
 	if h.subscribers != nil {
 		h.subscribers.Range(func(c, _ any) bool {
-			c.(host.Client).SessionChanged(schema.SessionStatus{Session: p.Session})
+			c.(client.Client).SessionChanged(schema.SessionStatus{Session: p.Session})
 			return true
 		})
 	}
 	return schema.WireMutation{Revision: p.Base + 1, Verdict: schema.Steady, Start: len(p.Messages)}, nil
 }
 
-func (fakeHost) Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error) {
+func (fakeHost) Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error) {
 	return schema.StatusResult{
 		Database: "magicctx.db", StoreSchema: 7, Enabled: true,
 		Sessions: []schema.SessionStatus{{
@@ -172,7 +172,7 @@ func (fakeHost) Status(context.Context, host.Client, schema.StatusParams) (schem
 	}, nil
 }
 
-func (h fakeHost) SessionStatus(ctx context.Context, c host.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+func (h fakeHost) SessionStatus(ctx context.Context, c client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	all, err := h.Status(ctx, c, schema.StatusParams{})
 	st := all.Sessions[0]
 	if p.Session != st.Session {
@@ -184,16 +184,16 @@ func (h fakeHost) SessionStatus(ctx context.Context, c host.Client, p schema.Ses
 	return st, err
 }
 
-func (h fakeHost) SessionExport(context.Context, host.Client, schema.SessionExportParams) (schema.SessionExport, error) {
+func (h fakeHost) SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error) {
 	return schema.SessionExport{Config: json.Value(`{}`), Tables: []schema.ExportedTable{}}, nil
 }
 
-func (h fakeHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (schema.Empty, error) {
+func (h fakeHost) Subscribe(_ context.Context, c client.Client, _ schema.SubscribeParams) (schema.Empty, error) {
 	h.subscribers.Store(c, nil)
 	return schema.Empty{}, nil
 }
 
-func (h fakeHost) Disconnected(c host.Client) {
+func (h fakeHost) Disconnected(c client.Client) {
 	if h.subscribers != nil {
 		h.subscribers.Delete(c)
 	}
@@ -300,7 +300,7 @@ type slowHost struct {
 	began, release chan struct{}
 }
 
-func (h slowHost) Transform(ctx context.Context, c host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+func (h slowHost) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	if p.Session == "ses_1" {
 		close(h.began)
 		<-h.release

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -49,7 +49,7 @@ type stuckHost struct {
 	release chan struct{}
 }
 
-func (h stuckHost) Transform(_ context.Context, _ host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+func (h stuckHost) Transform(_ context.Context, _ client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	h.began <- p.Session
 	<-h.release
 	return schema.WireMutation{}, nil
@@ -114,7 +114,7 @@ func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 // twoHarnesses is a host with one id in both harnesses.
 type twoHarnesses struct{ fakeHost }
 
-func (h twoHarnesses) Status(ctx context.Context, c host.Client, p schema.StatusParams) (schema.StatusResult, error) {
+func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.StatusParams) (schema.StatusResult, error) {
 	st, err := h.fakeHost.Status(ctx, c, p)
 	st.Sessions = append(st.Sessions,
 		schema.SessionStatus{Harness: schema.HarnessPi, Session: "ses_1"}, schema.SessionStatus{Harness: schema.HarnessPi, Session: "only-pi"})
@@ -128,7 +128,7 @@ func (unknownSession) Error() string { return "the host's own words" }
 func (unknownSession) RPCCode() int  { return -32602 }
 
 // SessionStatus knows one old session more than the list.
-func (h twoHarnesses) SessionStatus(ctx context.Context, c host.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	if p.Session == "broken" {
 		return schema.SessionStatus{}, errors.New("the store is gone")
 	}

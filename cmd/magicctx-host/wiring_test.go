@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/doctor"
-	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -79,7 +79,7 @@ func TestIdleExitOfEachHarness(t *testing.T) {
 	}
 }
 
-type muteClient struct{ host.Client }
+type muteClient struct{ client.Client }
 
 // The notice names the file that switches magicctx off, also while there is no store.
 func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package agent gives the two harnesses the same interface, so that tests and the recorder of traces can play
 // one session in either of them.
 //
-// It may import internal/json, e2e/opencodetest and e2e/pitest.
+// It may import e2e/opencodetest, e2e/pitest and internal/json.
 package agent

@@ -27,6 +27,6 @@
 // the same figures, except for the times and for the examples in the historian's prompts, which depend on the
 // random id of the session (less than 0.01 % of the bill).
 //
-// It may import e2e/suite, e2e/stage, e2e/mockllm, e2e/opencodetest, schema, pipeline, agents/historian and
-// internal helpers.
+// It may import agents/historian, e2e/mockllm, e2e/opencodetest, e2e/stage, internal/config, internal/format,
+// internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens, pipeline and schema.
 package main

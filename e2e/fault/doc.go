@@ -6,6 +6,8 @@
 //   - The commands status and doctor report the fault.
 //   - After the end of the fault, the next pass works as usual in the same OpenCode process.
 //
-// It may import e2e/stage and the packages that e2e/stage may import, e2e/mockllm and
-// internal/doctor. Like the tests of e2e, these need node_modules.
+// Like the tests of e2e, these need node_modules.
+//
+// It may import e2e/agent, e2e/mockllm, e2e/opencodetest, e2e/stage, e2e/suite, internal/doctor,
+// internal/json, schema and store/file.
 package fault

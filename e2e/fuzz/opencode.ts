@@ -254,7 +254,6 @@ export class Plugin {
         this.store(id, body)
         return {}
       },
-      promptAsync: async () => ({}),
       status: async () => ({ data: {} }),
     },
     tui: {

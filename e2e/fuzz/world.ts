@@ -677,12 +677,10 @@ export class World {
     proofs.forEach((block, i) => block.kind === "thinking" && this.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood }))
   }
 
-  /** Runs a call as OpenCode does: between the two hooks, side by side with the other calls of the answer. */
+  /** Runs a call as OpenCode does: side by side with the other calls of the answer. */
   private async run(row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
     const { session, plugin } = this
-    const call = { tool: part.tool!, sessionID: session.id, callID: part.callID! }
     const args = { ...input }
-    await this.guarded("tool.before", plugin.has["tool.execute.before"]?.(call, { args }))
     const start = this.machine.now()
     const settle = (state: NonNullable<Part["state"]>) => {
       part.state = state

@@ -2,5 +2,7 @@
 // Messages and OpenAI chat completions, streamed or not. It answers from a script, reports usage from a
 // simulated prompt cache, and keeps every request, as bytes and parsed, for tests to inspect.
 //
-// It is for tests and for recording traces. It may import internal/json and internal/promptcache only.
+// It is for tests and for recording traces.
+//
+// It may import internal/json and internal/promptcache.
 package mockllm

@@ -5,5 +5,5 @@
 // The tests need Chromium (CHROMIUM, or chromium in PATH) and node_modules (npm ci). Without them they
 // are skipped.
 //
-// It may import internal/view/page, internal/replay, internal/promptcache and schema.
+// It may import internal/promptcache, internal/replay, internal/view/page and schema.
 package page

@@ -2,6 +2,7 @@
 // mock provider.
 //
 // It reads and writes only below the given root, and uses no network except the loopback interface. The
-// package serves tests and the trace recorder, so it returns errors instead of taking a testing.TB. It
-// may import internal/json and e2e/opencodetest, whose home it shares.
+// package serves tests and the trace recorder, so it returns errors instead of taking a testing.TB.
+//
+// It may import e2e/opencodetest and internal/json.
 package pitest

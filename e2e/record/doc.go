@@ -5,6 +5,6 @@
 //	go run ./e2e/record            from the root of the repository
 //	go run ./e2e/record -only short
 //
-// It may import agents/historian, e2e/agent, e2e/script, e2e/stage, e2e/mockllm, e2e/opencodetest, schema
-// and internal helpers.
+// It may import agents/historian, e2e/agent, e2e/mockllm, e2e/opencodetest, e2e/script, e2e/stage,
+// internal/promptcache and schema.
 package main

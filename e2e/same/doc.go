@@ -7,5 +7,5 @@
 // The other version must have replay.Options.Watch, which came with the judge. The command exits with 1
 // if a wire differs.
 //
-// It may import anything, because nothing imports it.
+// It may import every package of this module.
 package main

@@ -46,44 +46,6 @@ func list(t *testing.T) []pkg {
 	}
 }
 
-// reach lists, for packages of this module, the other packages of this module
-// on which they may depend, directly or indirectly. Sub-packages of the package
-// itself are always allowed.
-var reach = []struct {
-	of, allowed, why string
-}{
-	{"pipeline", "schema internal/json internal/bug internal/format internal/route", "a pass is a pure function of transcript, frozen state and readings"},
-	{"pipeline/frozen", "", "the frozen state is plain data"},
-	{"pipeline/rule", "pipeline/frozen pipeline/text", "a rule sees the frozen state and proposes"},
-	{"pipeline/text", "internal/json", "functions from text to text"},
-	{"pipeline/nudge", "pipeline/frozen", "nudges are decided on the frozen state and numbers"},
-	{"pipeline/transcript", "schema internal/json", "a codec knows its harness and nothing of passes"},
-	{"pipeline/history", "pipeline/text pipeline/transcript schema internal/json", "history is rendered from frozen state"},
-	{"pipeline/render", "pipeline/frozen pipeline/transcript pipeline/text schema internal/json", "rendering depends on no rule"},
-	{"store", "schema internal/json internal/bug internal/clock", "the store has row types of its own and knows no pass"},
-	{"store/file", "internal/clock", "the file knows no rows"},
-	{"store/opencodedb", "store/file internal/clock internal/json", "OpenCode's database is read row by row"},
-	{"agents", "schema internal/json internal/bug internal/clock internal/tokens internal/overflow", "agents declare the ports they need"},
-	{"agents/ask", "internal/json internal/overflow", "a question knows nothing of the agent that asks it"},
-	{"agents/historian", "agents/ask internal/json internal/overflow", "the historian gets its messages as values, and declares the ports it needs"},
-	{"schema", "internal/json", "the protocol is below everything"},
-	{"internal/json", "", "a leaf"},
-	{"internal/bug", "", "a leaf"},
-	{"internal/clock", "", "a leaf"},
-	{"internal/overflow", "internal/json", "a leaf"},
-	{"internal/format", "", "a leaf"},
-	{"internal/regular", "", "a leaf"},
-	{"internal/projectdocs", "internal/regular", "it reads files and knows no head"},
-	{"internal/marker", "internal/rawhistory pipeline/history pipeline/text pipeline/transcript store/opencodedb store/file schema internal/json internal/regular internal/clock", "it writes rows of a harness and knows no pass"},
-	{"internal/rawhistory", "pipeline/history pipeline/text pipeline/transcript store/opencodedb store/file schema internal/json internal/regular internal/clock", "it reads the harnesses' stores and knows no pass"},
-	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
-	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
-	{"internal/promptcache", "schema internal/json internal/format internal/route", "a provider's cache, simulated from hashes and sizes"},
-	{"internal/config", "schema internal/json internal/jsonc internal/regular", "configuration is read without a host"},
-	{"e2e/mockllm", "schema internal/json internal/format internal/route internal/promptcache", "the mock provider judges the product from the outside"},
-	{"e2e/opencodetest", "internal/json", "a runner of OpenCode knows nothing of the host"},
-}
-
 // never lists dependencies that packages must not have, directly or indirectly.
 var never = []struct {
 	from, what, why string
@@ -106,13 +68,16 @@ var direct = []struct {
 	from, what, why string
 }{
 	{"pipeline", "os io/fs io/ioutil", "the pass does no I/O (fmt alone depends on os)"},
-	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents", "rpc calls the host and nothing past it"},
+	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents " + module + "/internal/host", "rpc knows its clients, and calls the host through an interface"},
 	{"rpc/daemon", module + "/internal/host", "the processes carry the conversation and do not take part in it"},
 	{"rpc/daemon", "github.com/sourcegraph/jsonrpc2", "the processes carry the conversation and do not take part in it"},
 	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
 	{"internal/view", module + "/store " + module + "/rpc " + module + "/internal/host", "a view gets its data and fetches nothing"},
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
+
+// rooms are the packages that the host is made of. The host imports them, and no room imports the host.
+const rooms = "internal/agent internal/model"
 
 // importers lists the only packages that may import a package.
 var importers = []struct {
@@ -132,34 +97,30 @@ var importers = []struct {
 	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
 	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
-	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
-	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory internal/marker", "only the host commits to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
+	{module + "/internal/host", "cmd/magicctx-host internal/replay", "use cases are called from above only"},
+	{module + "/store", rooms + " internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory internal/marker", "only the host and its rooms commit to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
 	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},
 }
 
 func TestArrowsPointDown(t *testing.T) {
-	for _, complaint := range complaints(list(t)) {
+	all := list(t)
+	for _, complaint := range complaints(all, imports(t, all)) {
 		t.Error(complaint)
 	}
 }
 
-// complaints checks all packages against the tables and returns every
-// violation.
-func complaints(all []pkg) []string {
+// complaints checks packages against the imports that the doc.go files allow, and
+// against the tables of this file. It returns every violation.
+func complaints(all []pkg, allowed map[string][]string) []string {
 	var found []string
 	complain := func(p pkg, what, why string) {
 		found = append(found, fmt.Sprintf("%s must not reach %s: %s", p.ImportPath, what, why))
 	}
 	for _, p := range all {
-		for _, r := range reach {
-			if !within(p.ImportPath, local(r.of)) || owner(p.ImportPath) != r.of {
-				continue
-			}
-			for _, d := range p.Deps {
-				if within(d, module) && !within(d, local(r.of)) && !slices.ContainsFunc(locals(r.allowed), func(a string) bool { return within(d, a) }) {
-					complain(p, d, r.why)
-				}
+		for _, d := range p.Imports {
+			if within(d, module) && !slices.ContainsFunc(allowed[p.ImportPath], func(a string) bool { return within(d, a) }) {
+				complain(p, d, "its doc.go does not name it")
 			}
 		}
 		for _, r := range never {
@@ -196,22 +157,6 @@ func named(path, names string) bool {
 	})
 }
 
-// owner returns the most specific row of reach that covers a package. The
-// generators in schema/gen and internal/tokens/gen have no row, because they
-// are programs that nothing imports.
-func owner(path string) string {
-	if strings.HasSuffix(path, "/gen") {
-		return ""
-	}
-	best := ""
-	for _, r := range reach {
-		if within(path, local(r.of)) && len(r.of) > len(best) {
-			best = r.of
-		}
-	}
-	return best
-}
-
 func within(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 func local(path string) string      { return module + "/" + path }
 
@@ -223,8 +168,9 @@ func locals(paths string) []string {
 	return all
 }
 
-// The tables must reject each import that they are meant to forbid.
+// The doc.go files and the tables must reject each import that they are meant to forbid.
 func TestWrongArrowsAreFound(t *testing.T) {
+	allowed := imports(t, list(t))
 	for _, c := range []struct{ from, to string }{
 		{"pipeline", local("store")},
 		{"pipeline/rule", local("pipeline/render")},
@@ -239,6 +185,8 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"internal/host", local("rpc")},
 		{"internal/host", "github.com/sourcegraph/jsonrpc2"},
 		{"rpc", local("store")},
+		{"rpc", local("internal/host")},
+		{"internal/client", local("store")},
 		{"rpc", local("rpc/daemon")},
 		{"rpc/daemon", local("internal/host")},
 		{"internal/replay", local("rpc/daemon")},
@@ -253,7 +201,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"cmd/magicctx-host", "github.com/invopop/jsonschema"},
 	} {
 		p := pkg{ImportPath: local(c.from), Imports: []string{c.to}, Deps: []string{c.to}}
-		if len(complaints([]pkg{p})) == 0 {
+		if len(complaints([]pkg{p}, allowed)) == 0 {
 			t.Errorf("nothing keeps %s from importing %s", c.from, c.to)
 		}
 	}
@@ -261,13 +209,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 
 // A row for a package that was renamed or removed would guard nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
-	var planned []string // packages that have a row before they exist
 	all := list(t)
-	for _, r := range reach {
-		if !slices.ContainsFunc(all, func(p pkg) bool { return within(p.ImportPath, local(r.of)) }) && !slices.Contains(planned, r.of) {
-			t.Errorf("no package %s", r.of)
-		}
-	}
 	for _, r := range importers {
 		for _, by := range strings.Fields(r.by) {
 			if !slices.ContainsFunc(all, func(p pkg) bool {

@@ -1,4 +1,5 @@
-// Package arch holds the tests that keep the arrows between packages pointing
-// down: cmd -> rpc -> internal/host -> {pipeline, agents, store} -> schema.
-// There is no code in it, and nothing imports it.
+// Package arch tests the repository as a whole: the arrows between packages point down, the doc.go files say
+// what each package may import, and the documents name only files, functions, tests and keys that exist.
+//
+// It may import nothing of this module.
 package arch

@@ -19,7 +19,7 @@ var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.
 // Behind a codec, no code knows which harness it serves.
 func TestOnlyCodecsKnowTheirHarness(t *testing.T) {
 	root := rootOf(t)
-	for _, dir := range []string{"pipeline", "internal/host", "internal/replay"} {
+	for _, dir := range append(strings.Fields(rooms), "pipeline", "internal/host", "internal/replay") {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() && d.Name() != "testdata" {
 				return err

@@ -1,6 +1,6 @@
-// Package config reads magicctx.jsonc. Load always returns a usable configuration: if it does not
-// understand a value, it takes the default and returns a warning that names the file, the key, the
-// value and the allowed values.
+// Package config reads magicctx.jsonc, and warns of mistakes in it. Load always returns a usable configuration:
+// if it does not understand a value, it takes the default and returns a warning that names the file, the key,
+// the value and the allowed values.
 //
 // There are two levels, and the project's level is merged over the user's: objects key by key, any
 // other value as a whole. Each level consists of the first of these files that exists (.json works too,
@@ -26,5 +26,5 @@
 // The tags of schema.Config hold the rules for values, once for the host, the JSON Schema and the
 // documentation.
 //
-// It may import schema, internal/json, internal/jsonc and internal/regular.
+// It may import internal/json, internal/jsonc, internal/regular and schema.
 package config

@@ -6,5 +6,6 @@
 // nothing and starts nothing. Only Repair changes files, and only in ways that are safe while a host
 // runs.
 //
-// It may import rpc, store, schema, internal/config and internal/regular.
+// It may import internal/config, internal/format, internal/json, internal/program, internal/regular, rpc,
+// schema and store.
 package doctor

@@ -3,5 +3,5 @@
 // in the status, in a replay and on its page, and so that no text of a harness,
 // a model or a file system reaches a terminal unchecked.
 //
-// The package is a leaf: it imports nothing of this module.
+// It may import nothing of this module.
 package format

@@ -336,44 +336,6 @@ func TestBugA38LimitIsOfItsModel(t *testing.T) {
 	}
 }
 
-// A39: a pass posted a message, which caused the next pass, 1,700 times in one
-// turn.
-func TestBugA39PassesSendNoMessages(t *testing.T) {
-	h := reading(t, 99_000)
-	for i := range 5 {
-		h.read(fmt.Sprint("b", i), big, 99_000)
-	}
-	if len(h.sent) > 0 {
-		t.Errorf("sent %+v", h.sent)
-	}
-}
-
-// A41: a limit was read from a half-written file, or the whole window was used
-// as the limit of the prompt.
-func TestBugA41LimitsAreSane(t *testing.T) {
-	for _, c := range []struct {
-		limits schema.ModelLimits
-		want   int
-	}{
-		{schema.ModelLimits{ContextTokens: 922_000, InputTokens: 400_000}, 400_000},
-		{schema.ModelLimits{ContextTokens: 400_000, InputTokens: 6_748}, 400_000},
-		{schema.ModelLimits{ContextTokens: 8_192}, 8_192},
-		{schema.ModelLimits{ContextTokens: 4_096, InputTokens: 2_048}, 2_048},
-		{schema.ModelLimits{ContextTokens: 1_000}, 1_000},
-		{schema.ModelLimits{ContextTokens: 999}, 0}, // perhaps the catalogue counts in thousands
-		{schema.ModelLimits{ContextTokens: 128, InputTokens: 1}, 0},
-		{schema.ModelLimits{ContextTokens: -1, InputTokens: -200_000}, 0},
-		{schema.ModelLimits{ContextTokens: 0, InputTokens: 8_192}, 8_192},
-		{schema.ModelLimits{ContextTokens: 3_000_000}, 3_000_000},
-		{schema.ModelLimits{ContextTokens: 3_000_001}, 0},
-		{schema.ModelLimits{}, 0},
-	} {
-		if got := promptLimit(c.limits); got != c.want {
-			t.Errorf("%+v: %d, want %d", c.limits, got, c.want)
-		}
-	}
-}
-
 // B17: if a text spelled a special token of the vocabulary, its count was too low.
 func TestBugB17SpecialTokensAreText(t *testing.T) {
 	h := newHarness(t)

@@ -7,10 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -320,37 +317,4 @@ func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	}
 	c.restart() // this client connects without warming
 	c.wantLife(5*time.Minute, "Anthropic's default")
-}
-
-// After any reports the life stays within its bounds, and a restarted host
-// believes the same life to the millisecond.
-func TestLearnedLifeSurvivesRestarts(t *testing.T) {
-	h := newHarness(t)
-	models := 0
-	rapid.Check(t, func(r *rapid.T) {
-		models++
-		m := schema.Model{Provider: "p", ID: fmt.Sprintf("m%d", models)} // nothing is known of it yet
-		way := rapid.SampledFrom(route.All()).Draw(r, "route")
-		for range rapid.IntRange(1, 12).Draw(r, "observations") {
-			pause := time.Duration(rapid.Int64Range(0, 30*24*3600*1000).Draw(r, "pause")) * time.Millisecond >> rapid.IntRange(0, 16).Draw(r, "shorter")
-			isRead, now := rapid.Bool().Draw(r, "read"), h.clock.Now()
-			err := h.host.learnLife(t.Context(), m, func(l route.Learned) route.Learned {
-				if isRead {
-					return l.Read(way, pause.Truncate(time.Millisecond), now)
-				}
-				return l.Miss(way, pause.Truncate(time.Millisecond), now)
-			})
-			if err != nil {
-				r.Fatal(err)
-			}
-			if life := way.Believe(nil, h.host.learnedLife(t.Context(), m), 0).Life; life < way.Shortest || life > way.Longest {
-				r.Fatalf("a life of %v", life)
-			}
-		}
-		before := h.host.learnedLife(t.Context(), m)
-		h.host.lives.known = map[schema.Model]route.Learned{} // the next host begins with nothing in memory
-		if after := h.host.learnedLife(t.Context(), m); after != before {
-			r.Fatalf("%+v before a restart, %+v after it", before, after)
-		}
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -28,7 +29,7 @@ var commands = []schema.CommandDefinition{
 }
 
 // CommandExecute runs a command for the user.
-func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -44,11 +45,11 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 	case commandWrapUp:
 		return h.wrapUp(ctx, c, key, p)
 	}
-	return none, invalid("there is no command %q", p.Command)
+	return none, client.Invalid("there is no command %q", p.Command)
 }
 
 // flush makes the next pass bust, and describes that bust as it would be if the pass came now.
-func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
+func (h *Host) flush(ctx context.Context, c client.Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -56,7 +57,7 @@ func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory str
 	}
 	defer s.unlock()
 	if err := h.Store.RequestFlush(ctx, key, h.Clock.Now()); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return none, err
 	}
 	s.row.ExplicitFlush = true
@@ -69,15 +70,15 @@ func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory str
 
 // forecastFlush describes the bust that the next pass would make now. It asks the
 // pipeline for that decision and throws the decision away.
-func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, directory string) string {
+func (h *Host) forecastFlush(ctx context.Context, c client.Client, s *session, directory string) string {
 	m := s.pipe.Model()
-	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
+	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.clients.Config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
 	var err error
-	if ps.limits, err = h.modelLimits(ctx, c, directory, m); err != nil {
+	if ps.limits, err = h.models.Limits(ctx, c, directory, m); err != nil {
 		return "The next request applies the queued reductions." // nobody reads the answer
 	}
-	ps.window = h.window(ctx, m, ps.limits)
-	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
+	ps.window = h.models.Window(ctx, m, ps.limits)
+	ps.life = h.models.CacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
 	d := s.pipe.Decide(ps.read(ctx))
 	waiting := len(s.pipe.State.Queue()) - len(d.Drained)
 	text := h.costOfBust(ctx, m, d)
@@ -109,7 +110,7 @@ func (h *Host) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decisi
 		return "It costs nothing: the cached prefix is gone anyway."
 	}
 	text := fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(max(0, d.Price.Removed)), format.Tokens(d.Price.Resent))
-	if cost := h.factsOf(ctx, m).rewriting(d.Price.Resent); cost != nil {
+	if cost := h.models.Facts(ctx, m).Rewriting(d.Price.Resent); cost != nil {
 		text += ", which costs " + format.AboutDollars(*cost)
 	}
 	return text + "."

@@ -2,5 +2,8 @@
 // the pass, commits the decisions and answers. It owns the sessions in memory. It is the only package in
 // which pipeline, store and agents meet.
 //
-// It may import pipeline, store, agents, schema and internal helpers, never rpc.
+// It may import agents, internal/agent, internal/background, internal/bug, internal/client, internal/clock,
+// internal/config, internal/format, internal/json, internal/marker, internal/mode, internal/model,
+// internal/overflow, internal/program, internal/projectdocs, internal/promptcache, internal/rawhistory,
+// internal/route, internal/tokens, pipeline, schema and store.
 package host

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
@@ -123,14 +124,14 @@ func commandAnswer(variant, message string, err error) (schema.CommandExecuteRes
 }
 
 // startErrand starts the errand that prepare returns. It answers the command with the text from prepare.
-func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
+func (h *Host) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
 	defer s.unlock()
 	if err := h.readyForErrand(ctx, c, s, directory); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return commandAnswer("", "", err)
 	}
 	e, text, err := prepare(ctx, s)
@@ -138,20 +139,20 @@ func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directo
 		err = h.launch(ctx, s, e)
 	}
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 	}
 	return commandAnswer("info", text, err)
 }
 
 // readyForErrand reads the facts that an errand needs about its session. It cannot rely on an earlier pass,
 // because there may have been none since the host started.
-func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directory string) error {
+func (h *Host) readyForErrand(ctx context.Context, c client.Client, s *session, directory string) error {
 	if !s.known {
 		if _, err := h.load(ctx, s); err != nil {
 			return err
 		}
 	}
-	cfg := h.config(s.key.Harness, directory)
+	cfg := h.clients.Config(s.key.Harness, directory)
 	switch {
 	case s.row.Passes == 0:
 		return refusedCommand("This session has sent no request through magicctx yet.")
@@ -172,11 +173,11 @@ func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directo
 	w := &s.work
 	if w.client == nil {
 		m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
-		limits, err := h.modelLimits(ctx, c, directory, m)
+		limits, err := h.models.Limits(ctx, c, directory, m)
 		if err != nil {
 			return err
 		}
-		w.workload = workload{config: cfg, model: m, limit: h.window(ctx, m, limits).Tokens, pass: s.row.Passes}
+		w.workload = workload{config: cfg, model: m, limit: h.models.Window(ctx, m, limits).Tokens, pass: s.row.Passes}
 		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
 	}
 	w.client, w.directory = c, directory
@@ -194,7 +195,7 @@ func (h *Host) busyWith(s *session) string {
 // newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
 // and finish.
 func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, error) {
-	codec, err := codecOf(s.key.Harness)
+	codec, err := client.CodecOf(s.key.Harness)
 	if err != nil {
 		return nil, err
 	}
@@ -206,23 +207,23 @@ func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, er
 
 // launch takes the lease and starts the errand in the background. The caller holds the session's lock.
 func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
-	acquired, err := h.Store.AcquireLease(writing, s.key, e.holder)
+	acquired, err := h.lease(e.plan).Acquire(writing)
 	if err != nil {
 		return err
 	}
 	if !acquired {
 		return refusedCommand("Another run of the historian holds this session. Try again in five minutes.")
 	}
-	running, end := context.WithCancelCause(h.lifetime)
+	running, end := context.WithCancelCause(h.background.Lifetime())
 	e.cancel = end
 	s.work.running = e.plan
 	h.errands.set(s.key, e)
 	h.Log.Info("the historian begins", "session", s.key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
-	h.goAsking(func() {
+	h.agents.Go(func() {
 		defer end(nil)
-		h.background.Go(func() { h.renew(running, func() { end(store.ErrLeaseLost) }, e.plan) })
+		h.background.Go(func() { h.lease(e.plan).Keep(running, func() { end(store.ErrLeaseLost) }) })
 		h.carryOut(running, e)
 	})
 	return nil
@@ -236,7 +237,7 @@ func (h *Host) carryOut(ctx context.Context, e *errand) {
 	}
 	text, err := h.endErrand(ctx, e, result, err)
 	switch {
-	case h.lifetime.Err() != nil, errors.Is(err, errCancelled): // the host is ending, or the user has cancelled it
+	case h.background.Lifetime().Err() != nil, errors.Is(err, errCancelled): // the host is ending, or the user has cancelled it
 	case err != nil:
 		e.tell("warning", fmt.Sprintf("The %s stopped at message %d of %s: %s. %s", e.noun, e.done.Load()+1, e.scope, reasonOf(err), e.kept()))
 	default:
@@ -283,7 +284,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 		text, runErr = e.finish(ctx, s)
 	}
 	if runErr != nil {
-		h.stored(runErr)
+		h.guard.Wrote(runErr)
 		h.recordEnd(ctx, e, result, runErr)
 	}
 	if e.discard != nil && errors.Is(runErr, errCancelled) {
@@ -291,7 +292,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 			h.Log.Warn("a cancelled recomp stays unfinished", "session", e.key.Session, "error", err)
 		}
 	}
-	if err := h.Store.ReleaseLease(ctx, e.key, e.holder); err != nil {
+	if err := h.lease(e.plan).Release(ctx); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
 	}
 	h.publish(s.key)
@@ -317,7 +318,7 @@ func (h *Host) recordEnd(ctx context.Context, e *errand, result historian.Series
 // 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	asker := e.host.askerOf(e.plan)
-	asker.title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
+	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
 	answer, err := asker.Ask(ctx, r)
 	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})
 	return answer, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -12,18 +13,18 @@ import (
 // Event records events of the harness between passes. Events are lost while the host is down, so a correct
 // wire must not depend on them. For example, if the host misses a refusal, it makes room when it hears of the
 // next one.
-func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schema.Empty, error) {
-	harness, err := h.harness(c)
+func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams) (schema.Empty, error) {
+	harness, err := h.clients.Harness(c)
 	if err != nil {
 		return schema.Empty{}, err
 	}
-	codec, err := codecOf(harness)
+	codec, err := client.CodecOf(harness)
 	if err != nil {
 		return schema.Empty{}, err
 	}
 	e, err := codec.Event(p.Event)
 	if err != nil {
-		return schema.Empty{}, invalid("event: %v", err)
+		return schema.Empty{}, client.Invalid("event: %v", err)
 	}
 	session := cmp.Or(p.Session, e.Session)
 	if session == "" {
@@ -47,7 +48,7 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 		err = h.noteError(ctx, key, e.Error, nil)
 	}
 	if err != nil { // most events write nothing, so only a failure tells us something
-		h.stored(err)
+		h.guard.Wrote(err)
 	}
 	return schema.Empty{}, err
 }
@@ -58,7 +59,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 		return err
 	}
 	defer s.unlock()
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if err := h.Store.RemoveMessages(writing, key, []string{message}); err != nil {
 		return err
@@ -70,7 +71,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 }
 
 // noteStep records a step of the model: either a refused prompt, or the usage that the provider reported.
-func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcript.Event, sent string) error {
+func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
 	if m.Errored {
 		if err := h.noteError(ctx, key, e.Error, m); err != nil {
@@ -85,7 +86,7 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 		return err
 	}
 	defer s.unlock()
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	isAccepted := !m.Errored && m.Usage.Prompt() > 0
 	if isAccepted {

@@ -67,7 +67,7 @@ func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecutePa
 		return refusal(err), nil
 	}
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return schema.ToolExecuteResult{}, err
 	}
 	text := newPage(e, pageBudget(limit))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -13,7 +14,7 @@ import (
 // SessionExport returns the state that decides a session's next pass: the configuration, the models that this
 // host knows, and the rows of the session. A session that is about to become a copy has no rows yet. Then
 // SessionExport returns the rows of its original.
-func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExportParams) (schema.SessionExport, error) {
+func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.SessionExportParams) (schema.SessionExport, error) {
 	var none schema.SessionExport
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	sum, _, err := h.Store.Session(ctx, key)
@@ -32,7 +33,7 @@ func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExpo
 	if err != nil {
 		return none, err
 	}
-	config, err := json.Marshal(h.config(key.Harness, p.Directory))
+	config, err := json.Marshal(h.clients.Config(key.Harness, p.Directory))
 	if err != nil {
 		return none, fmt.Errorf("configuration: %w", err)
 	}
@@ -43,13 +44,13 @@ func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExpo
 // originalOf returns the session that the first pass of key will inherit from. If key is not a fork, the
 // result is empty.
 func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
-	codec, err := codecOf(key.Harness)
+	codec, err := client.CodecOf(key.Harness)
 	if err != nil {
 		return nil, err
 	}
 	var messages []json.Value
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
-		return nil, invalid("attachment of %s: %v", schema.MethodSessionExport, err)
+		return nil, client.Invalid("attachment of %s: %v", schema.MethodSessionExport, err)
 	}
 	if len(messages) < 2 {
 		return nil, nil

@@ -28,7 +28,7 @@ type inherited struct {
 func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
 	original, copied, err := h.original(ctx, s, pipeline.OutlineOf(codec, messages))
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	if len(copied.Units) == 0 {
@@ -38,12 +38,12 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	}
 	nudge, err := h.Store.Nudge(ctx, original.Session.Key)
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	rows, _, err := h.Store.CompartmentsOf(ctx, original.Session.Key)
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	past := historyOfCopy(original.Head, rows, copied)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/agent"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -24,7 +26,7 @@ import (
 // A workload holds the facts of the newest pass that the historian needs. It is zero until the session's
 // first pass in this process.
 type workload struct {
-	client    Client
+	client    client.Client
 	directory string
 	config    schema.Config
 	model     schema.Model
@@ -64,7 +66,7 @@ type work struct {
 const stepsBetween = 8
 
 // considerHistorian asks the trigger in the background, unless it cannot fire now.
-func (h *Host) considerHistorian(c Client, ps *pass) {
+func (h *Host) considerHistorian(c client.Client, ps *pass) {
 	s := ps.s
 	if !ps.summarises() {
 		return
@@ -88,7 +90,7 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	w.askedAt, w.askedLevel = counter, level
 	key, load := s.key, w.workload
 	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
-	h.goAsking(func() {
+	h.agents.Go(func() {
 		defer h.summarising.Add(-1)
 		h.summarise(key, load)
 	})
@@ -99,7 +101,7 @@ func (ps *pass) summarises() bool {
 	return ps.h.Summarises && !ps.s.mode().IsSubagent && !ps.config.Historian.Disable
 }
 
-func (ps *pass) workload(c Client) workload {
+func (ps *pass) workload(c client.Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
@@ -163,7 +165,7 @@ type prospect struct {
 // summarise asks the trigger. If the trigger wants a run, summarise carries it out. The trigger and the run may
 // read much text. They do it without the session's lock, so that no pass waits for them.
 func (h *Host) summarise(key store.Key, load workload) {
-	ctx := h.lifetime
+	ctx := h.background.Lifetime()
 	limit, err := h.historianLimit(ctx, &load)
 	if err != nil {
 		return // the client has left
@@ -276,9 +278,9 @@ func (h *Host) begins(ctx context.Context, s *session, p *plan, about *prospect)
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
 	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.chronicle.end, h.Clock.Now(), s.pipe.SummaryKey(), s.filler()
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
-	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
+	if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
 		return false, err
 	}
 	if p.grant.Way == history.ByModel {
@@ -308,39 +310,31 @@ func (h *Host) run(ctx context.Context, p *plan) (historian.Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h.background.Go(func() { h.renew(ctx, cancel, p) })
+	h.background.Go(func() { h.lease(p).Keep(ctx, cancel) })
 	return historian.Run(ctx, p.job, h.ports(h.askerOf(p)))
 }
 
 // askerOf returns the asker through which a plan reaches its hidden agents.
-func (h *Host) askerOf(p *plan) sessionAsker {
-	return sessionAsker{
-		host: h, harness: schema.Harness(p.key.Harness), client: p.load.client, directory: p.load.directory, session: p.key.Session,
-		title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
+func (h *Host) askerOf(p *plan) agent.Asker {
+	return agent.Asker{
+		Runner: h.agents, Harness: schema.Harness(p.key.Harness), Client: p.load.client, Directory: p.load.directory, Session: p.key.Session,
+		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
 	}
 }
 
-// renew keeps the lease of a run, and ends the run when the lease is lost.
-func (h *Host) renew(ctx context.Context, cancel context.CancelFunc, p *plan) {
-	tick := time.NewTicker(store.LeaseRenews)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		held, err := h.Store.RenewLease(ctx, p.key, p.holder)
-		if err == nil && !held {
-			cancel()
-			return
-		}
-	}
+// ports returns the functions that a run of the historian needs from the host.
+func (h *Host) ports(a ask.Asker) historian.Ports {
+	return historian.Ports{Asker: a, Sleep: h.agents.Sleep()}
+}
+
+// lease returns the lease of a plan.
+func (h *Host) lease(p *plan) agent.Lease {
+	return agent.Lease{Store: h.Store, Key: p.key, Holder: p.holder}
 }
 
 // finish publishes the result of a run, or records its failure.
 func (h *Host) finish(p *plan, result historian.Result, runErr error) {
-	ctx := context.WithoutCancel(h.lifetime)
+	ctx := context.WithoutCancel(h.background.Lifetime())
 	s, err := h.sessions.lock(ctx, p.key)
 	if err != nil {
 		return
@@ -362,7 +356,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == historian.ByExtraction) {
 		h.tellOfFailure(writing, p)
 	}
-	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
+	if err := h.lease(p).Release(writing); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
 	h.publish(s.key)
@@ -403,7 +397,7 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 		}
 	}
 	if err := h.Store.PublishHistory(ctx, publish); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
@@ -477,24 +471,10 @@ func (h *Host) loadThrottle(ctx context.Context, s *session) error {
 
 func (h *Host) saveThrottle(ctx context.Context, s *session) error {
 	state, _ := json.Marshal(s.work.throttle) // numbers always encode
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	return h.Store.SavePace(writing, s.key, string(state), 0)
 }
 
 // nextHolder returns a name for a run. The run holds its lease under this name.
-func (h *Host) nextHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), h.revision.Add(1)) }
-
-// Stop ends the runs of the historian, and waits for them until ctx ends.
-func (h *Host) Stop(ctx context.Context) {
-	h.end()
-	done := make(chan struct{})
-	go func() {
-		h.background.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
+func (h *Host) nextHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), h.serial.Next()) }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
-	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -80,18 +81,19 @@ func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
 		if provider, id, ok := ask.Split(name); ok {
-			told, err := h.modelLimits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})
+			told, err := h.models.Limits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})
 			if err != nil {
 				return 0, err
 			}
-			limits = append(limits, h.tokenRatio(ctx, schema.Model{Provider: provider, ID: id}).OwnTokens(promptLimit(told)))
+			limits = append(limits, h.models.TokenRatio(ctx, schema.Model{Provider: provider, ID: id}).OwnTokens(model.PromptLimit(told)))
 		}
 	}
 	return history.HistorianLimit(limits...), nil
 }
 
+// chunkOf returns the chunk as the historian reads it: without the colours that the output of a command may have.
 func chunkOf(c history.Chunk) historian.Chunk {
-	out := historian.Chunk{Start: c.Start, End: c.End, Text: c.Text()}
+	out := historian.Chunk{Start: c.Start, End: c.End, Text: format.WithoutSequences(c.Text())}
 	for _, l := range c.Lines {
 		out.Lines = append(out.Lines, historian.Line(l))
 	}
@@ -235,9 +237,5 @@ func problemOf(r historian.Result) string {
 
 // cost returns the price of a run in the catalogue's currency.
 func cost(p schema.Price, r historian.Result) float64 {
-	return billOf(p, r.Usage())
-}
-
-func billOf(p schema.Price, used ask.Usage) float64 {
-	return promptcache.Bill(promptcache.Tokens{Fresh: used.Input, Write: used.CacheWrite, Read: used.CacheRead, Output: used.Output}, p)
+	return model.Bill(p, r.Usage())
 }

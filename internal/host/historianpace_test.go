@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -95,7 +96,7 @@ func TestOneRunFollowsAnother(t *testing.T) {
 func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	h := answering(t, good)
 	h.runAgent = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
-		return schema.AgentRunResult{}, fmt.Errorf("agent/run: %w", ErrClientLeft)
+		return schema.AgentRunResult{}, fmt.Errorf("agent/run: %w", client.ErrClientLeft)
 	}
 	h.talk(0, 20, 950, 50_000) // 78 %
 	h.user("now", "go on")

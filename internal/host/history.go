@@ -103,10 +103,10 @@ func (h *Host) rearrange(ctx context.Context, s *session) {
 	if running := s.work.running; running != nil && from > 0 {
 		running.cancel(errReverted)
 	}
-	ctx, cancel := h.writing(ctx)
+	ctx, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if err := h.storeRearranged(ctx, s, from, restored); err != nil { // the next pass tries again
-		h.stored(err)
+		h.guard.Wrote(err)
 		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.key.Session, "error", err)
 		return
 	}

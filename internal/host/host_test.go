@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -46,7 +47,6 @@ type harness struct {
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
 	limitsErr   error // the answer to such a question, unless it is nil
-	sent        []schema.MessageSendParams
 	sendErr     error
 	shown       []string // the notices, each with its variant before it
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
@@ -134,11 +134,6 @@ func (h *harness) Show(_ context.Context, p schema.NotifyShowParams) error {
 	return nil
 }
 
-func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {
-	h.sent = append(h.sent, p)
-	return h.sendErr
-}
-
 func (h *harness) RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 	return h.runAgent(ctx, p)
 }
@@ -200,7 +195,7 @@ func (h *harness) transform() (schema.WireMutation, error) {
 		h.patches, h.head = map[string]schema.Patch{}, nil
 	}
 	m, err := h.send(p)
-	if errors.Is(err, ErrResync) {
+	if errors.Is(err, client.ErrResync) {
 		h.patches, h.head = map[string]schema.Patch{}, nil
 		m, err = h.send(schema.TransformParams{Session: testSession, Directory: h.project, Sent: h.lastWire})
 	}

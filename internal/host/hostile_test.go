@@ -138,8 +138,7 @@ func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
 	runStuck(t, s)
-	trouble := "the disk is full"
-	s.host.trouble.Store(&trouble)
+	s.host.guard.Wrote(store.ErrCannotPersist)
 	c := &mute{}
 	returns(t, "initialize", func() { initialize(t, s, c) })
 	returns(t, "status", func() {

@@ -3,22 +3,23 @@ package host
 import (
 	"context"
 	"fmt"
-	"time"
 
+	"github.com/magicctx/magicctx-host/internal/agent"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 // Initialize opens a directory for a client. It reads the configuration again, and tells the client which
 // tools, commands and agents to register.
-func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
+func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	r := blank()
 	r.StoreSchema = h.Store.SchemaVersion()
 	if p.Harness == "" { // the client only wants to read status
 		r.Enabled = true
 		return r, nil
 	}
-	if _, err := codecOf(string(p.Harness)); err != nil {
+	if _, err := client.CodecOf(string(p.Harness)); err != nil {
 		return r, err
 	}
 	cfg, warnings := h.LoadConfig(p.Harness, p.Directory)
@@ -29,13 +30,13 @@ func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializePara
 		warnings = append(warnings, found...)
 		cfg.Enabled = competitor == ""
 	}
-	h.opened(c, p, cfg, warnings)
+	h.clients.Open(c, p, cfg, warnings)
 	for _, w := range warnings {
 		r.Warnings = append(r.Warnings, w.Message)
 		h.Log.Warn("configuration", "directory", p.Directory, "key", w.Key, "file", w.File)
 	}
 	if h.Markers[p.Harness] != nil {
-		h.background.Go(func() { h.checkMarkers(h.lifetime, p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
+		h.background.Go(func() { h.checkMarkers(h.background.Lifetime(), p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
 	}
 	offer(&r, cfg)
 	switch {
@@ -77,24 +78,10 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
 	r.Tools = append(r.Tools, schema.ToolDefinition{Name: expandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
 	if !cfg.Historian.Disable {
-		r.Agents = agentDefinitions()
+		r.Agents = agent.Definitions()
 	}
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
 		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
 	}
-}
-
-// maxKeptWarmSeconds is a day: no provider documents a longer cache life.
-const maxKeptWarmSeconds = 24 * 60 * 60
-
-func (h *Host) opened(c Client, p schema.InitializeParams, cfg schema.Config, warnings []config.Warning) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.clients[c] == nil {
-		h.clients[c] = &client{harness: p.Harness, opened: map[string][]config.Warning{}, limits: map[schema.Model]schema.ModelLimits{}}
-	}
-	h.clients[c].opened[p.Directory] = warnings
-	h.clients[c].keptWarm = time.Duration(min(max(0, p.KeptWarmSeconds), maxKeptWarmSeconds)) * time.Second
-	h.configs[directory{p.Harness, p.Directory}] = cfg
 }

@@ -20,7 +20,7 @@ import (
 // Markers sets and removes compaction markers in the store of a harness. Package marker has
 // the implementation.
 type Markers interface {
-	Set(ctx context.Context, session, through string) (boundary string, behind int, err error)
+	Set(ctx context.Context, session, through string) (boundary string, err error)
 	Remove(ctx context.Context, session string) error
 	RemoveAll(ctx context.Context) (removed int, err error)
 	IsWhole(ctx context.Context, session, boundary string) (bool, error)
@@ -47,7 +47,6 @@ type pendingMarker struct {
 // belongs to the message behind which the marker was asked for.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
-	BoundaryOrdinal   int    `json:"boundaryOrdinal"`
 	Ordinal           int    `json:"ordinal"`
 }
 
@@ -66,11 +65,6 @@ func readMarkers(sum store.HistorySummary) (m markers) {
 	_ = json.Unmarshal([]byte(sum.PendingMarker), &m.pending)
 	_ = json.Unmarshal([]byte(sum.AppliedMarker), &m.applied)
 	return m
-}
-
-// begin returns the message with which the harness's array begins because of the marker.
-func (m markers) begin() history.Anchor {
-	return history.Anchor{Ordinal: m.applied.BoundaryOrdinal, Key: m.applied.BoundaryMessageID}
 }
 
 // markersOf returns the implementation for a session's harness, or nil if the harness has none.
@@ -181,7 +175,7 @@ func (h *Host) considerMarker(ps *pass) {
 	s.isMarking = true
 	key := s.key
 	h.background.Go(func() {
-		err := h.changeMarker(h.lifetime, key, t)
+		err := h.changeMarker(h.background.Lifetime(), key, t)
 		if err != nil {
 			h.Log.Warn("the compaction marker stays as it is", "session", key.Session, "error", err)
 		}
@@ -204,7 +198,7 @@ func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) er
 			return err
 		}
 	default:
-		boundary, behind, err := h.markersOf(key).Set(ctx, key.Session, t.to.Key)
+		boundary, err := h.markersOf(key).Set(ctx, key.Session, t.to.Key)
 		if errors.Is(err, marker.ErrImpossible) {
 			_, cleared := h.Store.ClearPendingMarker(ctx, key, t.done)
 			return errors.Join(err, cleared)
@@ -212,7 +206,7 @@ func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) er
 		if err != nil {
 			return err
 		}
-		text, _ := json.Marshal(appliedMarker{BoundaryMessageID: boundary, BoundaryOrdinal: t.to.Ordinal - behind, Ordinal: t.to.Ordinal})
+		text, _ := json.Marshal(appliedMarker{BoundaryMessageID: boundary, Ordinal: t.to.Ordinal})
 		applied = string(text)
 	}
 	h.Log.Info("the compaction marker is moved", "session", key.Session, "marker", applied)
@@ -221,7 +215,7 @@ func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) er
 
 // marked updates the session in memory after a change of its marker.
 func (h *Host) marked(key store.Key) {
-	ctx := context.WithoutCancel(h.lifetime)
+	ctx := context.WithoutCancel(h.background.Lifetime())
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return

@@ -43,10 +43,7 @@ func (h *harness) keep(db *rawhistorytest.OpenCode) {
 // store. The next bust shows the compartments.
 func marking(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
+	h.talkLong()
 	if len(h.compartments()) == 0 {
 		t.Fatal("nothing is published")
 	}
@@ -110,10 +107,7 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	h.bust()
 	set := h.marks(db)
 	m := h.recorded()
-	boundary := slices.IndexFunc(h.messages, func(raw json.Value) bool {
-		return len(set) == 1 && transcript.OpenCode{}.Decode(raw).Key == set[0].Boundary
-	})
-	if len(set) != 1 || m.pendingText != "" || m.applied != (appliedMarker{set[0].Boundary, boundary + 1, end.End}) {
+	if len(set) != 1 || m.pendingText != "" || m.applied != (appliedMarker{set[0].Boundary, end.End}) {
 		t.Fatalf("after the bust: %+v, %v", m, set)
 	}
 	wire := h.wire()
@@ -161,7 +155,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 	// The newest prompt before u003, message 7, is u002. Message 6 is its answer.
 	set := h.marks(db)
-	if len(set) != 1 || set[0].Boundary != "u002" || h.recorded().applied != (appliedMarker{"u002", 5, 6}) {
+	if len(set) != 1 || set[0].Boundary != "u002" || h.recorded().applied != (appliedMarker{"u002", 6}) {
 		t.Fatalf("the markers %+v, recorded as %+v", set, h.recorded())
 	}
 	wire := h.wire()
@@ -286,7 +280,7 @@ func TestMarkerOutcomes(t *testing.T) {
 		}
 	}
 	current := ask(7, "m7")
-	current.applied = appliedMarker{"m7", 7, 7}
+	current.applied = appliedMarker{"m7", 7}
 	if got, ok := current.next(bust); !ok || !got.isPointless {
 		t.Errorf("already there: %+v, %v", got, ok)
 	}
@@ -301,7 +295,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	} {
 		m, now := ask(7, "m7"), bust
 		if c.applied > 0 {
-			m.applied = appliedMarker{fmt.Sprintf("m%d", c.applied), c.applied, c.applied}
+			m.applied = appliedMarker{fmt.Sprintf("m%d", c.applied), c.applied}
 		}
 		now.head.Pinned = [frozen.MaxPinned]string{fmt.Sprintf("m%d", c.pinned), "m7"}
 		got, ok := m.next(now)
@@ -313,7 +307,7 @@ func TestMarkerOutcomes(t *testing.T) {
 			t.Errorf("message %d is pinned, the marker stands at %d: %+v, %v, want %+v", c.pinned, c.applied, got, ok, want)
 		}
 	}
-	reverted := markers{applied: appliedMarker{"m9", 9, 9}}
+	reverted := markers{applied: appliedMarker{"m9", 9}}
 	now := bust
 	now.head.Pinned[1] = "m5"
 	if got, ok := reverted.next(now); !ok || got.to != (history.Anchor{Ordinal: 4, Key: "m4"}) {
@@ -359,7 +353,7 @@ func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
 		}
 		m := markers{}
 		if n := rapid.IntRange(0, 9).Draw(rt, "applied"); n > 0 {
-			m.applied = appliedMarker{fmt.Sprintf("m%d", n), n, n}
+			m.applied = appliedMarker{fmt.Sprintf("m%d", n), n}
 			now.found = rapid.SampledFrom([]string{"", m.applied.BoundaryMessageID, "other"}).Draw(rt, "found")
 		}
 		if n := rapid.IntRange(0, 9).Draw(rt, "pending"); n > 0 {

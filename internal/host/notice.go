@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -21,8 +22,8 @@ const (
 )
 
 // show shows a notice in the harness, and waits until the harness has taken it.
-func (h *Host) show(c Client, key store.Key, directory, variant, message string) {
-	ctx, cancel := context.WithTimeout(h.lifetime, noticeTimeout)
+func (h *Host) show(c client.Client, key store.Key, directory, variant, message string) {
+	ctx, cancel := context.WithTimeout(h.background.Lifetime(), noticeTimeout)
 	defer cancel()
 	err := c.Show(ctx, schema.NotifyShowParams{Directory: directory, Title: "magicctx", Message: message, Variant: variant})
 	if err != nil {
@@ -32,7 +33,7 @@ func (h *Host) show(c Client, key store.Key, directory, variant, message string)
 
 // tellOfBust tells the user what the pass has removed from the prompt. covered is the number of messages that
 // the head stood for before the pass.
-func (h *Host) tellOfBust(c Client, ps *pass, covered int) {
+func (h *Host) tellOfBust(c client.Client, ps *pass, covered int) {
 	if !ps.wire.Bust || ps.s.mode().IsSubagent || !slices.Contains(ps.config.Notices, noticeBusts) {
 		return
 	}
@@ -40,12 +41,17 @@ func (h *Host) tellOfBust(c Client, ps *pass, covered int) {
 	if changes == "" {
 		return
 	}
-	d, key, directory := ps.decision, ps.s.key, ps.params.Directory
-	passes := pipeline.ExpectedPasses(ps.s.row.Passes)
+	d, key, directory, cliff := ps.decision, ps.s.key, ps.params.Directory, ps.life.Route.Cliff
+	count := ps.s.row.Passes
+	passes := pipeline.ExpectedPasses(count)
 	h.background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
-		if facts := h.factsOf(h.lifetime, d.Model); facts.isPriced {
-			if money := promptcache.Bill(expectedSaving(d, passes), facts.price); money > 0 {
+		if facts := h.models.Facts(h.background.Lifetime(), d.Model); facts.IsPriced {
+			before, err := h.savingOf(h.background.Lifetime(), key, count, facts.Limit(), cliff)
+			if err != nil {
+				h.Log.Info("saving of a session not read", "session", key.Session, "error", err)
+			}
+			if money := promptcache.Bill(before.expected(d, passes), facts.Price); money > 0 {
 				text += fmt.Sprintf("; saves %s in the next %s", format.AboutDollars(money), format.Count(passes+1, "request"))
 			}
 		}
@@ -86,9 +92,11 @@ func (ps *pass) changes(covered int) string {
 	return strings.Join(parts, ", ")
 }
 
-// expectedSaving estimates what a bust saves in the request of its pass and in the next ones.
-func expectedSaving(d pipeline.Decision, passes int) promptcache.Tokens {
-	removed, resent := d.Price.Removed, d.Price.Resent
+// expected estimates what a bust after v saves in the request of its pass and in the next ones. Like v, it counts no
+// tokens beyond the window, so tokens that earlier busts have removed may leave no room for those of this one.
+func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
+	room := max(0, v.window-(d.Size.Current-d.Price.Removed))
+	removed, resent := min(v.dropped+d.Price.Removed, room)-min(v.dropped, room), d.Price.Resent
 	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
 		return promptcache.Tokens{Read: passes * removed, Write: removed}
 	}
@@ -101,7 +109,7 @@ const unfitShare = 90
 
 // tellOfPrompt tells the user, once for each prompt, that a prompt alone does not fit into the window. magicctx
 // shortens no prompt that waits for its answer.
-func (h *Host) tellOfPrompt(c Client, ps *pass) {
+func (h *Host) tellOfPrompt(c client.Client, ps *pass) {
 	prompt, tokens := ps.s.pipe.UnansweredPrompt()
 	limit := ps.readings.Counting.Model.OwnTokens(ps.readings.LimitTokens)
 	if limit <= 0 || tokens*100 < limit*unfitShare || prompt == ps.s.toldOfPrompt || !slices.Contains(ps.config.Notices, noticeTroubles) {

@@ -22,7 +22,7 @@ func (ps *pass) nudge(ctx context.Context) {
 	}
 	before, err := ps.h.told(ctx, s)
 	if err != nil {
-		ps.h.stored(err)
+		ps.h.guard.Wrote(err)
 		ps.h.Log.Warn("the model is not told what it could drop, because the database does not answer", "session", s.key.Session, "error", err)
 		return
 	}

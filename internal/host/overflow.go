@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/overflow"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -53,7 +54,7 @@ func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o o
 	if s.mode().IsSubagent {
 		at = 0
 	}
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	isNew, err := h.Store.MarkOverflow(writing, s.key, s.row.Passes, at, o.PromptTokens)
 	if err != nil { // the host remembers in memory what the store could not write in time
@@ -65,10 +66,10 @@ func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o o
 	s.row.OverflowAt, s.row.OverflowPass, s.row.OverflowTokens = at, s.row.Passes, o.PromptTokens
 	h.Log.Warn("the provider refused a prompt for its length", "session", s.key.Session, "pass", s.row.Passes,
 		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "promptTokens", o.PromptTokens, "cause", o.Family)
-	return errors.Join(err, h.learn(writing, m, refused(o.LimitTokens, now)))
+	return errors.Join(err, h.models.NoteRefusal(writing, m, o.LimitTokens, now))
 }
 
-// noteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It
+// NoteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It
 // also clears an earlier overflow of the session.
 func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Message) error {
 	if !s.known { // the host has restarted since the pass
@@ -77,23 +78,12 @@ func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Messa
 		}
 	}
 	now := h.Clock.Now()
-	if s.row.OverflowAt > 0 && isLater(m.Completed, s.row.OverflowAt, now) {
+	if s.row.OverflowAt > 0 && model.IsLater(m.Completed, s.row.OverflowAt, now) {
 		if err := h.clearOverflow(ctx, s); err != nil {
 			return err
 		}
 	}
-	return h.learn(ctx, m.Model, accepted(m.Usage.Prompt(), m.Completed, now))
-}
-
-// isLater reports whether time a is after time b. The clock may have been set back between them, so isLater
-// also gets the present time, now. If a time lies after now, it was recorded before the clock was set back,
-// so it is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated
-// today.
-func isLater(a, b, now int64) bool {
-	if isFuture := b > now; isFuture != (a > now) {
-		return isFuture
-	}
-	return a > b
+	return h.models.NoteAccepted(ctx, m.Model, m.Usage.Prompt(), m.Completed, now)
 }
 
 // clearOverflow records that the session no longer needs to free space.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/render"
@@ -86,7 +87,7 @@ func (p *piSession) pass() schema.WireMutation {
 	p.t.Helper()
 	params := schema.TransformParams{Session: p.id, Directory: "/p", Base: p.revision, Keep: p.told, Sent: p.sent, Model: &p.model}
 	m, err := p.ask(params)
-	if errors.Is(err, ErrResync) {
+	if errors.Is(err, client.ErrResync) {
 		p.patches = map[string]schema.Patch{}
 		params.Base, params.Keep = 0, 0
 		m, err = p.ask(params)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
@@ -19,7 +20,7 @@ import (
 const commandRecomp = "ctx-recomp"
 
 // recomp begins a recomp, or ends one.
-func (h *Host) recomp(ctx context.Context, c Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+func (h *Host) recomp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	argument := strings.TrimSpace(p.Arguments)
 	if argument == cancelArgument {
 		return h.cancelRecomp(ctx, key)
@@ -65,7 +66,7 @@ func (h *Host) cancelRecomp(ctx context.Context, key store.Key) (schema.CommandE
 		return commandAnswer("info", "No recomp is under way.", nil)
 	}
 	err = h.Store.DiscardStaging(ctx, key)
-	h.stored(err)
+	h.guard.Wrote(err)
 	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
 }
 
@@ -207,7 +208,7 @@ func (r *recomp) stage(ctx context.Context, done historian.Result) error {
 	defer cancel()
 	staging := store.Staging{Start: r.part.Start, End: r.part.End, Compartments: r.staged}
 	if err := r.host.Store.SaveStaging(writing, r.key, r.holder, staging); err != nil {
-		r.host.stored(err)
+		r.host.guard.Wrote(err)
 		return err
 	}
 	r.host.Log.Info("a chunk is summarised again", "session", r.key.Session, "to", done.Next-1, "compartments", len(done.Compartments), "fidelity", done.Fidelity(), "unconfirmed", done.Unconfirmed)

@@ -247,12 +247,8 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 func (h *harness) smallChunks(t *testing.T) {
 	t.Helper()
 	h.config.Historian.Model = "small/model"
-	h.host.mu.Lock()
-	h.host.clients[h].limits[schema.Model{Provider: "small", ID: "model"}] = schema.ModelLimits{ContextTokens: 16_000}
-	for d := range h.host.configs {
-		h.host.configs[d] = h.config
-	}
-	h.host.mu.Unlock()
+	h.host.clients.SetLimits(h, schema.Model{Provider: "small", ID: "model"}, schema.ModelLimits{ContextTokens: 16_000})
+	h.host.clients.Open(h, schema.InitializeParams{Harness: h.kind, Directory: h.project}, h.config, nil)
 	h.pass() // the workload has the new configuration
 }
 

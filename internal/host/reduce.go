@@ -29,7 +29,7 @@ func (h *Host) reduce(ctx context.Context, key store.Key, p schema.ToolExecutePa
 	}
 	defer s.unlock()
 	reply, err := h.queueDrops(ctx, s, p)
-	h.stored(err)
+	h.guard.Wrote(err)
 	return schema.ToolExecuteResult{Title: reduceTitle, Output: reply}, err
 }
 
@@ -46,7 +46,7 @@ func (h *Host) queueDrops(ctx context.Context, s *session, p schema.ToolExecuteP
 		return "", err
 	}
 	now := h.Clock.Now()
-	knobs := rule.Knobs{ProtectedTags: h.config(s.key.Harness, p.Directory).ProtectedTags}
+	knobs := rule.Knobs{ProtectedTags: h.clients.Config(s.key.Harness, p.Directory).ProtectedTags}
 	drops, reply := queueable(state, tags, knobs, now)
 	rows := make([]store.DropRow, len(drops))
 	for i, d := range drops {

@@ -3,12 +3,10 @@ package host
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -85,34 +83,34 @@ func scale(parts []*int64, sum, goal int64) {
 // nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's
 // figures. Otherwise it returns bounds: a pass chooses the low mark only when it busts, from the messages of that
 // moment, so nextBust returns the mark that a pass would choose if everything behind the prefix could be dropped.
-func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts modelFacts) *schema.NextBust {
+func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil
 	}
 	base := int(st.Tokens.System + st.Tokens.ToolDefinitions)
 	high := int(st.Threshold * float64(st.ContextTokens))
-	down := min(high, int(h.knownConfig(st.Harness, st.Directory).LowMarkPercentage/100*float64(st.ContextTokens)))
+	down := min(high, int(h.clients.KnownConfig(st.Harness, st.Directory).LowMarkPercentage/100*float64(st.ContextTokens)))
 	if down <= 0 {
 		growth := max(1, (st.InputTokens+int(st.Tokens.Dropped)-base)/st.Passes)
-		down = pipeline.EstimateLowMark(high, min(base, high), growth, facts.price)
+		down = pipeline.EstimateLowMark(high, min(base, high), growth, facts.Price)
 	}
 	n := &schema.NextBust{IsAsked: s.ExplicitFlush, At: high, Down: down, Freed: high - down, Resent: max(0, down-base)}
 	if p := s.Priced; p != nil && p.Pass == s.Passes && p.Cause == string(pipeline.CausePrice) {
 		n.Waits, n.Freed, n.Resent = true, p.Price.Removed, p.Price.Resent
 	}
-	n.Cost = facts.rewriting(n.Resent)
+	n.Cost = facts.Rewriting(n.Resent)
 	return n
 }
 
 // lastBust describes the newest bust of the journal. A hard pass found the prefix already gone, so its bust
 // cost nothing.
-func lastBust(b *store.BustRow, facts modelFacts) *schema.LastBust {
+func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	if b == nil {
 		return nil
 	}
 	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cmp.Or(b.Cause, "unknown"), Removed: b.Removed, Resent: b.Resent}
 	if b.Resent > 0 && !pipeline.Cause(b.PassCause).PrefixWasGone() {
-		last.Cost = facts.rewriting(b.Resent)
+		last.Cost = facts.Rewriting(b.Resent)
 	}
 	return last
 }
@@ -137,31 +135,19 @@ func causeCounts(counts []store.CauseCount) []schema.CauseCount {
 // threshold returns the pressure from which a pass of the session may bust. It uses the configuration in
 // memory, because a status must not open a project's files.
 func (h *Host) threshold(st schema.SessionStatus) float64 {
-	cfg := h.knownConfig(st.Harness, st.Directory)
+	cfg := h.clients.KnownConfig(st.Harness, st.Directory)
 	percent, _ := config.Threshold(cfg, st.Model.Provider, st.Model.ID, st.ContextTokens)
 	return percent / 100
 }
 
-// knownConfig returns the configuration that was last read for a session.
-func (h *Host) knownConfig(harness schema.Harness, dir string) schema.Config {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if cfg, ok := h.configs[directory{harness, dir}]; ok {
-		return cfg
-	}
-	return defaultConfig()
-}
-
-var defaultConfig = sync.OnceValue(config.Default)
-
 // warnings lists the problems that need a person's attention, worst first.
 func (h *Host) warnings() []schema.Warning {
 	if err := h.Store.InPlace(); err != nil { // a host without sessions at work would not notice
-		h.stored(err)
+		h.guard.Wrote(err)
 	}
 	var all []schema.Warning
-	if reason := h.trouble.Load(); reason != nil {
-		all = append(all, schema.Warning{Source: "store", Message: "nothing can be stored, so prompts go out unchanged: " + *reason})
+	if reason := h.guard.Trouble(); reason != "" {
+		all = append(all, schema.Warning{Source: "store", Message: "nothing can be stored, so prompts go out unchanged: " + reason})
 	}
 	if moved := h.Store.Recovered(); moved != "" {
 		all = append(all, schema.Warning{Source: "recovery", Message: "the database was damaged; it was moved to " + moved + " and an empty one took its place"})
@@ -172,27 +158,5 @@ func (h *Host) warnings() []schema.Warning {
 	if n := bug.Count(); n > 0 {
 		all = append(all, schema.Warning{Source: "bug", Message: fmt.Sprintf("%d broken invariants since the host started; the log has them", n)})
 	}
-	return append(all, h.configWarnings()...)
-}
-
-// configWarnings lists the problems in the configurations of the open
-// directories. A problem that several directories share is listed once.
-func (h *Host) configWarnings() []schema.Warning {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	first := map[string]string{} // by message, the first directory that has it
-	for _, c := range h.clients {
-		for dir, warnings := range c.opened {
-			for _, w := range warnings {
-				if known, ok := first[w.Message]; !ok || dir < known {
-					first[w.Message] = dir
-				}
-			}
-		}
-	}
-	var all []schema.Warning
-	for _, message := range slices.Sorted(maps.Keys(first)) {
-		all = append(all, schema.Warning{Source: "config", Directory: first[message], Message: message})
-	}
-	return all
+	return append(all, h.clients.Warnings()...)
 }

@@ -57,17 +57,17 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 		key: s.key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.chronicle.end,
 		reason: history.RunForced, started: h.Clock.Now(), load: s.work.workload, summary: s.pipe.SummaryKey(), filler: s.filler(),
 	}
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if running := s.work.running; running != nil {
 		running.cancel(errRescued)
 		p.holder = running.holder
 	} else {
 		p.holder = h.nextHolder()
-		if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
+		if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
 			return err
 		}
-		defer func() { _ = h.Store.ReleaseLease(writing, s.key, p.holder) }() // if the release fails, the lease expires after some minutes
+		defer func() { _ = h.lease(p).Release(writing) }() // if the release fails, the lease expires after some minutes
 	}
 	return h.publishHistory(writing, s, p, result)
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -75,9 +76,6 @@ func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int
 	return sent.Billed(v.cliff)
 }
 
-// tokensPerPrice is the number of tokens to which a catalogue's price refers.
-const tokensPerPrice = 1_000_000
-
 // savings caches the savings of all sessions, so that a status reads only the passes since the previous
 // status.
 type savings struct {
@@ -115,8 +113,8 @@ func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int, 
 // savedIn returns the saving of a session in money: what its requests saved, minus the cost of its historian.
 // It is nil if no request was measured yet. It is the only place that computes this figure: the status and a
 // replay read it from here.
-func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFacts, cliff route.Cliff) (*schema.Saving, error) {
-	v, err := h.savingOf(ctx, key, passes, f.limit(), cliff)
+func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f model.Facts, cliff route.Cliff) (*schema.Saving, error) {
+	v, err := h.savingOf(ctx, key, passes, f.Limit(), cliff)
 	if err != nil || v.passes == 0 {
 		return nil, err
 	}
@@ -125,15 +123,15 @@ func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFa
 		return nil, err
 	}
 	return &schema.Saving{
-		Money: promptcache.Bill(v.spared, f.price) - historian, Historian: historian,
-		Early: promptcache.Bill(v.earlySpared, f.price), Passes: v.passes,
+		Money: promptcache.Bill(v.spared, f.Price) - historian, Historian: historian,
+		Early: promptcache.Bill(v.earlySpared, f.Price), Passes: v.passes,
 	}, nil
 }
 
 // historianCost returns the cost of the runs of a session's historian. A model of which the harness knows no
 // price costs nothing, for example a local one. If the model of a run is not known, it counts as the model of
 // the session, which is described by f.
-func (h *Host) historianCost(ctx context.Context, key store.Key, f modelFacts) (sum float64, err error) {
+func (h *Host) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
 	used, err := h.Store.HistorianUsage(ctx, key)
 	if err != nil {
 		return 0, err
@@ -141,12 +139,12 @@ func (h *Host) historianCost(ctx context.Context, key store.Key, f modelFacts) (
 	for name, u := range used {
 		facts := f
 		if provider, id, ok := ask.Split(name); ok {
-			if of := h.factsOf(ctx, schema.Model{Provider: provider, ID: id}); of.isKnown {
+			if of := h.models.Facts(ctx, schema.Model{Provider: provider, ID: id}); of.IsKnown {
 				facts = of
 			}
 		}
-		if facts.isPriced {
-			sum += billOf(facts.price, ask.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output})
+		if facts.IsPriced {
+			sum += model.Bill(facts.Price, ask.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output})
 		}
 	}
 	return sum, nil
@@ -158,21 +156,21 @@ func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := make(map[schema.Model]modelFacts)
+	facts := make(map[schema.Model]model.Facts)
 	var sum schema.Saving
 	isPriced := false
 	for _, s := range all {
 		m := schema.Model{Provider: s.Provider, ID: s.Model}
 		f, ok := facts[m]
 		if !ok {
-			f = h.factsOf(ctx, m)
+			f = h.models.Facts(ctx, m)
 			facts[m] = f
 		}
-		if !f.isPriced {
+		if !f.IsPriced {
 			sum.UnpricedSessions++
 			continue
 		}
-		v, err := h.savedIn(ctx, s.Key, s.Passes, f, CliffOf(h.knownConfig(schema.Harness(s.Key.Harness), s.Directory), m))
+		v, err := h.savedIn(ctx, s.Key, s.Passes, f, model.CliffOf(h.clients.KnownConfig(schema.Harness(s.Key.Harness), s.Directory), m))
 		if err != nil {
 			return nil, err
 		}
@@ -185,53 +183,4 @@ func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 		return nil, nil
 	}
 	return &sum, nil
-}
-
-// modelFacts are the facts about a model for a status. They all come from the store.
-type modelFacts struct {
-	row    store.LimitsRow
-	window window
-	// price is per million tokens. Unless isPriced is true, its numbers are only ratios.
-	price    schema.Price
-	isPriced bool
-	// isKnown says that the harness has named the model's limits.
-	isKnown bool
-}
-
-// limit returns the size that a prompt cannot exceed.
-func (f modelFacts) limit() int {
-	if f.window.Tokens > 0 {
-		return f.window.Tokens
-	}
-	return pipeline.DefaultLimitTokens
-}
-
-// factsOf returns the facts about a model. If the catalogue has no prices, for example for a subscription,
-// the model counts as unpriced.
-func (h *Host) factsOf(ctx context.Context, m schema.Model) modelFacts {
-	row, isKnown, err := h.Store.Limits(ctx, m.Provider, m.ID)
-	if err != nil {
-		h.Log.Warn("limits of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
-	}
-	r := route.Of(m, row.NPM).Believe(nil, h.learnedLife(ctx, m), 0).Route
-	return modelFacts{
-		row: row, window: believe(limitsFromRow(row), row.At, h.use(ctx, m)),
-		price: r.Price(limitsFromRow(row).Price), isPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0, isKnown: isKnown,
-	}
-}
-
-// rewriting returns the extra cost of writing tokens to the provider's cache instead of reading them from it.
-// It is nil for a model without a price.
-func (f modelFacts) rewriting(tokens int) *float64 {
-	if !f.isPriced {
-		return nil
-	}
-	cost := float64(tokens) * max(0, f.price.Write-f.price.Read) / tokensPerPrice
-	return &cost
-}
-
-// rereadCost returns what the provider took for the content that was read again. It writes new content to its
-// cache.
-func (f modelFacts) rereadCost(all []schema.Removal) float64 {
-	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.price)
 }

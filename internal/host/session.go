@@ -189,15 +189,6 @@ func (ss *sessions) remove(key store.Key) {
 	delete(ss.byKey, key)
 }
 
-// codecOf returns the codec of a harness.
-func codecOf(harness string) (transcript.Codec, error) {
-	codec, ok := transcript.CodecOf(harness)
-	if !ok {
-		return nil, invalid("harness %q is not supported by this host", harness)
-	}
-	return codec, nil
-}
-
 // load reads the session's row and snapshot from the store.
 func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 	snap, _, err := h.Store.Load(ctx, s.key)

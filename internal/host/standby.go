@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -49,7 +49,7 @@ type Standby struct {
 	// clientsMu guards clients. It is separate from gate, so that a client can
 	// connect or disconnect while calls are running.
 	clientsMu sync.Mutex
-	clients   map[Client][]schema.InitializeParams
+	clients   map[client.Client][]schema.InitializeParams
 }
 
 // StandbyOptions configure a Standby.
@@ -67,7 +67,7 @@ type StandbyOptions struct {
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	s := &Standby{
 		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
-		opening: make(chan struct{}, 1), gate: semaphore.NewWeighted(allCalls), clients: map[Client][]schema.InitializeParams{},
+		opening: make(chan struct{}, 1), gate: semaphore.NewWeighted(allCalls), clients: map[client.Client][]schema.InitializeParams{},
 	}
 	s.tryOpen(ctx)
 	return s
@@ -83,7 +83,7 @@ const openTimeout = 800 * time.Millisecond
 const mendTimeout = 3 * time.Second
 
 // Initialize opens the store if it is missing or has failed. Then it opens the directory for the client.
-func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
+func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
 	if p.Harness != "" { // a status client wants to see the failure and must not repair it
 		opening, cancel := context.WithTimeout(ctx, openTimeout)
@@ -113,7 +113,7 @@ func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeP
 }
 
 // remember keeps the directories that a client has opened. A host that is opened later needs them.
-func (s *Standby) remember(c Client, p schema.InitializeParams) {
+func (s *Standby) remember(c client.Client, p schema.InitializeParams) {
 	s.clientsMu.Lock()
 	defer s.clientsMu.Unlock()
 	isSame := func(q schema.InitializeParams) bool { return q.Directory == p.Directory }
@@ -137,7 +137,7 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 	defer s.gate.Release(allCalls)
 	if s.host != nil {
-		if s.host.trouble.Load() == nil { // another call has already opened the store again
+		if s.host.guard.Trouble() == "" { // another call has already opened the store again
 			return
 		}
 		// Close the store and open it again: only this replaces a damaged database, or notices that a full
@@ -146,7 +146,7 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 	h, err := s.open(ctx)
 	if err != nil {
-		if reason := err.Error() + remedy(err); reason != s.reason {
+		if reason := err.Error() + store.Remedy(err); reason != s.reason {
 			s.reason = reason
 			s.log.Error("no store, so magicctx is disabled until it can be opened", "cause", err)
 		}
@@ -170,33 +170,13 @@ func (s *Standby) works(ctx context.Context) bool {
 		return false
 	}
 	defer s.gate.Release(1)
-	return s.host != nil && s.host.trouble.Load() == nil
-}
-
-// remedy tells a person what to do about a store that cannot be opened.
-func remedy(err error) string {
-	switch {
-	case errors.Is(err, store.ErrLocked):
-		return "; end that process"
-	case errors.Is(err, store.ErrForeign):
-		return "; move it away"
-	case errors.Is(err, store.ErrNotOurs):
-		return "; give it to this user, or name another one with MAGIC_CONTEXT_DATA_DIR"
-	case errors.Is(err, store.ErrBusy):
-		return "; end the program that holds it"
-	case errors.Is(err, store.ErrGone):
-		return "; put it back, or go on with an empty one: the next session that starts creates it"
-	case errors.Is(err, store.ErrCannotPersist):
-		return "; make room on the disk, or the directory writable"
-	default:
-		return "" // the error of a newer schema already contains the remedy
-	}
+	return s.host != nil && s.host.guard.Trouble() == ""
 }
 
 // replaceDamaged opens the store again. Opening moves a damaged database aside. Then replaceDamaged asks
 // client c, whose pass hit the damage, to notify the user. If c cannot, the next client that initializes does
 // it.
-func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string) {
+func (s *Standby) replaceDamaged(ctx context.Context, c client.Client, directory string) {
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
 	s.tryOpen(opening)
@@ -267,7 +247,7 @@ func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err err
 	}
 	if s.host == nil {
 		defer s.gate.Release(1)
-		return nil, nil, disabled(s.reason)
+		return nil, nil, client.Disabled(s.reason)
 	}
 	return s.host, func() { s.gate.Release(1) }, nil
 }
@@ -275,7 +255,7 @@ func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err err
 // Transform calls the host. If the pass finds the database damaged, Transform replaces the database and runs
 // the pass again over an empty one. The user gets one notice about the damage. If the pass has a base, the
 // answer is a resync, because the new host does not hold that base.
-func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
+func (s *Standby) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	m, damaged, err := s.transform(ctx, c, p)
 	if damaged {
 		s.replaceDamaged(ctx, c, p.Directory)
@@ -284,18 +264,18 @@ func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformPar
 	return m, err
 }
 
-func (s *Standby) transform(ctx context.Context, c Client, p schema.TransformParams) (m schema.WireMutation, damaged bool, err error) {
+func (s *Standby) transform(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, damaged bool, err error) {
 	h, release, err := s.Current(ctx)
 	if err != nil {
 		return m, false, err
 	}
 	defer release()
 	m, err = h.Transform(ctx, c, p)
-	return m, err != nil && h.isDamaged.Load(), err
+	return m, err != nil && h.guard.IsDamaged(), err
 }
 
 // Disconnected forgets a client.
-func (s *Standby) Disconnected(c Client) {
+func (s *Standby) Disconnected(c client.Client) {
 	s.clientsMu.Lock()
 	delete(s.clients, c)
 	s.clientsMu.Unlock()
@@ -310,7 +290,7 @@ func (s *Standby) Disconnected(c Client) {
 }
 
 // Status returns the host's status, or says why there is no host.
-func (s *Standby) Status(ctx context.Context, c Client, p schema.StatusParams) (schema.StatusResult, error) {
+func (s *Standby) Status(ctx context.Context, c client.Client, p schema.StatusParams) (schema.StatusResult, error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return schema.StatusResult{}, waited(err)
 	}

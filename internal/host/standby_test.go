@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
@@ -35,8 +36,7 @@ func (c *shower) Show(_ context.Context, p schema.NotifyShowParams) error {
 func (*mute) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	return schema.ModelLimits{}, errors.New("mute")
 }
-func (*mute) Show(context.Context, schema.NotifyShowParams) error  { return nil }
-func (*mute) Send(context.Context, schema.MessageSendParams) error { return nil }
+func (*mute) Show(context.Context, schema.NotifyShowParams) error { return nil }
 func (*mute) RunAgent(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 	return schema.AgentRunResult{}, errors.New("mute")
 }
@@ -68,7 +68,7 @@ func newStandby(t *testing.T, dir string) *Standby {
 	return s
 }
 
-func initialize(t *testing.T, s *Standby, c Client) schema.InitializeResult {
+func initialize(t *testing.T, s *Standby, c client.Client) schema.InitializeResult {
 	t.Helper()
 	r, err := s.Initialize(t.Context(), c, openP)
 	if err != nil {
@@ -77,7 +77,7 @@ func initialize(t *testing.T, s *Standby, c Client) schema.InitializeResult {
 	return r
 }
 
-func transformOne(t *testing.T, s *Standby, c Client) error {
+func transformOne(t *testing.T, s *Standby, c client.Client) error {
 	t.Helper()
 	message := `[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user"},"parts":[{"id":"prt_1","type":"text","text":"one"}]}]`
 	_, err := s.Transform(t.Context(), c, schema.TransformParams{Session: "ses_1", Directory: "/p", Messages: []byte(message)})
@@ -92,7 +92,7 @@ func TestHostWithoutAStoreSaysWhyAndRecovers(t *testing.T) {
 	}
 	s := newStandby(t, dir)
 	first, second := &mute{"first"}, &mute{"second"}
-	for _, c := range []Client{first, second} {
+	for _, c := range []client.Client{first, second} {
 		r := initialize(t, s, c)
 		if r.Enabled || !r.Trouble || !strings.Contains(r.Reason, "in use by another host") || !strings.Contains(r.Reason, "end that process") {
 			t.Errorf("initialize: enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
@@ -116,7 +116,7 @@ func TestHostWithoutAStoreSaysWhyAndRecovers(t *testing.T) {
 	if r := initialize(t, s, first); !r.Enabled || r.Trouble || r.Reason != "" {
 		t.Errorf("after the owner has gone: enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
 	}
-	for _, c := range []Client{first, second} { // the second client did not ask again
+	for _, c := range []client.Client{first, second} { // the second client did not ask again
 		if err := transformOne(t, s, c); err != nil {
 			t.Errorf("a pass of %s: %v", c.(*mute).name, err)
 		}

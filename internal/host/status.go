@@ -4,6 +4,8 @@ import (
 	"context"
 	"unicode/utf8"
 
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -12,14 +14,14 @@ import (
 const statusSessions = 50
 
 // Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
-func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (schema.StatusResult, error) {
+func (h *Host) Status(ctx context.Context, _ client.Client, _ schema.StatusParams) (schema.StatusResult, error) {
 	r := schema.StatusResult{
 		Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true,
 		Sessions: []schema.SessionStatus{}, Warnings: h.warnings(), MemoryBytes: residentBytes(),
 		HistorianRuns: int(h.summarising.Load()),
 	}
-	if reason := h.trouble.Load(); reason != nil {
-		r.Enabled, r.Reason = false, *reason
+	if reason := h.guard.Trouble(); reason != "" {
+		r.Enabled, r.Reason = false, reason
 	}
 	var err error
 	if r.StoreBytes, err = h.Store.SizeOnDisk(); err != nil {
@@ -39,14 +41,14 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 }
 
 // SessionStatus reports on one session. If the caller asks for the dropped units, it lists them too.
-func (h *Host) SessionStatus(ctx context.Context, _ Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+func (h *Host) SessionStatus(ctx context.Context, _ client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	report, found, err := h.Store.ReportOf(ctx, key)
 	if err != nil {
 		return schema.SessionStatus{}, err
 	}
 	if !found {
-		return schema.SessionStatus{}, invalid("session %q of %s is unknown", p.Session, p.Harness)
+		return schema.SessionStatus{}, client.Invalid("session %q of %s is unknown", p.Session, p.Harness)
 	}
 	st := h.statusOf(ctx, report)
 	if p.Dropped {
@@ -84,10 +86,10 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		clip(&st)
 		return st
 	}
-	facts := h.factsOf(ctx, st.Model)
-	st.ContextTokens, st.LimitSource, st.LimitAt = facts.window.Tokens, facts.window.Source, facts.window.At
-	cfg := h.knownConfig(st.Harness, st.Directory)
-	b := h.cacheLife(ctx, s.Key.Harness, cfg, st.Model, facts.row.NPM)
+	facts := h.models.Facts(ctx, st.Model)
+	st.ContextTokens, st.LimitSource, st.LimitAt = facts.Window.Tokens, facts.Window.Source, facts.Window.At
+	cfg := h.clients.KnownConfig(st.Harness, st.Directory)
+	b := h.models.CacheLife(ctx, s.Key.Harness, cfg, st.Model, facts.Row.NPM)
 	st.Spending, st.Carried = cfg.Spending, carried(s.Rent, facts)
 	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
 	if st.ContextTokens > 0 {
@@ -95,8 +97,8 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	}
 	st.Threshold = h.threshold(st)
 	st.NextBust, st.LastBust = h.nextBust(st, s, facts), lastBust(s.Bust, facts)
-	if facts.isPriced {
-		st.RereadCost = facts.rereadCost(st.Removals)
+	if facts.IsPriced {
+		st.RereadCost = facts.RereadCost(st.Removals)
 		var err error
 		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts, b.Route.Cliff); err != nil {
 			h.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
@@ -107,13 +109,13 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 }
 
 // carried returns what a session carries although it could go, nil for nothing.
-func carried(r store.RentState, f modelFacts) *schema.Carried {
+func carried(r store.RentState, f model.Facts) *schema.Carried {
 	if r.Removable <= 0 {
 		return nil
 	}
 	c := &schema.Carried{Tokens: r.Removable, Paid: r.Paid, Price: r.Price}
-	if f.isPriced {
-		c.Cost = float64(r.Paid) * f.price.Read / tokensPerPrice
+	if f.IsPriced {
+		c.Cost = float64(r.Paid) * f.Price.Read / model.TokensPerPrice
 	}
 	return c
 }
@@ -165,34 +167,15 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// maxSubscriptions bounds the subscriptions of one client. `status --watch` uses one.
-const maxSubscriptions = 64
-
 // Subscribe registers a client for the status of each matching session: after each pass, and as soon as the
 // usage of the pass's answer is known.
-func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.subscribers[c]) >= maxSubscriptions {
-		return schema.Empty{}, invalid("this client has %d subscriptions", maxSubscriptions)
-	}
-	h.subscribers[c] = append(h.subscribers[c], p)
-	return schema.Empty{}, nil
+func (h *Host) Subscribe(_ context.Context, c client.Client, p schema.SubscribeParams) (schema.Empty, error) {
+	return schema.Empty{}, h.clients.Subscribe(c, p)
 }
 
 // publish sends the session's status to its subscribers. If there are no subscribers, it costs nothing.
 func (h *Host) publish(key store.Key) {
-	h.mu.Lock()
-	var listeners []Client
-	for c, subscriptions := range h.subscribers {
-		for _, p := range subscriptions {
-			if (p.Harness == "" || string(p.Harness) == key.Harness) && (p.Session == "" || p.Session == key.Session) {
-				listeners = append(listeners, c)
-				break
-			}
-		}
-	}
-	h.mu.Unlock()
+	listeners := h.clients.Listeners(key.Harness, key.Session)
 	if len(listeners) == 0 {
 		return
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -173,7 +175,7 @@ func TestStatusWarnsOfTheConfigurationOfOpenDirectories(t *testing.T) {
 	}
 	other := slowClient{harness: h}
 	for _, open := range []struct {
-		c   Client
+		c   client.Client
 		dir string
 	}{{h, "/b"}, {other, "/a"}} {
 		if _, err := h.host.Initialize(t.Context(), open.c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: open.dir}); err != nil {
@@ -196,7 +198,7 @@ func TestStatusWarnsOfTheConfigurationOfOpenDirectories(t *testing.T) {
 
 func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
 	h := newHarness(t)
-	h.host.stored(errors.Join(store.ErrCannotPersist, errors.New("the disk is full")))
+	h.host.guard.Wrote(errors.Join(store.ErrCannotPersist, errors.New("the disk is full")))
 	st := h.status()
 	if len(st.Warnings) != 1 || st.Warnings[0].Source != "store" || !strings.Contains(st.Warnings[0].Message, "the disk is full") {
 		t.Errorf("warnings %+v", st.Warnings)
@@ -204,7 +206,7 @@ func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
 	if st.StoreBytes == 0 || st.MemoryBytes == 0 {
 		t.Errorf("%d bytes on disk, %d in memory, want both", st.StoreBytes, st.MemoryBytes)
 	}
-	h.host.stored(nil)
+	h.host.guard.Wrote(nil)
 	if got := h.status().Warnings; len(got) != 0 {
 		t.Errorf("still warns: %+v", got)
 	}
@@ -268,7 +270,7 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 // tokens, and waited (P9).
 func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
-	facts := modelFacts{}
+	facts := model.Facts{}
 	report := func(priced *store.PricedPass, isAsked bool) store.SessionReport {
 		r := store.SessionReport{Priced: priced}
 		r.Passes, r.ExplicitFlush = 7, isAsked
@@ -286,12 +288,12 @@ func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 		"the newest pass has made a bust":   {weighed(7, "pressure"), false},
 		"no pass has weighed a bust so far": {nil, false},
 	} {
-		n := new(Host).nextBust(st, report(test.priced, false), facts)
+		n := (&Host{clients: client.NewRegistry(nil)}).nextBust(st, report(test.priced, false), facts)
 		if n.Waits != test.waits || test.waits != (n.Freed == 80 && n.Resent == 700) || n.IsAsked {
 			t.Errorf("%s: %+v", name, n)
 		}
 	}
-	if n := new(Host).nextBust(st, report(nil, true), facts); !n.IsAsked {
+	if n := (&Host{clients: client.NewRegistry(nil)}).nextBust(st, report(nil, true), facts); !n.IsAsked {
 		t.Errorf("after /ctx-flush: %+v", n)
 	}
 	for want, n := range map[string]*schema.NextBust{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -23,13 +24,13 @@ import (
 //
 // Some harnesses ask before the passes of a turn (SystemVocabulary.ComesFirst). Then the answer holds for all
 // passes of the turn, and a changed prompt makes the next pass the bust.
-func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
+func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	key, err := h.key(c, p.Session)
 	if err != nil {
 		return unchanged, err
 	}
-	codec, err := codecOf(key.Harness)
+	codec, err := client.CodecOf(key.Harness)
 	if err != nil {
 		return unchanged, err
 	}
@@ -50,7 +51,7 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	if s.pipe != nil {
 		s.pipe.SystemBlocks = len(p.System)
 	}
-	cfg := h.config(key.Harness, p.Directory)
+	cfg := h.clients.Config(key.Harness, p.Directory)
 	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.row.Setup.Binds, isPrefixGone: s.row.Epoch > s.row.System.StickyDateEpoch}
 	m := s.mode()
 	if words.ComesFirst {
@@ -133,7 +134,7 @@ func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemSta
 		return nil
 	}
 	if err := h.Store.SaveSystem(ctx, s.key, state); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	s.row.System = state
@@ -248,7 +249,7 @@ func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)
 	isNew, err := h.Store.MarkBust(ctx, s.key, s.row.Passes, cause)
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		h.Log.Warn("bust not journalled", "session", s.key.Session, "error", err)
 	}
 	if isNew {

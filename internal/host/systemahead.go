@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
@@ -15,8 +16,8 @@ import (
 // (SystemVocabulary.ComesFirst).
 
 // readAhead reads the facts that a pass would read, for a system prompt that comes before its pass.
-func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
-	limits, err := h.modelLimits(ctx, c, p.Directory, p.Model)
+func (h *Host) readAhead(ctx context.Context, c client.Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
+	limits, err := h.models.Limits(ctx, c, p.Directory, p.Model)
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.Sys
 		r.binds = bindsThinking(cfg, render.ProfileOf(p.Model.Provider, limits.NPM), p.Model)
 	}
 	last := max(s.row.LastPassAt, s.answeredAt)
-	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.cacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life
+	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.models.CacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life
 	return nil
 }
 

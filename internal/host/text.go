@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -15,9 +16,9 @@ import (
 // If the model binds its thinking, TextComplete leaves the text unchanged. The model may still send thinking
 // that is bound to this text, and nobody knows yet whether it will. For such a model, render leaves the tags
 // out of the wire later, unless thinking does follow.
-func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
+func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
-		h.stored(err) // the event at the end of the answer tries the binding again
+		h.guard.Wrote(err) // the event at the end of the answer tries the binding again
 	}
 	text := p.Text
 	if render.StartsWithTag(text) { // few texts start with a tag; all others are answered without loading the session
@@ -32,7 +33,7 @@ func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextComplete
 // bindText binds the thinking of the answer that the text belongs to. It is needed for a harness that runs
 // only one prompt: such a harness may exit before it has sent the event at the end of the answer, but it
 // waits for this hook.
-func (h *Host) bindText(ctx context.Context, c Client, p schema.TextCompleteParams) error {
+func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil
 	}
@@ -49,7 +50,7 @@ func (h *Host) bindText(ctx context.Context, c Client, p schema.TextCompletePara
 }
 
 // withoutImitations removes the session's own tags from the start of text.
-func (h *Host) withoutImitations(ctx context.Context, c Client, session, text string) (string, error) {
+func (h *Host) withoutImitations(ctx context.Context, c client.Client, session, text string) (string, error) {
 	key, err := h.key(c, session)
 	if err != nil {
 		return "", err
@@ -61,7 +62,7 @@ func (h *Host) withoutImitations(ctx context.Context, c Client, session, text st
 	defer s.unlock()
 	state, err := h.stateOf(ctx, s)
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return "", err
 	}
 	if !s.mode().Reduces {

@@ -59,7 +59,7 @@ func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 func TestAnswersStayWholeWhereNoTagIsShown(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false
-	h.host.configs = map[directory]schema.Config{}
+	h.host.clients.Open(h, schema.InitializeParams{Harness: h.kind, Directory: h.project}, h.config, nil)
 	h.user("u1", "find it")
 	h.pass()
 	if got := h.completed("§1§ is the first paragraph"); got != "§1§ is the first paragraph" {

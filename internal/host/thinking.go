@@ -18,7 +18,7 @@ func (h *Host) bindAnswer(ctx context.Context, s *session, message, sent string)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := h.writing(ctx)
+	ctx, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if err := h.Store.SaveThinking(ctx, s.key, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt}); err != nil {
 		s.pipe.Unstore(b)

@@ -36,7 +36,7 @@ func (h *Host) noteTitle(ctx context.Context, key store.Key, title string) error
 	if h.titles.stored[key] == title {
 		return nil
 	}
-	writing, cancel := h.writing(ctx)
+	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	isKnown, err := h.Store.SaveTitle(writing, key, title)
 	if err == nil && isKnown {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,10 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -24,7 +25,7 @@ import (
 // Transform runs one pass: it reads the new part of the transcript, decides, renders, commits, and answers
 // with the changes that the client lacks. If it returns an error, it discards everything that the pass did,
 // and the client uses its last good mutation.
-func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
+func (h *Host) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	var none schema.WireMutation
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -43,7 +44,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		}
 	}()
 	pass, err := h.begin(ctx, c, s, p)
-	if errors.Is(err, ErrResync) {
+	if errors.Is(err, client.ErrResync) {
 		done = true
 	}
 	if err != nil {
@@ -84,7 +85,7 @@ type pass struct {
 	params  schema.TransformParams
 	config  schema.Config
 	limits  schema.ModelLimits
-	window  window
+	window  model.Window
 	life    route.Belief
 	fresh   []frozen.Unit
 
@@ -94,20 +95,20 @@ type pass struct {
 }
 
 // begin brings the session's transcript up to date.
-func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.TransformParams) (*pass, error) {
+func (h *Host) begin(ctx context.Context, c client.Client, s *session, p schema.TransformParams) (*pass, error) {
 	started := time.Now()
 	isResync := p.Base == 0
 	if !isResync && (s.pipe == nil || s.revision != p.Base || p.Keep > s.pipe.Len()) {
-		return nil, ErrResync
+		return nil, client.ErrResync
 	}
 	if isResync && p.Keep != 0 {
-		return nil, invalid("keep is %d without a base", p.Keep)
+		return nil, client.Invalid("keep is %d without a base", p.Keep)
 	}
 	var messages json.Array // only this call validates the JSON
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
-		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
+		return nil, client.Invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
-	ps := &pass{h: h, s: s, started: started, at: h.Clock.Now(), params: p, config: h.config(s.key.Harness, p.Directory)}
+	ps := &pass{h: h, s: s, started: started, at: h.Clock.Now(), params: p, config: h.clients.Config(s.key.Harness, p.Directory)}
 	if isResync {
 		if err := h.resync(ctx, s, p, ps.config, messages); err != nil {
 			return nil, err
@@ -124,31 +125,31 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 		return nil, err
 	}
 	var err error
-	if ps.limits, err = h.modelLimits(ctx, c, p.Directory, s.pipe.Model()); err != nil {
+	if ps.limits, err = h.models.Limits(ctx, c, p.Directory, s.pipe.Model()); err != nil {
 		return nil, err
 	}
-	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
+	ps.window = h.models.Window(ctx, s.pipe.Model(), ps.limits)
 	if usage, _, ok := s.pipe.Answer(); ok { // the event with this usage may be lost
-		writing, cancel := h.writing(ctx)
-		h.stored(h.notePause(writing, s, s.pipe.Meta.Model, usage))
+		writing, cancel := h.guard.Writing(ctx)
+		h.guard.Wrote(h.notePause(writing, s, s.pipe.Meta.Model, usage))
 		cancel()
 	}
 	s.pause = nil
-	h.stored(h.learnRatio(ctx, s))
-	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, s.pipe.Model(), ps.limits.NPM)
+	h.guard.Wrote(h.learnRatio(ctx, s))
+	ps.life = h.models.CacheLife(ctx, s.key.Harness, ps.config, s.pipe.Model(), ps.limits.NPM)
 	return ps, nil
 }
 
 // resync prepares the session for a whole array. It loads the session from the store, because the state in
 // memory may be missing, or half changed after a crash.
 func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
-	codec, err := codecOf(s.key.Harness)
+	codec, err := client.CodecOf(s.key.Harness)
 	if err != nil {
 		return err
 	}
 	snap, err := h.load(ctx, s)
 	if err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	s.row.Directory, s.row.Parent = p.Directory, p.Parent
@@ -156,7 +157,7 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 		s.row.Mode = modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
 	if s.chronicle, err = h.readChronicle(ctx, s.key, p.Directory); err != nil {
-		h.stored(err)
+		h.guard.Wrote(err)
 		return err
 	}
 	if snap.Head != nil {
@@ -197,13 +198,13 @@ func (ps *pass) run(ctx context.Context) error {
 		return err
 	}
 	err := ps.commit(ctx)
-	ps.h.stored(err)
+	ps.h.guard.Wrote(err)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", store.ErrBusy, err)
 	}
 	switch {
 	case errors.Is(err, store.ErrCannotPersist):
-		return disabled(err.Error() + remedy(err))
+		return client.Disabled(err.Error() + store.Remedy(err))
 	case errors.Is(err, store.ErrBusy):
 		// The provider must not see an edit that is not stored. But the user should not wait for another
 		// program's lock. So the pass becomes steady and answers.
@@ -292,7 +293,7 @@ func bindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 // looks at the array.
 func (ps *pass) isOverflow() bool {
 	at := ps.s.row.OverflowAt
-	return at > 0 && isLater(at, ps.s.pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
+	return at > 0 && model.IsLater(at, ps.s.pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
 }
 
 // isRefusedGone reports whether the user has since taken back the refused prompt. Then the refusal says
@@ -325,12 +326,6 @@ func (ps *pass) validate(w pipeline.Wire) []render.Violation {
 // commitTimeout bounds the wait for another program's lock on the database. It is short because the user
 // waits for the pass. If this pass cannot store its decisions, the next one does.
 const commitTimeout = time.Second
-
-// writing returns a context for a write outside a pass. The write must be short, because the session's next
-// pass waits for it.
-func (h *Host) writing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(h.CommitTimeout, commitTimeout))
-}
 
 // commit stores the pass in one transaction, and then makes its additions part of
 // the session.
@@ -369,7 +364,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	for i, e := range d.Edits {
 		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes, d.Reasons[i].Rule))
 	}
-	ctx, cancel := ps.h.writing(ctx)
+	ctx, cancel := ps.h.guard.Writing(ctx)
 	defer cancel()
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("store the decisions of request %d: %w", row.Passes, err)
@@ -458,7 +453,7 @@ func (ps *pass) log() {
 // answer returns the changes that lead the client from its last mutation to the wire of this pass.
 func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
-	s.revision = ps.h.revision.Add(1)
+	s.revision = ps.h.serial.Next()
 	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
 	if s.row.Passes == 0 && !s.systemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another

@@ -7,54 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
-
-func TestBeliefWeighsItsSources(t *testing.T) {
-	const at = 1_700_000_000_000
-	catalogue := func(context, input int) schema.ModelLimits {
-		return schema.ModelLimits{ContextTokens: context, InputTokens: input}
-	}
-	for _, test := range []struct {
-		name      string
-		catalogue schema.ModelLimits
-		use       store.WindowRow
-		want      window
-	}{
-		{"nothing known", catalogue(0, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
-		{"catalogue", catalogue(200_000, 0), store.WindowRow{}, window{200_000, schema.LimitCatalogue, at}},
-		{"input limit wins", catalogue(400_000, 272_000), store.WindowRow{}, window{272_000, schema.LimitCatalogue, at}},
-		{"least", catalogue(1_000, 0), store.WindowRow{}, window{1_000, schema.LimitCatalogue, at}},
-		{"too small", catalogue(999, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
-		{"small and wrong", catalogue(8_192, 0), store.WindowRow{AcceptedTokens: 8_193, AcceptedAt: 9}, window{8_193, schema.LimitUsage, 9}},
-		{"most", catalogue(3_000_000, 0), store.WindowRow{}, window{3_000_000, schema.LimitCatalogue, at}},
-		{"too large", catalogue(3_000_001, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
-		{"overflow lowers", catalogue(200_000, 0), store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7}, window{131_072, schema.LimitOverflow, 7}},
-		{"overflow does not raise", catalogue(200_000, 0), store.WindowRow{OverflowTokens: 262_144, OverflowAt: 7}, window{200_000, schema.LimitCatalogue, at}},
-		{"overflow where nobody knows", catalogue(0, 0), store.WindowRow{OverflowTokens: 8_192, OverflowAt: 7}, window{8_192, schema.LimitOverflow, 7}},
-		{
-			"a larger prompt was accepted", catalogue(200_000, 0),
-			store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7, AcceptedTokens: 131_073, AcceptedAt: 9},
-			window{200_000, schema.LimitCatalogue, at},
-		},
-		{
-			"a prompt of that size was accepted", catalogue(200_000, 0),
-			store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7, AcceptedTokens: 131_072, AcceptedAt: 9},
-			window{131_072, schema.LimitOverflow, 7},
-		},
-		{"usage below the catalogue", catalogue(200_000, 0), store.WindowRow{AcceptedTokens: 190_000, AcceptedAt: 9}, window{200_000, schema.LimitCatalogue, at}},
-		{"usage beyond the catalogue", catalogue(200_000, 0), store.WindowRow{AcceptedTokens: 260_000, AcceptedAt: 9}, window{260_000, schema.LimitUsage, 9}},
-		{"usage where nobody knows", catalogue(0, 0), store.WindowRow{AcceptedTokens: 100_000, AcceptedAt: 9}, window{0, schema.LimitDefault, 0}},
-		{"usage beyond the assumption", catalogue(0, 0), store.WindowRow{AcceptedTokens: 128_001, AcceptedAt: 9}, window{128_001, schema.LimitUsage, 9}},
-		{"usage beyond reason", catalogue(200_000, 0), store.WindowRow{AcceptedTokens: 3_000_001, AcceptedAt: 9}, window{200_000, schema.LimitCatalogue, at}},
-	} {
-		if got := believe(test.catalogue, at, test.use); got != test.want {
-			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
-		}
-	}
-}
 
 func (h *harness) event(format string, args ...any) {
 	h.t.Helper()
@@ -273,18 +230,6 @@ func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
 	}
 }
 
-func TestOfTwoTimesOneOfTheFutureIsTheEarlier(t *testing.T) {
-	const now = 100
-	for _, test := range []struct {
-		a, b int64
-		want bool
-	}{{2, 1, true}, {1, 2, false}, {1, 1, false}, {100, 99, true}, {101, 99, false}, {99, 101, true}, {102, 101, true}, {101, 102, false}, {101, 101, false}, {1, 0, true}} {
-		if got := isLater(test.a, test.b, now); got != test.want {
-			t.Errorf("%d after %d at %d: %t", test.a, test.b, now, got)
-		}
-	}
-}
-
 // After a clock was set back, passes must not bust because of it. After a real pause, the session counts as
 // idle again.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
@@ -379,9 +324,9 @@ func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	h.add(`{"info":{"id":"u3","sessionID":"ses_1","role":"user","time":{"created":%d},"model":{"providerID":"google-vertex-anthropic","modelID":"m2"}},`+
 		`"parts":[{"id":"p-u3","type":"text","text":"go on"}]}`, h.clock.Now())
 	h.limits.NPM = "@ai-sdk/google-vertex/anthropic"
-	h.limitsErr = fmt.Errorf("models/limits: %w", ErrClientLeft)
-	if _, err := h.transform(); !errors.Is(err, ErrClientLeft) {
-		t.Errorf("the pass ends with %v, want %v", err, ErrClientLeft)
+	h.limitsErr = fmt.Errorf("models/limits: %w", client.ErrClientLeft)
+	if _, err := h.transform(); !errors.Is(err, client.ErrClientLeft) {
+		t.Errorf("the pass ends with %v, want %v", err, client.ErrClientLeft)
 	}
 	if n := len(h.journal()); n != before {
 		t.Errorf("%d passes are stored, want %d", n, before)

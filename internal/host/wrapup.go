@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -23,7 +24,7 @@ const commandWrapUp = "ctx-wrapup"
 const keptTurns = 3
 
 // wrapUp begins a wrap-up, or ends one.
-func (h *Host) wrapUp(ctx context.Context, c Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+func (h *Host) wrapUp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	argument := strings.TrimSpace(p.Arguments)
 	if argument == cancelArgument {
 		text := "No wrap-up is under way."

@@ -14,5 +14,6 @@
 // OpenCode also edits its configuration (it adds "$schema"), so at a removal the hash often does not match.
 // In that case, the removal undoes only our changes.
 //
-// It may import schema, internal/config, internal/format, internal/json, internal/program and internal/regular.
+// It may import internal/config, internal/format, internal/json, internal/jsonc, internal/program,
+// internal/regular and schema.
 package install

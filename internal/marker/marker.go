@@ -19,18 +19,17 @@ type OpenCode struct {
 var ErrImpossible = errors.New("the marker has no place")
 
 // Set sets the marker of a session at the newest prompt of the user up to the message
-// through. OpenCode's array begins with this prompt, the boundary, from then on. behind is
-// the number of messages behind it up to through.
-func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, behind int, err error) {
+// through. OpenCode's array begins with this prompt, the boundary, from then on.
+func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
-	m, behind, err := opencodedb.Mark(ctx, path, session, through)
+	m, err := opencodedb.Mark(ctx, path, session, through)
 	if errors.Is(err, opencodedb.ErrGone) || errors.Is(err, opencodedb.ErrCompacted) {
 		err = errors.Join(ErrImpossible, err)
 	}
-	return m.Boundary, behind, err
+	return m.Boundary, err
 }
 
 // Remove removes the markers of a session. It is no error if the session is gone.

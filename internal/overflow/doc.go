@@ -2,5 +2,5 @@
 // reads from the refusal how long the prompt may be. For example, "prompt is
 // too long: 210000 tokens > 200000 maximum" gives a limit of 200,000 tokens.
 //
-// It may import internal/json only.
+// It may import internal/json.
 package overflow

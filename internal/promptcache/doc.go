@@ -1,5 +1,5 @@
-// Package promptcache simulates a provider's prompt cache, so that a mock
-// provider can report believable usage and a replay can print a bill.
+// Package promptcache simulates a provider's prompt cache. With it, a mock provider reports believable usage
+// and a replay prints a bill.
 //
 // The rules come from the table of internal/route. A provider with breakpoints
 // caches a prefix where the request marks one. A later request then reads the
@@ -9,6 +9,7 @@
 //
 // Hindsight looks back at a finished session, and finds the cheapest times for its busts.
 //
-// The package is pure: it uses no clock and no I/O, and the caller passes the
-// time. It may import internal/route and schema only.
+// The package is pure: it uses no clock and no I/O, and the caller passes the time.
+//
+// It may import internal/route and schema.
 package promptcache

@@ -2,6 +2,6 @@
 // store: from OpenCode's database, or from a session file of Pi. It never writes. docs/raw-history.md has the
 // facts about both stores.
 //
-// It may import pipeline/history, pipeline/transcript, store/opencodedb, schema, internal/json and
-// internal/regular.
+// It may import internal/json, internal/regular, pipeline/history, pipeline/transcript, schema and
+// store/opencodedb.
 package rawhistory

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -89,7 +89,7 @@ type cassette struct {
 	live func(schema.AgentRunParams) schema.AgentRunResult
 }
 
-var _ host.Agents = (*cassette)(nil)
+var _ agent.Cassette = (*cassette)(nil)
 
 func newCassette() *cassette {
 	return &cassette{takes: make(map[takeKey][]*take), waiting: make(map[*take]context.Context), changed: make(chan struct{})}
@@ -107,10 +107,10 @@ func (c *cassette) stir() {
 	c.changed = make(chan struct{})
 }
 
-// Begin implements host.Agents.
+// Begin implements agent.Cassette.
 func (c *cassette) Begin() { c.work(1) }
 
-// End implements host.Agents.
+// End implements agent.Cassette.
 func (c *cassette) End() { c.work(-1) }
 
 func (c *cassette) work(change int) {
@@ -124,7 +124,7 @@ func (c *cassette) work(change int) {
 // was overloaded, and the name could contain such a word.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
-// Run implements host.Agents. It waits until the replay reaches the recorded answer.
+// Run implements agent.Cassette. It waits until the replay reaches the recorded answer.
 func (c *cassette) Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 	if c.live != nil {
 		c.mu.Lock()

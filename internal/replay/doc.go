@@ -3,6 +3,9 @@
 // mutations, and checks each wire. Its checks are independent of the code that made the wire. A cassette
 // plays the part of the hidden agents, with their recorded answers.
 //
-// It draws nothing: internal/view/report and internal/view/page do that. It may import rpc, internal/host,
-// pipeline, store and internal helpers.
+// It draws nothing: internal/view/report and internal/view/page do that.
+//
+// It may import internal/agent, internal/clock, internal/config, internal/format, internal/host,
+// internal/json, internal/mode, internal/model, internal/program, internal/promptcache, internal/route,
+// internal/tokens, pipeline, rpc, schema and store.
 package replay

@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -202,7 +203,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig: p.loadConfig,
 		Taken:      p.taken.add,
-		Summarises: t.cassette.canAnswer(), Agents: t.cassette,
+		Summarises: t.cassette.canAnswer(), Cassette: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	p.host = h
@@ -228,7 +229,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 // answer answers a request of the host as the recorded shim did.
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
-	case schema.MethodMessageSend, schema.MethodNotifyShow:
+	case schema.MethodNotifyShow:
 		return schema.Empty{}, nil // nobody reads the notice in a replay
 	case schema.MethodModelLimits:
 	default:
@@ -414,25 +415,25 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	for _, name := range broken(observation{t.answer.Verdict, t.grew, ses.before, t.after, ses.dropped}) {
 		p.report.InvariantViolations = append(p.report.InvariantViolations, Finding{pass.Pass, name, ""})
 	}
-	model, npm := p.modelOf(ses.mirror, t.params)
-	profile := render.ProfileOf(model.Provider, npm)
-	ses.route = route.Of(model, npm)
-	ses.route.Cliff = host.CliffOf(p.configOf(t.params.Directory), model)
+	of, npm := p.modelOf(ses.mirror, t.params)
+	profile := render.ProfileOf(of.Provider, npm)
+	ses.route = route.Of(of, npm)
+	ses.route.Cliff = model.CliffOf(p.configOf(t.params.Directory), of)
 	pass.Route = ses.route.Name
 	for _, v := range render.Validate(profile, t.after, render.Whole(t.after, st.BindsThinking)) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
 	}
-	if model.ID != "" {
-		pass.Model = model.Provider + "/" + model.ID
+	if of.ID != "" {
+		pass.Model = of.Provider + "/" + of.ID
 	}
 	pass.WindowTokens = st.ContextTokens
 	if p.overrides.window > 0 && st.ContextTokens == 0 {
 		return fmt.Errorf("a window of %d tokens is none that the host believes", p.overrides.window)
 	}
-	percent, _ := config.Threshold(p.configOf(t.params.Directory), model.Provider, model.ID, st.ContextTokens)
+	percent, _ := config.Threshold(p.configOf(t.params.Directory), of.Provider, of.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
 	ses.isSeen, ses.last = true, pass
-	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), model.Provider+"/"+model.ID
+	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), of.Provider+"/"+of.ID
 	ses.wires = ses.wires[:0]
 	for _, r := range t.after {
 		ses.wires = append(ses.wires, r.Wire)

@@ -4,8 +4,7 @@
 // publishes. The counts only estimate the provider's bill, and are only ever
 // compared with each other.
 //
-// It may import nothing of this module (its generator and tests use
-// internal/json).
+// It may import nothing of this module.
 package tokens
 
 //go:generate go run ./gen -in ../../node_modules/@anthropic-ai/tokenizer/claude.json -out vocabulary.bin

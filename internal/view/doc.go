@@ -2,6 +2,5 @@
 // history and doctor. Its sub-packages draw a replay: report for a terminal, page for a browser. A view
 // decides nothing, asks no host and waits for nothing: it gets data and returns text.
 //
-// It may import schema, internal/format and, for the findings that it draws,
-// internal/doctor. Only cmd imports it, and e2e tests the page in a browser.
+// It may import internal/doctor, internal/format and schema.
 package view

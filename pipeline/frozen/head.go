@@ -117,6 +117,9 @@ func (s *State) HideHead(hidden bool) (isNew bool) {
 	return true
 }
 
+// Covers reports whether the head stands for a message, even if the head is hidden.
+func (s *State) Covers(messageKey string) bool { return s.covered[messageKey] }
+
 // HeadTokens returns the size of the head's messages, 0 if the head is hidden.
 func (s *State) HeadTokens() int {
 	if s.hidden {

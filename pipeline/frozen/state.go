@@ -1,5 +1,10 @@
 package frozen
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A UnitKind says which kind of content a unit holds.
 type UnitKind string
 
@@ -65,7 +70,6 @@ type State struct {
 	hidden bool
 	units  []Unit // ascending by tag
 	byKey  map[string]int
-	byTag  map[int]int
 	queue  []QueuedDrop // in the order they were queued
 	queued map[int]bool // the tags in queue
 	// bindings is indexed by message key.
@@ -80,8 +84,7 @@ type State struct {
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,
-		byKey:      make(map[string]int, len(units)), byTag: make(map[int]int, len(units)),
-		queued: make(map[int]bool), bindings: make(map[string]*Binding),
+		byKey:      make(map[string]int, len(units)), queued: make(map[int]bool), bindings: make(map[string]*Binding),
 	}
 	for _, u := range units {
 		s.insert(u)
@@ -98,7 +101,6 @@ func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *S
 func (s *State) insert(u Unit) {
 	u.Covered = !s.hidden && s.covered[u.MessageKey]
 	s.byKey[u.Key] = len(s.units)
-	s.byTag[u.Tag] = len(s.units)
 	s.units = append(s.units, u)
 	s.TagCounter = max(s.TagCounter, u.Tag)
 }
@@ -120,7 +122,14 @@ func (s *State) ByKey(key string) *Unit {
 
 // ByTag returns the unit with the given tag, or nil.
 func (s *State) ByTag(tag int) *Unit {
-	if i, ok := s.byTag[tag]; ok {
+	if len(s.units) == 0 {
+		return nil
+	}
+	// Only deleted messages leave gaps between tags, so the tag's distance from the first one is nearly always its index.
+	if i := tag - s.units[0].Tag; i >= 0 && i < len(s.units) && s.units[i].Tag == tag {
+		return &s.units[i]
+	}
+	if i, ok := slices.BinarySearchFunc(s.units, tag, func(u Unit, tag int) int { return cmp.Compare(u.Tag, tag) }); ok {
 		return &s.units[i]
 	}
 	return nil
@@ -166,7 +175,7 @@ func (s *State) dequeue(tags []int) {
 func (s *State) Forget(messageKeys map[string]bool) {
 	units, queue := s.units, s.queue
 	s.units, s.queue, s.queued = nil, nil, make(map[int]bool)
-	s.byKey, s.byTag = make(map[string]int, len(units)), make(map[int]int, len(units))
+	s.byKey = make(map[string]int, len(units))
 	for _, u := range units {
 		if !messageKeys[u.MessageKey] {
 			s.insert(u)

@@ -5,6 +5,5 @@
 // separately, so the two cannot disagree. The wire validator and the provider
 // profiles are in this package, too.
 //
-// It may import schema, internal/json, pipeline/transcript, pipeline/frozen and
-// pipeline/text.
+// It may import internal/json, pipeline/frozen, pipeline/text, pipeline/transcript and schema.
 package render

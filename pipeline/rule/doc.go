@@ -1,6 +1,6 @@
-// Package rule holds the rules. Each rule is a function that reads a view of
+// Package rule holds the rules that propose edits. Each rule is a function that reads a view of
 // the session and returns edits. It has its own file and a row in one ordered
 // table. A rule only proposes edits, and only a pass that may bust asks it.
 //
-// It may import pipeline/frozen and pipeline/text.
+// It may import pipeline/frozen.
 package rule

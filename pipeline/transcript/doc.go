@@ -3,5 +3,5 @@
 // which harness it serves. Raw messages are kept, and content that no rule
 // changes stays byte for byte.
 //
-// It may import schema and internal/json.
+// It may import internal/json and schema.
 package transcript

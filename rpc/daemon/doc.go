@@ -1,6 +1,5 @@
-// Package daemon is the life of the processes: where the host of a data
-// directory listens, which process is that host, how a bridge finds or starts
-// it, and how a newer release takes the place of an older one.
+// Package daemon is the life of the processes: the bridge, and how the host is found, started, locked and
+// replaced by a newer release.
 //
 // It promises:
 //   - At most one host serves a data directory at a time, however many bridges
@@ -9,6 +8,5 @@
 //   - A bridge ends with an error when its host is gone, and after the host's
 //     last answers when its shim is gone.
 //
-// It may import rpc, whose conversation it carries, schema and internal/json.
-// Only cmd and internal/doctor import it.
+// It may import internal/json, rpc and schema.
 package daemon

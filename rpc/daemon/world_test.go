@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -251,19 +251,19 @@ func (p *place) dial() *rpc.Client {
 // A quietHost answers with zero values. These tests call no other method.
 type quietHost struct{ rpc.Host }
 
-func (quietHost) Initialize(context.Context, host.Client, schema.InitializeParams) (r schema.InitializeResult, err error) {
+func (quietHost) Initialize(context.Context, client.Client, schema.InitializeParams) (r schema.InitializeResult, err error) {
 	return r, nil
 }
 
-func (quietHost) Transform(context.Context, host.Client, schema.TransformParams) (r schema.WireMutation, err error) {
+func (quietHost) Transform(context.Context, client.Client, schema.TransformParams) (r schema.WireMutation, err error) {
 	return r, nil
 }
 
-func (quietHost) Status(context.Context, host.Client, schema.StatusParams) (r schema.StatusResult, err error) {
+func (quietHost) Status(context.Context, client.Client, schema.StatusParams) (r schema.StatusResult, err error) {
 	return r, nil
 }
 
-func (quietHost) Disconnected(host.Client) {}
+func (quietHost) Disconnected(client.Client) {}
 
 // A logBuffer collects log lines.
 type logBuffer struct {

@@ -3,6 +3,5 @@
 // the shims. It runs in the schema directory (`go generate ./schema`). Its test
 // fails if the committed output is stale.
 //
-// It may import schema and internal/json. It is the only package that may
-// import a JSON Schema library, so that the host does not link it.
+// It may import internal/json and schema.
 package main

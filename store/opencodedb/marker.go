@@ -48,10 +48,9 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the newest prompt of the user that is not behind the message through.
-// It returns how many messages lie behind that prompt, up to and including through. In the same transaction
-// it removes an earlier marker of ours. docs/markers.md has the rows.
-func Mark(ctx context.Context, path, session, through string) (m Marker, behind int, err error) {
+// Mark sets the marker of a session at the newest prompt of the user up to the message through. In the same
+// transaction it removes an earlier marker of ours. docs/markers.md has the rows.
+func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
 			return err
@@ -59,13 +58,13 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, behind 
 		if _, err := unmark(c, session); err != nil {
 			return err
 		}
-		m, behind, err = insert(c, session, through)
+		m, err = insert(c, session, through)
 		return err
 	})
 	if err != nil {
-		return Marker{}, 0, fmt.Errorf("set the compaction marker of session %s in %s: %w", session, path, err)
+		return Marker{}, fmt.Errorf("set the compaction marker of session %s in %s: %w", session, path, err)
 	}
-	return m, behind, nil
+	return m, nil
 }
 
 // Unmark removes our markers from a session. If session is empty, it removes them from all sessions. It
@@ -150,24 +149,23 @@ var (
 )
 
 // insert writes the rows of a marker.
-func insert(c *sqlite3.Conn, session, through string) (m Marker, behind int, err error) {
+func insert(c *sqlite3.Conn, session, through string) (m Marker, err error) {
 	var boundary, directory string
 	var at int64
 	found, isCompacted, isAnswered := false, false, false
 	err = file.Scan(c, boundarySQL, func(s *sqlite3.Stmt) {
 		found, boundary, at, directory = true, s.ColumnText(0), s.ColumnInt64(1), s.ColumnText(2)
 		isCompacted, isAnswered = s.ColumnBool(3), s.ColumnBool(4)
-		behind = s.ColumnInt(5)
 	}, session, through)
 	switch {
 	case err != nil:
-		return m, 0, err
+		return m, err
 	case !found:
-		return m, 0, ErrGone
+		return m, ErrGone
 	case isCompacted:
-		return m, 0, ErrCompacted
+		return m, ErrCompacted
 	case !isAnswered:
-		return m, 0, ErrUnanswered
+		return m, ErrUnanswered
 	}
 	m = Marker{
 		Boundary: boundary, CompactionPart: id("prt", at, 1, session, boundary),
@@ -175,15 +173,15 @@ func insert(c *sqlite3.Conn, session, through string) (m Marker, behind int, err
 	}
 	info, err := json.Marshal(summaryOf(boundary, directory, at+1))
 	if err != nil {
-		return m, 0, err
+		return m, err
 	}
 	text, err := json.Marshal(textPart{"text", Placeholder})
 	if err != nil {
-		return m, 0, err
+		return m, err
 	}
 	const addPart = `INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, ?, ?, ?)`
 	none := func(*sqlite3.Stmt) {}
-	return m, behind, errors.Join(
+	return m, errors.Join(
 		file.Scan(c, addPart, none, m.CompactionPart, boundary, session, at, at, `{"type":"compaction","auto":true}`),
 		file.Scan(c, `INSERT INTO message (id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, ?, ?)`, none, m.Summary, session, at+1, at+1, string(info)),
 		file.Scan(c, addPart, none, m.SummaryPart, m.Summary, session, at+1, at+1, string(text)),

@@ -90,8 +90,8 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())
 	db.Add("ses_1", conversation(8))
 	before := rows(t, db.Path)
-	m, behind, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", "m4")
-	if err != nil || behind != 1 {
+	m, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", "m4")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var added []string
@@ -120,7 +120,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 		t.Errorf("array %v", got)
 	}
 	after := rows(t, db.Path)
-	if again, _, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", "m4"); err != nil || again != m || !slices.Equal(rows(t, db.Path), after) {
+	if again, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", "m4"); err != nil || again != m || !slices.Equal(rows(t, db.Path), after) {
 		t.Errorf("set again: %+v, %v", again, err)
 	}
 	if n, err := opencodedb.Unmark(t.Context(), db.Path, "ses_1"); n != 1 || err != nil || !slices.Equal(rows(t, db.Path), before) {
@@ -139,14 +139,14 @@ func TestMarkersMoveAndGo(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(rt, "moves") {
 			through := rapid.IntRange(1, n).Draw(rt, "through")
 			boundary := through - (through+1)%2
-			m, behind, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", fmt.Sprintf("m%d", through))
+			m, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", fmt.Sprintf("m%d", through))
 			if boundary+1 > n { // the newest prompt has no answer yet
 				if !errors.Is(err, opencodedb.ErrUnanswered) {
 					rt.Fatalf("through %d of %d: %v", through, n, err)
 				}
 				continue
 			}
-			if err != nil || m.Boundary != fmt.Sprintf("m%d", boundary) || behind != through-boundary {
+			if err != nil || m.Boundary != fmt.Sprintf("m%d", boundary) {
 				rt.Fatalf("through %d: %+v, %v", through, m, err)
 			}
 			if got := array(t, db.Path, "ses_1"); got[0] != m.Boundary || len(got) != n-boundary+2 {
@@ -176,7 +176,7 @@ func TestMarkRefusesAnotherShape(t *testing.T) {
 			db := rawhistorytest.NewOpenCode(t, t.TempDir())
 			db.Add("ses_1", conversation(8))
 			db.Exec(sql)
-			if _, _, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", "m4"); !errors.Is(err, opencodedb.ErrShape) {
+			if _, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", "m4"); !errors.Is(err, opencodedb.ErrShape) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -191,14 +191,14 @@ func TestMarkRefusesABadPlace(t *testing.T) {
 	db.AddRow("ses_1", "m9", 9000, `{"role":"user"}`)
 	before := rows(t, db.Path)
 	for through, want := range map[string]error{"m4": opencodedb.ErrCompacted, "gone": opencodedb.ErrGone, "m9": opencodedb.ErrUnanswered} {
-		if _, _, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", through); !errors.Is(err, want) {
+		if _, err := opencodedb.Mark(t.Context(), db.Path, "ses_1", through); !errors.Is(err, want) {
 			t.Errorf("through %s: %v", through, err)
 		}
 	}
-	if _, _, err := opencodedb.Mark(t.Context(), db.Path, "ses_2", "m4"); !errors.Is(err, opencodedb.ErrGone) {
+	if _, err := opencodedb.Mark(t.Context(), db.Path, "ses_2", "m4"); !errors.Is(err, opencodedb.ErrGone) {
 		t.Errorf("another session: %v", err)
 	}
-	if _, _, err := opencodedb.Mark(t.Context(), db.Path+"x", "ses_1", "m4"); err == nil {
+	if _, err := opencodedb.Mark(t.Context(), db.Path+"x", "ses_1", "m4"); err == nil {
 		t.Error("a database that is not there was created")
 	}
 	if got := rows(t, db.Path); !slices.Equal(got, before) {

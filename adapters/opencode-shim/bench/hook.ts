@@ -116,7 +116,7 @@ async function load(version: Version, dir: string): Promise<Running> {
   const client = {
     app: { log: nothing }, tui: { showToast: nothing },
     config: { providers: async () => ({ data: { providers: [{ id: "p", models: { m: model } }] } }) },
-    session: { get: async () => ({ data: { id: "ses_1" } }), messages: nothing, prompt: nothing, promptAsync: nothing },
+    session: { get: async () => ({ data: { id: "ses_1" } }), messages: nothing, prompt: nothing },
   }
   const hooks = (await plugin.server({ client, directory: dir, worktree: dir })) as Hooks
   return { ...version, dir, hooks }

@@ -1,30 +1,10 @@
-import { asError, Method, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
+import { asError, Method, type Handlers, type ModelLimits } from "@magicctx/shim-core"
 import type { Client, PromptBody, Provider } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
 
 /** Answers the host's requests to one plugin instance. */
-export function handlers(client: Client, sessions: Sessions): Handlers {
+export function handlers(client: Client): Handlers {
   let providers: Promise<Provider[]> | undefined
-
-  /** Stores a message of the host as soon as no turn of the session runs. */
-  const store = (message: MessageSendParams, signal: AbortSignal) => {
-    const { session, text, reply, ignored } = message
-    const send = async () => {
-      const path = { id: session }
-      const { agent, model } = sessions.lastConversation(session)
-      const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored }] }
-      // The message becomes the newest user message, and the newest user message decides which agent and model run the
-      // next turn.
-      if (agent) body.agent = agent
-      if (model) {
-        body.model = { providerID: model.providerID, modelID: model.modelID }
-        if (model.variant) body.variant = model.variant
-      }
-      if (reply) await data(client.session.promptAsync({ path, body }))
-      else await sessions.store(session, text, async () => void (await data(client.session.prompt({ path, body }))))
-    }
-    return sessions.whenIdle(session, send, signal)
-  }
 
   return {
     async [Method.ModelLimits]({ model }) {
@@ -42,16 +22,24 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
       await data(client.tui.showToast({ body: { ...(title && { title }), message, variant } }))
       return {}
     },
-
-    async [Method.MessageSend](message, signal) {
-      await store(message, signal)
-      return {}
-    },
-
-    async [Method.HistoryRead]({ session, limit }) {
-      return { messages: await data(client.session.messages({ path: { id: session }, query: limit ? { limit } : {} })) }
-    },
   }
+}
+
+/** Stores a text that the user sees and the model does not, as soon as no turn of the session runs. */
+export function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
+  const send = async () => {
+    const { agent, model } = sessions.lastConversation(session)
+    const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true, synthetic: true }] }
+    // The message becomes the newest user message, and the newest user message decides which agent and model run the
+    // next turn.
+    if (agent) body.agent = agent
+    if (model) {
+      body.model = { providerID: model.providerID, modelID: model.modelID }
+      if (model.variant) body.variant = model.variant
+    }
+    await sessions.store(session, text, async () => void (await data(client.session.prompt({ path: { id: session }, body }))))
+  }
+  return sessions.whenIdle(session, send, signal)
 }
 
 /** Returns the payload of a client answer, or throws. The client resolves even if the request failed. */

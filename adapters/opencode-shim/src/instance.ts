@@ -1,6 +1,6 @@
-import { AgentRuns, asError, Method, PluginInstance, within, type Handlers, type Lease, type Log } from "@magicctx/shim-core"
+import { AgentRuns, asError, PluginInstance, within, type Lease, type Log } from "@magicctx/shim-core"
 import { removeOrphans, runAgent } from "./agents.ts"
-import { handlers } from "./callbacks.ts"
+import { handlers, store } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
 import { message } from "./generated/message.ts"
 import { Notices } from "./notices.ts"
@@ -26,7 +26,6 @@ export class Instance extends PluginInstance {
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of OpenCode."
   /** Whether the configuration switches OpenCode's own compaction off. */
   isCompactionOff = false
-  private readonly handlers: Handlers
   private readonly runs: AgentRuns
   private readonly notices = new Notices((message, duration) => {
     this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning", duration } }).catch(() => {})
@@ -38,11 +37,9 @@ export class Instance extends PluginInstance {
   constructor(input: PluginInput, lease: Lease, log: Log) {
     const sessions = new Sessions(input.client)
     const runs = new AgentRuns((params, signal) => runAgent(input.client, sessions, params, signal))
-    const answers = { ...handlers(input.client, sessions), ...runs.handlers }
-    super(facts, input, lease, log, answers)
+    super(facts, input, lease, log, { ...handlers(input.client), ...runs.handlers })
     this.client = input.client
     this.sessions = sessions
-    this.handlers = answers
     this.runs = runs
   }
 
@@ -64,7 +61,7 @@ export class Instance extends PluginInstance {
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} ${this.learnMore}`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
-      await this.store(session, text, signal)
+      await store(this.client, this.sessions, session, text, signal)
     }
     leave().catch((err) => signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
   }
@@ -76,17 +73,12 @@ export class Instance extends PluginInstance {
   async leave(session: string, text: string): Promise<boolean> {
     if (this.sessions.isRunning(session)) return false
     try {
-      const isStored = this.store(session, text, AbortSignal.timeout(leaveMS)).then(() => true)
+      const isStored = store(this.client, this.sessions, session, text, AbortSignal.timeout(leaveMS)).then(() => true)
       return (await within(leaveMS, isStored)) ?? false
     } catch (err) {
       this.log.warn("the answer to a command is not stored", { session, cause: asError(err).message })
       return false
     }
-  }
-
-  /** Stores a text that the user sees and the model does not, as soon as no turn runs. */
-  private async store(session: string, text: string, signal: AbortSignal): Promise<void> {
-    await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, signal)
   }
 
   private compactionNotice(separator: string): string {

@@ -56,7 +56,6 @@ export interface Client {
     abort(o: { path: { id: string } }): Response<unknown>
     messages(o: { path: { id: string }; query?: { limit?: number } }): Response<unknown[]>
     prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
-    promptAsync(o: { path: { id: string }; body: PromptBody }): Response<unknown>
     /** The sessions that are not idle, by id. */
     status(o: object): Response<Record<string, { type: string }>>
   }
@@ -118,7 +117,6 @@ export interface Hooks {
   "tool.definition"?(input: { toolID: string }, output: { description: string; jsonSchema?: unknown }): Promise<void>
   "chat.message"?(input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void>
   "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: unknown): Promise<void>
-  "tool.execute.before"?(input: ToolCall, output: { args: Record<string, unknown> }): Promise<void>
   "experimental.chat.messages.transform"?(input: unknown, output: { messages: Message[] }): Promise<void>
   "experimental.chat.system.transform"?(
     input: { sessionID?: string; model?: { id: string; providerID: string } },
@@ -126,12 +124,6 @@ export interface Hooks {
   ): Promise<void>
   "experimental.session.compacting"?(input: { sessionID: string }, output: unknown): Promise<void>
   "experimental.text.complete"?(input: { sessionID: string }, output: { text: string }): Promise<void>
-}
-
-export interface ToolCall {
-  tool: string
-  sessionID: string
-  callID: string
 }
 
 export interface ToolRegistration {

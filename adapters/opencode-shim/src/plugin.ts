@@ -3,7 +3,7 @@ import { command, isOurCommand, register } from "./commands.ts"
 import { event } from "./events.ts"
 import { Instance } from "./instance.ts"
 import type { Hooks, PluginInput } from "./opencode.ts"
-import { chatMessage, textComplete, toolBefore } from "./optional.ts"
+import { chatMessage, textComplete } from "./optional.ts"
 import { system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
@@ -52,7 +52,6 @@ function hooks(instance: Instance, registered: InitializeResult | undefined): Ho
     "command.execute.before": async (input) => {
       if (isOurCommand(registered, input.command)) await command(instance, input)
     },
-    "tool.execute.before": guarded("tool.execute.before", toolBefore),
     "experimental.chat.messages.transform": guarded("messages.transform", transform),
     "experimental.chat.system.transform": guarded("system.transform", system),
     "experimental.session.compacting": guarded("compacting", (_, { sessionID }: { sessionID: string }) => {

@@ -1,5 +1,6 @@
-import { Turns, within } from "@magicctx/shim-core"
+import { within } from "@magicctx/shim-core"
 import type { Client, Event, Message, ModelRef, SessionInfo } from "./opencode.ts"
+import { Turns } from "./turns.ts"
 
 /** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
@@ -95,7 +96,7 @@ export class Sessions extends Turns {
    * turn would make OpenCode call the model once more. The event for the end of a turn can arrive late, when the next
    * prompt is already there. So this method also asks OpenCode.
    */
-  override async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.idle(session)
       signal.throwIfAborted()

@@ -14,7 +14,7 @@ let runs = 0
 
 /** Loads the plugin, and returns a function by which its host runs an agent. */
 async function hosted(t: TestContext) {
-  const loaded = await load(t, { hooks: ["session/event", "text/complete", "tool/before", "session/chatMessage"] })
+  const loaded = await load(t, { hooks: ["session/event", "text/complete"] })
   const { hooks, directory } = loaded
   /** Lets the host call a method, and returns the shim's answer. */
   const ask = async (method: string, params: object) => {
@@ -77,8 +77,6 @@ test("no hook touches the session of an agent, also before its id is known", asy
     const system = ["You summarise."]
     await hooks["experimental.chat.system.transform"]!({ sessionID: id }, { system })
     assert.deepEqual(system, ["You summarise."])
-    const call = { tool: "read", sessionID: id, callID: "c" }
-    await hooks["tool.execute.before"]!(call, { args: {} })
     const text = { text: "§1§ Done." }
     await hooks["experimental.text.complete"]!({ sessionID: id }, text)
     assert.deepEqual(text.text, "§1§ Done.")

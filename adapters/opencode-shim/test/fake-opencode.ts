@@ -67,7 +67,6 @@ export class FakeOpenCode {
         return {}
       },
       status: async () => ({ data: Object.fromEntries([...this.busy].map((id) => [id, { type: "busy" }])) }),
-      promptAsync: async ({ path, body }) => (this.prompts.push({ id: path.id, body }), {}),
     },
     tui: { showToast: async ({ body }) => (this.toasts.push(body), {}) },
   }

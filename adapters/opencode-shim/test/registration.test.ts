@@ -76,13 +76,14 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
-test("an answer that stays becomes a message that the model does not receive", async (t) => {
+test("an answer that stays becomes a message that the model does not receive, and keeps the conversation's model", async (t) => {
   const result = { title: "magicctx", message: "Context: 45%", variant: "info", stays: true }
   const { hooks, opencode } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
+  await pass(hooks, [user("u1", "one", { agent: "plan", model: { providerID: "p", modelID: "m", variant: "high" } }, "ses_1")])
   const run = () => hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] })
   await assert.rejects(run(), { name: "MagicctxCommandDone" })
   const parts = [{ type: "text", text: "magicctx\nContext: 45%", ignored: true, synthetic: true }]
-  assert.deepEqual(opencode.prompts, [{ id: "ses_1", body: { noReply: true, parts } }])
+  assert.deepEqual(opencode.prompts, [{ id: "ses_1", body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }])
   assert.deepEqual(opencode.toasts, [])
 
   await hooks.event!({ event: { type: "session.status", properties: { sessionID: "ses_1", status: { type: "busy" } } } })
@@ -133,21 +134,4 @@ test("the host learns a model's limits from OpenCode's catalogue", async (t) => 
   })
   ask("unknown")
   assert.deepEqual(await answer(), {})
-})
-
-test("a message of the host waits for the end of the turn and keeps the conversation's model", async (t) => {
-  const { hooks, opencode, directory } = await load(t)
-  await pass(hooks, [user("u1", "one", { agent: "plan", model: { providerID: "p", modelID: "m", variant: "high" } }, "ses_m")])
-  const status = (type: string) => hooks.event!({ event: { type: "session.status", properties: { sessionID: "ses_m", status: { type } } } })
-  await status("busy")
-  fake.follow({ ask: { "session/system": ["message/send", { directory, session: "ses_m", text: "note", reply: false, ignored: true }] } })
-  const asked = fake.entries().filter((entry) => "answer" in entry).length
-  const done = hooks["experimental.chat.system.transform"]!({ sessionID: "ses_m" }, { system: [] })
-  await fake.until(() => fake.received("session/system").some(({ params }) => params!.session === "ses_m"))
-  assert.deepEqual(opencode.prompts, [])
-  await status("idle")
-  await done
-  assert.equal(fake.entries().filter((entry) => "answer" in entry).length, asked + 1)
-  const parts = [{ type: "text", text: "note", ignored: true, synthetic: true }]
-  assert.deepEqual(opencode.prompts, [{ id: "ses_m", body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }])
 })

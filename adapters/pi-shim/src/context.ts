@@ -10,9 +10,8 @@ import { flatten, join } from "./steps.ts"
  * as Pi made it.
  */
 export async function context<M extends Message>(instance: Instance, { messages }: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
-  const { directory, passes, turns } = instance
+  const { directory, passes } = instance
   const session = ctx.sessionManager.getSessionId()
-  turns.turnRuns(session)
   if (instance.unsent.has(session)) passes.withoutPass(session)
   instance.unsent.add(session)
   const enabled = await instance.ready()

@@ -28,8 +28,6 @@ const startMS = 2_000
 const lastMS = 500
 /** How long Pi keeps the prefix of an idle session warm, in seconds. */
 const warmSeconds = 30 * 60
-/** How often the shim checks whether Pi is idle, and for how long it goes on checking, in ms. */
-const idle = { everyMS: 50, longestMS: 10_000 }
 
 /**
  * Returns the handlers of Pi's events by the names of the events. Pi calls the extension again for each session. All
@@ -53,14 +51,6 @@ export function handlers(pi: Pi) {
   /** Reports an event to the host. */
   const tell = (type: string, ctx: Context, more: Record<string, unknown> = {}) => {
     void guarded(type, (instance) => forward(instance, ctx.sessionManager.getSessionId(), { type, ...more }))
-  }
-
-  /** Notes the end of the turn as soon as Pi is idle. */
-  const endTurn = (ctx: Context, deadline = Date.now() + idle.longestMS) => {
-    void guarded("idle", (instance) => {
-      if (ctx.isIdle() || Date.now() > deadline) instance.turns.turnEnded(ctx.sessionManager.getSessionId())
-      else setTimeout(() => endTurn(ctx, deadline), idle.everyMS).unref()
-    })
   }
 
   return {
@@ -141,16 +131,14 @@ export function handlers(pi: Pi) {
       tell("model_select", ctx, { model: nameOf(model) })
     },
 
-    /** A run has ended. Before 0.87 no event says that Pi is really idle, and a retry may follow. */
+    /** A run has ended, but a retry may follow. */
     agent_end(_: unknown, ctx: Context): void {
       tell("agent_end", ctx)
-      endTurn(ctx)
     },
 
     agent_settled(_: unknown, ctx: Context): void {
       tell("agent_settled", ctx)
       instance?.prompt.end()
-      endTurn(ctx)
     },
 
     /** Pi is about to refresh the cached prefix. If it does so in an idle session, the prefix outlives its usual life. */

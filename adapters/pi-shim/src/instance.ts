@@ -1,4 +1,4 @@
-import { AgentRuns, Method, PluginInstance, Turns, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
+import { AgentRuns, Method, PluginInstance, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { handlers } from "./callbacks.ts"
 import { step } from "./generated/step.ts"
@@ -21,7 +21,6 @@ const facts = {
 /** The instance of a project directory. It outlives Pi's sessions, reloads and forks. */
 export class Instance extends PluginInstance {
   readonly screen: Screen
-  readonly turns: Turns
   readonly prompt = new RunPrompt()
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of Pi."
   /** The open session; undefined between two sessions. */
@@ -40,11 +39,9 @@ export class Instance extends PluginInstance {
 
   constructor(directory: string, lease: Lease, log: Log) {
     const screen = new Screen()
-    const turns = new Turns()
     const runs = new AgentRuns((params, signal) => runAgent(this.open, params, signal))
     super(facts, { directory }, lease, log, { ...handlers(() => this), ...runs.handlers })
     this.screen = screen
-    this.turns = turns
     this.runs = runs
   }
 
@@ -61,7 +58,6 @@ export class Instance extends PluginInstance {
 
   /** Notes that the session is no longer open. */
   detach(session: string): void {
-    this.turns.turnEnded(session)
     this.prompt.end()
     if (this.open?.session === session) this.open = undefined
   }

@@ -87,18 +87,10 @@ export interface ToolDefinition {
   execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
 }
 
-export interface CustomMessage {
-  customType: string
-  content: string
-  display: boolean
-  details: undefined
-}
-
 /** The extension interface of Pi. Handlers are registered by `subscribe`, because each version has other events. */
 export interface Pi {
   registerTool(tool: ToolDefinition): void
   registerCommand(name: string, command: { description?: string; handler(args: string, ctx: Context): Promise<void> }): void
-  sendMessage(message: CustomMessage, options?: { triggerTurn?: boolean; deliverAs?: "steer" }): void
 }
 
 export interface SessionStart {

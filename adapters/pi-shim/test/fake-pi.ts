@@ -6,7 +6,7 @@ import type { InitializeResult } from "@magicctx/shim-core"
 import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
 import magicctx from "../src/index.ts"
 import { leaveHome } from "../src/home.ts"
-import type { Context, CustomMessage, Message, Model, ToolDefinition } from "../src/pi.ts"
+import type { Context, Message, Model, ToolDefinition } from "../src/pi.ts"
 
 // The files that the extension keeps between starts must not end up in the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
@@ -34,7 +34,6 @@ type Handler = (event: object, ctx: Context) => unknown
 /** A process of Pi with one open session. It calls the extension as Pi does. */
 export class FakePi {
   readonly notices: string[] = []
-  readonly sent: Array<{ message: CustomMessage; options: object | undefined }> = []
   readonly statuses: Array<string | undefined> = []
   readonly banners: Array<string[] | undefined> = []
   tools: ToolDefinition[] = []
@@ -68,7 +67,6 @@ export class FakePi {
       on: (event: string, handler: Handler) => void this.handlers.set(event, [...(this.handlers.get(event) ?? []), handler]),
       registerTool: (tool: ToolDefinition) => void this.tools.push(tool),
       registerCommand: (name: string, command: never) => void this.commands.set(name, command),
-      sendMessage: (message: CustomMessage, options?: object) => void this.sent.push({ message, options }),
     } as never)
   }
 

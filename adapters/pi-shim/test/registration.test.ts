@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { instanceOf } from "../src/home.ts"
 import { fake, load, mockModel, user, type FakePi } from "./fake-pi.ts"
 
 const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }
@@ -86,32 +85,4 @@ test("a notice of the host is shown", async (t) => {
   const { pi } = await load(t)
   await ask(pi, "notify/show", { message: "hello", variant: "success" })
   assert.deepEqual(pi.notices, ["info: hello"])
-})
-
-test("a message for the model waits for the end of the turn", async (t) => {
-  const { pi } = await load(t)
-  await pi.pass([user("one")])
-  fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "note", reply: true, ignored: false }] } })
-  const asking = instanceOf(pi.cwd).host.call("status", {}, { timeoutMS: 20_000 })
-  await fake.until(() => fake.received("status").length > 0)
-  pi.isIdle = false
-  await pi.emit("agent_end", { messages: [] }) // a retry may follow
-  await new Promise((resolve) => setTimeout(resolve, 120))
-  assert.deepEqual(pi.sent, [])
-  pi.isIdle = true
-  await asking
-  assert.deepEqual(pi.sent.map(({ options }) => options), [{ triggerTurn: true }])
-})
-
-test("a message that the model must not read is only shown", async (t) => {
-  const { pi } = await load(t)
-  fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "for you", reply: false, ignored: true }] } })
-  await instanceOf(pi.cwd).host.call("status", {}, { timeoutMS: 20_000 })
-  assert.deepEqual([pi.sent, pi.notices], [[], ["info: for you"]])
-})
-
-test("a message for a session that is not open is refused", async (t) => {
-  const { pi } = await load(t)
-  const answer = (await ask(pi, "message/send", { session: "another", text: "note", reply: false, ignored: false })) as { message: string }
-  assert.match(answer.message, /session another is not open/)
 })

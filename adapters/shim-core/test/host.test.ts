@@ -8,6 +8,7 @@ import { FakeHost, fakeHost, fakeHostPath, initialized, opening, type Script } f
 
 const long = { timeoutMS: 20_000 }
 const inPi = { harness: "pi", keepsAlive: true } as const
+const finished = { session: "s", text: "done" }
 const system = { session: "s", directory: "/p", model: { provider: "p", id: "m" }, system: ["§ 😀"] }
 
 test("a directory is opened before anything else is sent", async (t) => {
@@ -40,11 +41,11 @@ test("calls that were under way when the host died are sent to the next host, af
   await host.open(opening("/a"), {}).opened(20_000)
   await host.open(opening("/b"), {}).opened(20_000)
   const generation = host.generation
-  await Promise.all([host.call(Method.System, system, long), host.call(Method.ChatMessage, { session: "s", directory: "/a", message: {}, parts: [] }, long)])
+  await Promise.all([host.call(Method.System, system, long), host.call(Method.TextComplete, finished, long)])
   assert.equal(host.generation, generation + 1)
   const second = fake.story().slice(fake.story().lastIndexOf("start"))
   assert.deepEqual(second.slice(0, 3), ["start", "initialize", "initialize"])
-  assert.deepEqual(second.slice(3).sort(), ["session/chatMessage", "session/system"])
+  assert.deepEqual(second.slice(3).sort(), ["session/system", "text/complete"])
 })
 
 test("a call with effects is not sent twice", async (t) => {
@@ -61,7 +62,7 @@ test("a call that misses its deadline is withdrawn", async (t) => {
   await host.open(opening("/p"), {}).opened(20_000)
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 100 }), DeadlineExceeded)
   await fake.until(() => fake.received("$/cancelRequest").length === 1)
-  await host.call(Method.ChatMessage, { session: "s", directory: "/p", message: {}, parts: [] }, long)
+  await host.call(Method.TextComplete, finished, long)
 })
 
 test("a call that is aborted is withdrawn", async (t) => {
@@ -123,8 +124,8 @@ test("requests of the host reach the instance of their directory", async (t) => 
   const { host, fake } = fakeHost(t, {
     ask: {
       "session/system": ["notify/show", { directory: "/b", message: "hi", variant: "info" }],
-      "session/chatMessage": ["agent/run", { directory: "/b" }],
-      "tool/before": ["notify/show", { directory: "/nowhere" }],
+      "text/complete": ["agent/run", { directory: "/b" }],
+      "command/execute": ["notify/show", { directory: "/nowhere" }],
     },
   })
   const shown: string[] = []
@@ -135,8 +136,8 @@ test("requests of the host reach the instance of their directory", async (t) => 
   host.open(opening("/a"), { [Method.NotifyShow]: show("a") })
   host.open(opening("/b"), { [Method.NotifyShow]: show("b") })
   await host.call(Method.System, system, long)
-  await host.call(Method.ChatMessage, { session: "s", directory: "/a", message: {}, parts: [] }, long)
-  await host.call(Method.ToolBefore, { session: "s", tool: "t", callId: "c", args: {} }, long)
+  await host.call(Method.TextComplete, finished, long)
+  await host.call(Method.CommandExecute, { session: "s", directory: "/a", command: "c", arguments: "" }, long)
   assert.deepEqual(shown, ["b: hi"])
   const answers = fake.entries().filter((e) => "answer" in e).map((e) => (e.answer as { code?: number }).code)
   assert.deepEqual(answers, [undefined, -32601, -32602])

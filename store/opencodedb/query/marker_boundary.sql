@@ -1,7 +1,6 @@
 -- The newest prompt of the user up to a message: its id and time, the session's directory,
--- whether OpenCode has compacted there, whether a finished answer stands behind the
--- place, and how many messages lie between the prompt and the message, not counting
--- summaries. Messages are in OpenCode's order, by time and id.
+-- whether OpenCode has compacted there, and whether a finished answer follows the prompt.
+-- Messages are in OpenCode's order, by time and id.
 WITH through AS (
 	SELECT time_created AS at, id FROM message WHERE session_id = ?1 AND id = ?2
 ), boundary AS (
@@ -18,11 +17,6 @@ SELECT b.id, b.at, s.directory,
 		SELECT 1 FROM message m
 		WHERE m.session_id = ?1 AND m.time_created > b.at + 1 AND json_valid(m.data)
 			AND json_extract(m.data, '$.role') = 'assistant' AND json_extract(m.data, '$.finish') IS NOT NULL
-	),
-	(
-		SELECT count(*) FROM message m, through t
-		WHERE m.session_id = ?1 AND (m.time_created, m.id) > (b.at, b.id) AND (m.time_created, m.id) <= (t.at, t.id)
-			AND NOT (json_valid(m.data) AND coalesce(json_type(m.data, '$.summary') = 'true' AND json_extract(m.data, '$.finish') = 'stop', 0))
 	)
 FROM boundary b, session s
 WHERE s.id = ?1

@@ -7,9 +7,7 @@ export const Method = {
   Transform: "session/transform",
   System: "session/system",
   Event: "session/event",
-  ChatMessage: "session/chatMessage",
   TextComplete: "text/complete",
-  ToolBefore: "tool/before",
   ToolExecute: "tool/execute",
   CommandExecute: "command/execute",
   Cancel: "$/cancelRequest",
@@ -20,9 +18,7 @@ export const Method = {
   SessionExport: "session/export",
   AgentRun: "agent/run",
   AgentAbort: "agent/abort",
-  HistoryRead: "history/read",
   NotifyShow: "notify/show",
-  MessageSend: "message/send",
   ModelLimits: "models/limits",
   SessionChanged: "session/changed",
 } as const
@@ -188,17 +184,6 @@ export interface CauseCount {
   cause: string
   count: number
 }
-
-/** ChatMessageParams reports a user message before the harness stores it. */
-export interface ChatMessageParams {
-  session: string
-  directory: string
-  message: unknown
-  parts: unknown
-}
-
-/** ChatMessageResult is empty, because the host does not change the message. */
-export type ChatMessageResult = Record<string, never>
 
 /** ClientStatus is one connection of the host. */
 export interface ClientStatus {
@@ -370,19 +355,6 @@ export interface HistoryPublish {
   unconfirmedFacts?: number
 }
 
-/** HistoryReadParams reads messages from the harness's own store. */
-export interface HistoryReadParams {
-  directory: string
-  session: string
-  /** limit bounds the count, newest last; 0 reads all. */
-  limit?: number
-}
-
-/** HistoryReadResult holds the messages as the harness stores them. */
-export interface HistoryReadResult {
-  messages: unknown
-}
-
 /** HistoryRun is work of the historian. */
 export interface HistoryRun {
   /**
@@ -530,17 +502,6 @@ export interface LastBust {
 
 /** LimitSource is the source of a model's prompt limit. */
 export type LimitSource = "catalogue" | "usage" | "overflow" | "default" | "config"
-
-/** MessageSendParams puts a message into a session. */
-export interface MessageSendParams {
-  directory: string
-  session: string
-  text: string
-  /** reply lets the model answer. Otherwise the message is only stored. */
-  reply: boolean
-  /** ignored hides the message from the model. */
-  ignored: boolean
-}
 
 /** Model identifies a model of a provider. */
 export interface Model {
@@ -965,19 +926,6 @@ export interface TokensBySource {
   dropped: number
 }
 
-/** ToolBeforeParams reports a tool call before it runs. */
-export interface ToolBeforeParams {
-  session: string
-  tool: string
-  callId: string
-  args: unknown
-}
-
-/** ToolBeforeResult replaces the arguments of the call if Args is present. */
-export interface ToolBeforeResult {
-  args?: unknown
-}
-
 /** ToolDefinition is a tool that the model may call, for example ctx_reduce. */
 export interface ToolDefinition {
   name: string
@@ -1108,7 +1056,6 @@ export interface WireMutation {
 export interface HostCalls {
   "command/execute": { params: CommandExecuteParams; result: CommandExecuteResult }
   "initialize": { params: InitializeParams; result: InitializeResult }
-  "session/chatMessage": { params: ChatMessageParams; result: ChatMessageResult }
   "session/export": { params: SessionExportParams; result: SessionExport }
   "session/status": { params: SessionStatusParams; result: SessionStatus }
   "session/subscribe": { params: SubscribeParams; result: Empty }
@@ -1117,7 +1064,6 @@ export interface HostCalls {
   "shutdown": { params: ShutdownParams; result: Empty }
   "status": { params: StatusParams; result: StatusResult }
   "text/complete": { params: TextCompleteParams; result: TextCompleteResult }
-  "tool/before": { params: ToolBeforeParams; result: ToolBeforeResult }
   "tool/execute": { params: ToolExecuteParams; result: ToolExecuteResult }
   "version": { params: VersionParams; result: VersionResult }
 }
@@ -1132,8 +1078,6 @@ export interface HostNotifications {
 export interface ShimCalls {
   "agent/abort": { params: AgentAbortParams; result: Empty }
   "agent/run": { params: AgentRunParams; result: AgentRunResult }
-  "history/read": { params: HistoryReadParams; result: HistoryReadResult }
-  "message/send": { params: MessageSendParams; result: Empty }
   "models/limits": { params: ModelLimitsParams; result: ModelLimits }
   "notify/show": { params: NotifyShowParams; result: Empty }
 }

@@ -79,20 +79,6 @@ export const hostCalls: HostCalls = {
     "transformTimeoutMs": 5000,
     "resyncTimeoutMs": 30000
   } },
-  "session/chatMessage": { params: {
-    "session": "ses_1",
-    "directory": "/p",
-    "message": {
-      "id": "msg_1",
-      "role": "user"
-    },
-    "parts": [
-      {
-        "type": "text",
-        "text": "§ 😀 \u2028"
-      }
-    ]
-  }, result: {} },
   "session/export": { params: {
     "harness": "opencode",
     "session": "ses_1",
@@ -701,18 +687,6 @@ export const hostCalls: HostCalls = {
   }, result: {
     "text": "Done."
   } },
-  "tool/before": { params: {
-    "session": "ses_1",
-    "tool": "read",
-    "callId": "call_1",
-    "args": {
-      "path": "a.go"
-    }
-  }, result: {
-    "args": {
-      "path": "b.go"
-    }
-  } },
   "tool/execute": { params: {
     "session": "ses_1",
     "directory": "/p",
@@ -797,33 +771,6 @@ export const shimCalls: ShimCalls = {
       }
     }
   } },
-  "history/read": { params: {
-    "directory": "/p",
-    "session": "ses_1",
-    "limit": 50
-  }, result: {
-    "messages": [
-      {
-        "info": {
-          "id": "msg_1",
-          "role": "user"
-        },
-        "parts": [
-          {
-            "type": "text",
-            "text": "§ 😀 \u2028"
-          }
-        ]
-      }
-    ]
-  } },
-  "message/send": { params: {
-    "directory": "/p",
-    "session": "ses_1",
-    "text": "This session is summarised.",
-    "reply": true,
-    "ignored": true
-  }, result: {} },
   "models/limits": { params: {
     "directory": "/p",
     "model": {
@@ -1088,13 +1035,10 @@ export const goldenFiles: Record<string, string> = {
   "agent/abort": "method/agent.abort.json",
   "agent/run": "method/agent.run.json",
   "command/execute": "method/command.execute.json",
-  "history/read": "method/history.read.json",
   "initialize": "method/initialize.json",
-  "message/send": "method/message.send.json",
   "models/limits": "method/models.limits.json",
   "notify/show": "method/notify.show.json",
   "session/changed": "method/session.changed.json",
-  "session/chatMessage": "method/session.chatMessage.json",
   "session/event": "method/session.event.json",
   "session/export": "method/session.export.json",
   "session/status": "method/session.status.json",
@@ -1104,7 +1048,6 @@ export const goldenFiles: Record<string, string> = {
   "shutdown": "method/shutdown.json",
   "status": "method/status.json",
   "text/complete": "method/text.complete.json",
-  "tool/before": "method/tool.before.json",
   "tool/execute": "method/tool.execute.json",
   "version": "method/version.json",
 }

@@ -24,11 +24,4 @@ export class Turns {
     const waiting = this.busy.get(session)
     return waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()
   }
-
-  /** Runs work when the session has no running turn, unless signal ends the wait. */
-  async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    await this.idle(session)
-    signal.throwIfAborted()
-    await work()
-  }
 }

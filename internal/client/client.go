@@ -1,4 +1,4 @@
-package host
+package client
 
 import (
 	"context"
@@ -13,8 +13,6 @@ type Client interface {
 	ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error)
 	// Show displays a notice to the user.
 	Show(ctx context.Context, p schema.NotifyShowParams) error
-	// Send puts a message into a session.
-	Send(ctx context.Context, p schema.MessageSendParams) error
 	// RunAgent runs a hidden agent and waits for its end. If ctx ends, the shim
 	// ends the run, but RunAgent does not wait for that.
 	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)

@@ -1,17 +1,22 @@
-package host
+package agent
 
 import (
 	"context"
 	"errors"
-	"slices"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -71,42 +76,60 @@ func answered(text, finish string, input int) json.Value {
 	return raw
 }
 
-// agentHost returns a host to which the clients are connected, all with the
-// directory /p.
-func agentHost(t *testing.T, clients ...Client) *Host {
+// mute is a client that answers nothing.
+type mute struct{ client.Client }
+
+// AbortAgent does nothing.
+func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
+
+// connected returns a runner, and the clients that it can use. All of them have opened the directory /p.
+func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runner, *client.Registry) {
 	t.Helper()
-	h := newHarness(t)
+	known := client.NewRegistry(func(schema.Harness, string) (schema.Config, []config.Warning) { return cfg, nil })
 	for _, c := range clients {
-		if _, err := h.host.Initialize(t.Context(), c, openP); err != nil {
-			t.Fatal(err)
-		}
+		known.Open(c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}, cfg, nil)
 	}
-	h.host.Disconnected(h)
-	return h.host
+	return NewRunner(Options{
+		Clients: known, Background: background.New(), Serial: clock.NewSerial(clock.NewManual(1)), Log: slog.New(slog.DiscardHandler),
+	}), known
 }
 
-func aRun(c Client) AgentRun {
-	return AgentRun{
-		Harness: schema.HarnessOpenCode, Client: c, Directory: "/p", Session: "ses_1", Agent: historianAgent, Title: "history 1-9",
-		Model: "p/m/1", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute,
+// A run is a question with the asker that asks it.
+type run struct {
+	Asker
+	ask.Request
+}
+
+func aRun(t *testing.T, c client.Client, others ...client.Client) run {
+	t.Helper()
+	r, _ := connected(t, config.Default(), append(others, c)...)
+	return runOn(r, c)
+}
+
+func runOn(r *Runner, c client.Client) run {
+	return run{
+		Asker{Runner: r, Harness: schema.HarnessOpenCode, Client: c, Directory: "/p", Session: "ses_1", Title: "history 1-9"},
+		ask.Request{Agent: historian.Agent, Model: "p/m/1", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute},
 	}
 }
+
+func (r run) ask(ctx context.Context) (ask.Answer, error) { return r.Asker.Ask(ctx, r.Request) }
 
 func TestAgentAnswers(t *testing.T) {
 	c := says("A summary.")
-	got, err := agentHost(t, c).RunAgent(t.Context(), aRun(c))
+	got, err := aRun(t, c).ask(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := AgentAnswer{
-		Text: "A summary.\nend", Model: "p/m/1", IsWhole: true, Requests: 1,
-		Usage: transcript.Usage{Input: 7, Output: 3, CacheRead: 20, CacheWrite: 5},
+	want := ask.Answer{
+		Text: "A summary.\nend", Model: "p/m/1",
+		Usage: ask.Usage{Input: 7, Output: 3, CacheRead: 20, CacheWrite: 5},
 	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	p := c.asked[0]
-	if p.Steps != historianSteps || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
+	if p.Steps != 2 || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
 		t.Errorf("asked for %+v", p)
 	}
 }
@@ -117,19 +140,19 @@ func TestAgentAnswers(t *testing.T) {
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	for _, harness := range schema.Harnesses {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
-		h := agentHost(t)
-		opened, err := h.Initialize(t.Context(), c, schema.InitializeParams{Harness: harness, Directory: "/p"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range opened.Agents {
-			r := aRun(c)
-			r.Harness, r.Agent = harness, d.Name
-			if err := runError(t, h, r); err != nil {
+		r, known := connected(t, config.Default())
+		known.Open(c, schema.InitializeParams{Harness: harness, Directory: "/p"}, config.Default(), nil)
+		for _, d := range Definitions() {
+			q := runOn(r, c)
+			q.Harness, q.Agent = harness, d.Name
+			if _, err := q.ask(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if asked := c.asked[len(c.asked)-1].Tools; len(d.Tools) > 0 || asked == nil || len(asked) > 0 {
 				t.Errorf("%s of %s: defined with the tools %q, asked with %q", d.Name, harness, d.Tools, asked)
+			}
+			if d.Prompt == "" { // without a prompt, OpenCode would use its own long one
+				t.Errorf("%s has no prompt", d.Name)
 			}
 		}
 		if len(c.asked) == 0 {
@@ -141,13 +164,10 @@ func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 func TestKeepSubagentsKeepsChildSessions(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		c := says("x")
-		h := newHarness(t)
-		h.config.KeepSubagents = keep
-		if _, err := h.host.Initialize(t.Context(), c, openP); err != nil {
-			t.Fatal(err)
-		}
-		h.host.Disconnected(h)
-		if err := runError(t, h.host, aRun(c)); err != nil || c.asked[0].Keep != keep {
+		cfg := config.Default()
+		cfg.KeepSubagents = keep
+		r, _ := connected(t, cfg, c)
+		if _, err := runOn(r, c).ask(t.Context()); err != nil || c.asked[0].Keep != keep {
 			t.Errorf("keep %v, want %v: %v", c.asked[0].Keep, keep, err)
 		}
 	}
@@ -155,22 +175,22 @@ func TestKeepSubagentsKeepsChildSessions(t *testing.T) {
 
 func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	own, other := says("own"), says("other")
-	h := agentHost(t, other, own)
+	r, known := connected(t, config.Default(), other, own)
 	for range 10 { // the order of a map is random
-		if got, err := h.RunAgent(t.Context(), aRun(own)); err != nil || !strings.HasPrefix(got.Text, "own") {
+		if got, err := runOn(r, own).ask(t.Context()); err != nil || !strings.HasPrefix(got.Text, "own") {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
-	h.Disconnected(own)
-	if got, err := h.RunAgent(t.Context(), aRun(own)); err != nil || !strings.HasPrefix(got.Text, "other") {
+	known.Forget(own)
+	if got, err := runOn(r, own).ask(t.Context()); err != nil || !strings.HasPrefix(got.Text, "other") {
 		t.Errorf("after the connection is gone: %+v, %v", got, err)
 	}
-	elsewhere := aRun(own)
+	elsewhere := runOn(r, own)
 	elsewhere.Directory = "/q"
-	wantKind(t, AgentUnavailable, runError(t, h, elsewhere))
-	inPi := aRun(own)
+	wantUnavailable(t, elsewhere)
+	inPi := runOn(r, own)
 	inPi.Harness = schema.HarnessPi
-	wantKind(t, AgentUnavailable, runError(t, h, inPi))
+	wantUnavailable(t, inPi)
 }
 
 // An older shim does not know agent/run, so the host asks another one. After any other failure the run may
@@ -180,15 +200,15 @@ func TestAgentIsNotRunTwice(t *testing.T) {
 		return schema.AgentRunResult{}, unknownMethod{}
 	}}
 	other := says("other")
-	h := agentHost(t, old, other)
-	if got, err := h.RunAgent(t.Context(), aRun(old)); err != nil || !strings.HasPrefix(got.Text, "other") {
+	r := aRun(t, old, other)
+	if got, err := r.ask(t.Context()); err != nil || !strings.HasPrefix(got.Text, "other") {
 		t.Errorf("with an older shim: %+v, %v", got, err)
 	}
 	asked := len(other.asked)
 	old.run = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, errors.New("connection closed")
 	}
-	wantKind(t, AgentUnavailable, runError(t, h, aRun(old)))
+	wantUnavailable(t, r)
 	if len(other.asked) != asked {
 		t.Error("the run was begun twice")
 	}
@@ -202,14 +222,13 @@ func (unknownMethod) IsUnknownMethod() bool { return true }
 func TestAgentIsAbortedWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := hangs()
-		h := agentHost(t, c)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			synctest.Wait()
 			cancel()
 		}()
-		got, err := h.RunAgent(ctx, aRun(c))
-		wantKind(t, AgentAborted, err)
+		got, err := aRun(t, c).ask(ctx)
+		wantKind(t, ask.Aborted, err)
 		if got.Usage.Input != 7 {
 			t.Errorf("usage %+v: the tokens of an aborted run are spent, too", got.Usage)
 		}
@@ -222,10 +241,10 @@ func TestAgentIsAbortedWithItsContext(t *testing.T) {
 func TestAgentHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := hangs()
-		h := agentHost(t, c)
+		r := aRun(t, c)
 		began := time.Now()
-		got, err := h.RunAgent(t.Context(), aRun(c))
-		wantKind(t, AgentTimeout, err)
+		got, err := r.ask(t.Context())
+		wantKind(t, ask.TimedOut, err)
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("it took %v", took)
 		}
@@ -239,10 +258,10 @@ func TestAgentHasADeadline(t *testing.T) {
 func TestAgentThatIgnoresItsAbortIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &deaf{}
-		h := agentHost(t, c)
+		r := aRun(t, c)
 		began := time.Now()
-		_, err := h.RunAgent(t.Context(), aRun(c))
-		wantKind(t, AgentTimeout, err)
+		_, err := r.ask(t.Context())
+		wantKind(t, ask.TimedOut, err)
 		if took := time.Since(began); took != time.Minute+abortGrace {
 			t.Errorf("it took %v", took)
 		}
@@ -272,21 +291,21 @@ func TestAgentsWaitForEachOther(t *testing.T) {
 			time.Sleep(time.Second)
 			change(-1)
 		}}
-		h := agentHost(t, c)
+		r := aRun(t, c)
 		done := make(chan error)
-		for range 3 * maxAgentRuns {
+		for range 3 * maxRuns {
 			go func() {
-				_, err := h.RunAgent(t.Context(), aRun(c))
+				_, err := r.ask(t.Context())
 				done <- err
 			}()
 		}
-		for range 3 * maxAgentRuns {
+		for range 3 * maxRuns {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
 		}
-		if most != maxAgentRuns {
-			t.Errorf("%d ran at once, want %d", most, maxAgentRuns)
+		if most != maxRuns {
+			t.Errorf("%d ran at once, want %d", most, maxRuns)
 		}
 	})
 }
@@ -303,15 +322,14 @@ func (c *counting) RunAgent(context.Context, schema.AgentRunParams) (schema.Agen
 
 func TestAgentRunThatCannotBeSent(t *testing.T) {
 	c := says("x")
-	h := agentHost(t, c)
-	for want, change := range map[string]func(*AgentRun){
-		"at most 1048576 fit":     func(r *AgentRun) { r.Prompt = strings.Repeat("x", schema.MaxAgentPromptBytes) },
-		`no hidden agent "build"`: func(r *AgentRun) { r.Agent = "build" },
-		"has no time":             func(r *AgentRun) { r.Timeout = 0 },
+	for want, change := range map[string]func(*run){
+		"at most 1048576 fit":     func(r *run) { r.Prompt = strings.Repeat("x", schema.MaxAgentPromptBytes) },
+		`no hidden agent "build"`: func(r *run) { r.Agent = "build" },
+		"has no time":             func(r *run) { r.Timeout = 0 },
 	} {
-		r := aRun(c)
+		r := aRun(t, c)
 		change(&r)
-		if _, err := h.RunAgent(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := r.ask(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -324,54 +342,55 @@ func TestAgentRunThatCannotBeSent(t *testing.T) {
 func TestAgentErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, reason, raw string
-		want              AgentError
+		kind              ask.Kind
+		message, suggests string
 	}{
 		{
 			"unknown model", "error", `{"name":"ProviderModelNotFoundError","data":{"providerID":"p","modelID":"opsu","suggestions":["opus","opus-4"]}}`,
-			AgentError{Kind: AgentUnknownModel, Message: "there is no model p/opsu", Suggestion: "p/opus"},
+			ask.UnknownModel, "agent unknown-model: there is no model p/opsu", "p/opus",
 		},
 		{
 			"unknown model without a suggestion", "error", `{"name":"ProviderModelNotFoundError","data":{"providerID":"p","modelID":"x"}}`,
-			AgentError{Kind: AgentUnknownModel, Message: "there is no model p/x"},
+			ask.UnknownModel, "agent unknown-model: there is no model p/x", "",
 		},
 		{
 			"unknown model, as OpenCode tells a plugin", "error", `{"name":"UnknownError","data":{"message":"Model not found: mock/claude-5.1/x. Did you mean: claude-5.0, claude-4?"}}`,
-			AgentError{Kind: AgentUnknownModel, Message: "there is no model mock/claude-5.1/x", Suggestion: "mock/claude-5.0"},
+			ask.UnknownModel, "agent unknown-model: there is no model mock/claude-5.1/x", "mock/claude-5.0",
 		},
 		{
 			"unknown model of an unknown provider", "error", `{"name":"UnknownError","data":{"message":"Model not found: mock/claude-5.1."}}`,
-			AgentError{Kind: AgentUnknownModel, Message: "there is no model mock/claude-5.1"},
+			ask.UnknownModel, "agent unknown-model: there is no model mock/claude-5.1", "",
 		},
 		{
 			"overflow", "error", `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
-			AgentError{Kind: AgentOverflow, Message: "prompt is too long: 210000 tokens > 200000 maximum"},
+			ask.Overflow, "agent overflow: prompt is too long: 210000 tokens > 200000 maximum", "",
 		},
 		{
 			"overflow in Pi", "error", `"400 {\"error\":{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}}"`,
-			AgentError{Kind: AgentOverflow, Message: `400 {"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`},
+			ask.Overflow, `agent overflow: 400 {"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, "",
 		},
 		{
 			"the status belongs to the message", "error", `{"name":"APIError","data":{"message":"Overloaded","statusCode":529}}`,
-			AgentError{Kind: AgentFailed, Message: "529: Overloaded"},
+			ask.Transient, "agent failed: 529: Overloaded", "",
 		},
-		{"the user has aborted it", "error", `{"name":"MessageAbortedError","data":{}}`, AgentError{Kind: AgentAborted, Message: "MessageAbortedError"}},
-		{"aborted", "aborted", `"aborted"`, AgentError{Kind: AgentAborted, Message: "aborted"}},
-		{"timeout", "timeout", `{"name":"MessageAbortedError","data":{}}`, AgentError{Kind: AgentTimeout, Message: "MessageAbortedError"}},
-		{"another form", "error", `[1]`, AgentError{Kind: AgentFailed, Message: "[1]"}},
-		{"nothing", "error", ``, AgentError{Kind: AgentFailed}},
+		{"the user has aborted it", "error", `{"name":"MessageAbortedError","data":{}}`, ask.Aborted, "agent aborted: MessageAbortedError", ""},
+		{"aborted", "aborted", `"aborted"`, ask.Aborted, "agent aborted: aborted", ""},
+		{"timeout", "timeout", `{"name":"MessageAbortedError","data":{}}`, ask.TimedOut, "agent timeout: MessageAbortedError", ""},
+		{"another form", "error", `[1]`, ask.Other, "agent failed: [1]", ""},
+		{"nothing", "error", ``, ask.Other, "agent failed: ", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := agentError(schema.AgentFailure{Reason: c.reason, Error: json.Value(c.raw)}); *got != c.want {
-				t.Errorf("got %+v, want %+v", *got, c.want)
+			if got := failureOf(schema.AgentFailure{Reason: c.reason, Error: json.Value(c.raw)}); got.Kind != c.kind || got.Error() != c.message || got.Suggestion != c.suggests {
+				t.Errorf("got %s %q, suggestion %q", got.Kind, got, got.Suggestion)
 			}
 		})
 	}
 }
 
 func TestAgentErrorIsShort(t *testing.T) {
-	page, _ := json.Marshal(strings.Repeat("ü", maxAgentMessage))
-	got := agentError(schema.AgentFailure{Reason: "error", Error: page}).Message
-	if len(got) != maxAgentMessage || strings.ContainsRune(got, '\uFFFD') {
+	page, _ := json.Marshal(strings.Repeat("ü", maxMessage))
+	got := strings.TrimPrefix(failureOf(schema.AgentFailure{Reason: "error", Error: page}).Error(), "agent failed: ")
+	if len(got) != maxMessage || strings.ContainsRune(got, '\uFFFD') {
 		t.Errorf("%d bytes: %.20q", len(got), got)
 	}
 }
@@ -384,8 +403,8 @@ func TestAgentAnswerOfSeveralSteps(t *testing.T) {
 			json.Value(`{"message":{"role":"assistant","provider":"p","model":"m/1","stopReason":"length","content":[{"type":"text","text":"half"},{"type":"text","text":"end"}],"usage":{"input":7,"output":3,"cacheRead":20,"cacheWrite":5}}}`),
 		},
 	} {
-		got, err := agentAnswer(h, schema.AgentRunResult{Answers: answers})
-		want := AgentAnswer{Text: "half\nend", Model: "p/m/1", Requests: 2, Usage: transcript.Usage{Input: 17, Output: 6, CacheRead: 40, CacheWrite: 10}}
+		got, err := answerOf(h, schema.AgentRunResult{Answers: answers})
+		want := ask.Answer{Text: "half\nend", Model: "p/m/1", Usage: ask.Usage{Input: 17, Output: 6, CacheRead: 40, CacheWrite: 10}}
 		if err != nil || got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", h, got, err, want)
 		}
@@ -402,10 +421,7 @@ func FuzzAgentResult(f *testing.F) {
 		}
 		for _, h := range schema.Harnesses {
 			r := schema.AgentRunResult{Answers: []json.Value{answer}, Failure: schema.AgentFailure{Reason: "error", Error: failure}}
-			got, err := agentAnswer(h, r)
-			if got.Requests != 1 {
-				t.Errorf("%d requests", got.Requests)
-			}
+			_, err := answerOf(h, r)
 			if e := kindOf(err); e == "" {
 				t.Errorf("the failure has no kind: %v", err)
 			}
@@ -413,39 +429,23 @@ func FuzzAgentResult(f *testing.F) {
 	})
 }
 
-func TestHiddenAgentsAreRegistered(t *testing.T) {
-	h := newHarness(t)
-	r, err := h.host.Initialize(t.Context(), h, openP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, a := range r.Agents {
-		names = append(names, a.Name)
-		if a.Prompt == "" { // without a prompt, OpenCode would use its own long one
-			t.Errorf("%s has no prompt", a.Name)
-		}
-	}
-	if !slices.Equal(names, []string{historianAgent, editorAgent}) {
-		t.Errorf("got %q", names)
-	}
-}
-
-func runError(t *testing.T, h *Host, r AgentRun) error {
+// wantUnavailable checks that no connection can run the agent.
+func wantUnavailable(t *testing.T, r run) {
 	t.Helper()
-	_, err := h.RunAgent(t.Context(), r)
-	return err
+	if _, err := r.ask(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "agent unavailable: ") {
+		t.Errorf("got %v", err)
+	}
 }
 
-func wantKind(t *testing.T, want AgentErrorKind, err error) {
+func wantKind(t *testing.T, want ask.Kind, err error) {
 	t.Helper()
 	if got := kindOf(err); got != want {
 		t.Errorf("got %v, want kind %s", err, want)
 	}
 }
 
-func kindOf(err error) AgentErrorKind {
-	var failed *AgentError
+func kindOf(err error) ask.Kind {
+	var failed *ask.Error
 	if errors.As(err, &failed) {
 		return failed.Kind
 	}

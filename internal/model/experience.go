@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"sync"

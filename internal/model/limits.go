@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -30,58 +31,44 @@ const (
 	farFromInput = 10
 )
 
-// modelLimits returns the limits of a model. It asks the harness once on each connection, so that a trace of
+// Limits returns the limits of a model. It asks the harness once on each connection, so that a trace of
 // any connection holds the answer. If the harness does not answer, it returns the last answer that any
 // harness gave. If there is none either, the result is zero.
 //
-// If the client has left, modelLimits returns ErrClientLeft, and the caller must decide nothing. Its decision
+// If the client has left, Limits returns ErrClientLeft, and the caller must decide nothing. Its decision
 // would last, for example the provider profile stays until the next hard pass, and the harness is about to
 // ask again over a connection that can answer.
-func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m schema.Model) (schema.ModelLimits, error) {
+func (ms *Models) Limits(ctx context.Context, c client.Client, directory string, m schema.Model) (schema.ModelLimits, error) {
 	if m.ID == "" {
 		return schema.ModelLimits{}, nil
 	}
-	if known, ok := h.knownLimits(c, m); ok {
+	if known, ok := ms.Clients.Limits(c, m); ok {
 		return known, nil
 	}
 	ask, cancel := context.WithTimeout(ctx, limitsTimeout)
 	defer cancel()
 	limits, err := c.ModelLimits(ask, schema.ModelLimitsParams{Directory: directory, Model: m})
-	if errors.Is(err, ErrClientLeft) {
+	if errors.Is(err, client.ErrClientLeft) {
 		return schema.ModelLimits{}, fmt.Errorf("limits of model %s: %w", m.ID, err)
 	}
 	if err != nil {
-		h.Log.Warn("the harness does not tell the model's limits", "provider", m.Provider, "model", m.ID, "error", err)
-		row, found, err := h.Store.Limits(ctx, m.Provider, m.ID)
+		ms.Log.Warn("the harness does not tell the model's limits", "provider", m.Provider, "model", m.ID, "error", err)
+		row, found, err := ms.Store.Limits(ctx, m.Provider, m.ID)
 		if err != nil || !found {
 			return schema.ModelLimits{}, nil
 		}
 		return limitsFromRow(row), nil
 	}
-	h.mu.Lock()
-	if connected, ok := h.clients[c]; ok {
-		connected.limits[m] = limits
-	}
-	h.mu.Unlock()
-	writing, cancel := h.writing(ctx)
+	ms.Clients.SetLimits(c, m, limits)
+	writing, cancel := ms.Guard.Writing(ctx)
 	defer cancel()
-	h.stored(h.Store.SaveLimits(writing, rowFromLimits(m, limits, h.Clock.Now())))
+	ms.Guard.Wrote(ms.Store.SaveLimits(writing, rowFromLimits(m, limits, ms.Clock.Now())))
 	return limits, nil
 }
 
-// knownLimits returns the limits that a client has reported before.
-func (h *Host) knownLimits(c Client, m schema.Model) (limits schema.ModelLimits, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if connected := h.clients[c]; connected != nil {
-		limits, ok = connected.limits[m]
-	}
-	return limits, ok
-}
-
-// promptLimit returns how many tokens a prompt may have, or 0 if that is unknown. It prefers the input limit,
+// PromptLimit returns how many tokens a prompt may have, or 0 if that is unknown. It prefers the input limit,
 // because some providers enforce it and publish input plus output as their window.
-func promptLimit(l schema.ModelLimits) int {
+func PromptLimit(l schema.ModelLimits) int {
 	input, context := plausible(l.InputTokens), plausible(l.ContextTokens)
 	if input == 0 || input < smallInput && context >= farFromInput*input {
 		return context

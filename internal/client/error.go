@@ -1,8 +1,9 @@
-package host
+package client
 
 import (
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -23,12 +24,21 @@ var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the ba
 // or its end of it.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
-// invalid returns an error for a mistake of the caller.
-func invalid(format string, args ...any) error {
+// Invalid returns an error for a mistake of the caller.
+func Invalid(format string, args ...any) error {
 	return &Error{-32602, fmt.Sprintf(format, args...)}
 }
 
-// disabled returns an error with the reason why the host must not work.
-func disabled(reason string) error {
+// Disabled returns an error with the reason why the host must not work.
+func Disabled(reason string) error {
 	return &Error{schema.CodeDisabled, "magicctx is disabled: " + reason}
+}
+
+// CodecOf returns the codec of a harness.
+func CodecOf(harness string) (transcript.Codec, error) {
+	codec, ok := transcript.CodecOf(harness)
+	if !ok {
+		return nil, Invalid("harness %q is not supported by this host", harness)
+	}
+	return codec, nil
 }

@@ -1,4 +1,4 @@
-package host
+package agent
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func askerFor(t *testing.T, c *runner) sessionAsker {
+func askerFor(t *testing.T, c *runner) Asker {
 	t.Helper()
-	return sessionAsker{host: agentHost(t, c), harness: schema.HarnessOpenCode, client: c, directory: "/p", session: "ses_1", title: "history 1-9"}
+	return aRun(t, c).Asker
 }
 
-var question = ask.Request{Agent: historianAgent, Model: "p/opsu", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute}
+var question = ask.Request{Agent: historian.Agent, Model: "p/opsu", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute}
 
 func TestAskerAnswers(t *testing.T) {
 	c := says("A summary.")
@@ -25,7 +26,7 @@ func TestAskerAnswers(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
-	if p := c.asked[0]; p.Agent != historianAgent || p.Session != "ses_1" || p.Title != "history 1-9" {
+	if p := c.asked[0]; p.Agent != historian.Agent || p.Session != "ses_1" || p.Title != "history 1-9" {
 		t.Errorf("asked for %+v", p)
 	}
 }

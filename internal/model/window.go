@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // A window is our current estimate of a model's prompt limit, with its source
 // (catalogue, overflow, usage) and the time we learned it.
-type window struct {
+type Window struct {
 	// Tokens is 0 if the limit is unknown. Then pressure is measured against pipeline.DefaultLimitTokens, and
 	// there are no budgets.
 	Tokens int
@@ -22,53 +22,64 @@ type window struct {
 // believe combines the catalogue's limit with our experience with the model. A proven overflow can lower the
 // catalogue's limit but never raise it. If a larger prompt than the limit was accepted, that prompt's size
 // overrides the limit.
-func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRow) window {
-	w := window{Source: schema.LimitDefault}
-	if n := promptLimit(catalogue); n > 0 {
-		w = window{n, schema.LimitCatalogue, catalogueAt}
+func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRow) Window {
+	w := Window{Source: schema.LimitDefault}
+	if n := PromptLimit(catalogue); n > 0 {
+		w = Window{n, schema.LimitCatalogue, catalogueAt}
 	}
 	refused := use.OverflowTokens > 0 && use.OverflowTokens >= use.AcceptedTokens
 	if refused && (w.Tokens == 0 || use.OverflowTokens < w.Tokens) {
-		return window{use.OverflowTokens, schema.LimitOverflow, use.OverflowAt}
+		return Window{use.OverflowTokens, schema.LimitOverflow, use.OverflowAt}
 	}
 	doubted := w.Tokens
 	if doubted == 0 {
 		doubted = pipeline.DefaultLimitTokens
 	}
 	if use.AcceptedTokens > doubted && use.AcceptedTokens <= maxPromptLimit {
-		return window{use.AcceptedTokens, schema.LimitUsage, use.AcceptedAt}
+		return Window{use.AcceptedTokens, schema.LimitUsage, use.AcceptedAt}
 	}
 	return w
 }
 
-// window returns the estimate for a model. catalogue holds the limits that the harness reported.
-func (h *Host) window(ctx context.Context, m schema.Model, catalogue schema.ModelLimits) window {
-	return believe(catalogue, 0, h.use(ctx, m))
+// Window returns the estimate for a model. catalogue holds the limits that the harness reported.
+func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue schema.ModelLimits) Window {
+	return believe(catalogue, 0, ms.use(ctx, m))
 }
 
 // use returns our experience with a model: refused and accepted prompts.
-func (h *Host) use(ctx context.Context, m schema.Model) store.WindowRow {
-	row, err := h.uses.of(m, func() (store.WindowRow, error) { return h.Store.Window(ctx, m.Provider, m.ID) })
+func (ms *Models) use(ctx context.Context, m schema.Model) store.WindowRow {
+	row, err := ms.uses.of(m, func() (store.WindowRow, error) { return ms.Store.Window(ctx, m.Provider, m.ID) })
 	if err != nil {
-		h.Log.Warn("window of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
+		ms.Log.Warn("window of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
 		return store.WindowRow{Provider: m.Provider, Model: m.ID}
 	}
 	return row
 }
 
 // learn changes the stored experience with a model.
-func (h *Host) learn(ctx context.Context, m schema.Model, change func(*store.WindowRow)) error {
+func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*store.WindowRow)) error {
 	if m.ID == "" {
 		return nil
 	}
-	known := func() store.WindowRow { return h.use(ctx, m) }
+	known := func() store.WindowRow { return ms.use(ctx, m) }
 	next := func(row store.WindowRow) store.WindowRow { change(&row); return row }
-	return h.uses.change(m, known, next, func(before, after store.WindowRow) error {
+	return ms.uses.change(m, known, next, func(before, after store.WindowRow) error {
 		if after.OverflowTokens != before.OverflowTokens {
-			h.Log.Info("window learned", "provider", m.Provider, "model", m.ID, "overflowTokens", after.OverflowTokens, "before", before.OverflowTokens)
+			ms.Log.Info("window learned", "provider", m.Provider, "model", m.ID, "overflowTokens", after.OverflowTokens, "before", before.OverflowTokens)
 		}
-		return h.Store.SaveWindow(ctx, after)
+		return ms.Store.SaveWindow(ctx, after)
 	})
+}
+
+// NoteRefusal records that a provider refused a prompt for its length at the given time. limitTokens is the limit
+// that the provider named, or 0.
+func (ms *Models) NoteRefusal(ctx context.Context, m schema.Model, limitTokens int, at int64) error {
+	return ms.learn(ctx, m, refused(limitTokens, at))
+}
+
+// NoteAccepted records that a prompt was answered at the given time, which proves that a prompt of this size fits.
+func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens int, at, now int64) error {
+	return ms.learn(ctx, m, accepted(promptTokens, at, now))
 }
 
 // refused returns a change that records a refusal at the given time. limitTokens is the limit that the
@@ -88,7 +99,7 @@ func refused(limitTokens int, at int64) func(*store.WindowRow) {
 // refusal, the limit stays; harnesses may report such an answer late.
 func accepted(promptTokens int, at, now int64) func(*store.WindowRow) {
 	return func(w *store.WindowRow) {
-		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !isLater(at, w.OverflowAt, now) {
+		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !IsLater(at, w.OverflowAt, now) {
 			return
 		}
 		w.AcceptedTokens, w.AcceptedAt = promptTokens, min(at, now)
@@ -96,4 +107,15 @@ func accepted(promptTokens int, at, now int64) func(*store.WindowRow) {
 			w.OverflowTokens, w.OverflowAt = 0, 0
 		}
 	}
+}
+
+// IsLater reports whether time a is after time b. The clock may have been set back between them, so IsLater
+// also gets the present time, now. If a time lies after now, it was recorded before the clock was set back,
+// so it is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated
+// today.
+func IsLater(a, b, now int64) bool {
+	if isFuture := b > now; isFuture != (a > now) {
+		return isFuture
+	}
+	return a > b
 }

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/overflow"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+var errTimeout = errors.New("the run has missed its deadline")
+
+// failed returns the error of a run. word names the kind of the failure to people.
+func failed(kind ask.Kind, word, message string) *ask.Error {
+	e := &ask.Error{Kind: kind, Err: fmt.Errorf("agent %s: %s", word, message)}
+	if kind == "" {
+		e.Kind = ask.Classify(e.Err)
+	}
+	return e
+}
+
+// unavailable returns the error of a run that no connected shim could begin.
+func unavailable(reason string) *ask.Error { return failed("", "unavailable", reason) }
+
+// ended returns the error for a run whose context has ended: a timeout or an abort.
+func ended(ctx context.Context) *ask.Error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errTimeout) || errors.Is(cause, context.DeadlineExceeded) {
+		return failed(ask.TimedOut, "timeout", cause.Error())
+	}
+	return failed(ask.Aborted, "aborted", cause.Error())
+}
+
+// answerOf reads the result of a run. The answer's usage is the sum over all steps of the run.
+func answerOf(h schema.Harness, r schema.AgentRunResult) (ask.Answer, error) {
+	codec, err := client.CodecOf(string(h))
+	if err != nil {
+		return ask.Answer{}, err
+	}
+	var a ask.Answer
+	for _, raw := range r.Answers {
+		m := codec.Decode(raw)
+		a.Usage = a.Usage.Plus(ask.Usage(m.Usage))
+		a.Model = m.Model.Provider + "/" + m.Model.ID
+		a.Text = textOf(m)
+	}
+	if r.Failure.Reason != "" {
+		return a, failureOf(r.Failure)
+	}
+	return a, nil
+}
+
+// textOf returns the text parts of an answer, joined by line breaks.
+func textOf(m transcript.Message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if p.Kind == transcript.Text && p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// modelNotFound is the name that all shims give to the error about an unknown model.
+const modelNotFound = "ProviderModelNotFoundError"
+
+// unknownModel matches the message of that error, for example "Model not found: p/opsu. Did you mean: opus,
+// opus-4?". Some harnesses give plugins only the message. The groups are the provider, the model, and the
+// provider's suggested models.
+var unknownModel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
+})
+
+// A harnessError is an error in the form in which shims report it. Only the error modelNotFound has the
+// members after StatusCode.
+type harnessError struct {
+	Name string `json:"name"`
+	Data struct {
+		Message     string   `json:"message"`
+		StatusCode  int      `json:"statusCode"`
+		ProviderID  string   `json:"providerID"`
+		ModelID     string   `json:"modelID"`
+		Suggestions []string `json:"suggestions"`
+	} `json:"data"`
+}
+
+// maxMessage bounds the length of an error message, because it may be a whole page of HTML.
+const maxMessage = 1_000
+
+// failureOf converts the failure of a run. A shim passes on the harness's own error object, which may have any
+// form.
+func failureOf(f schema.AgentFailure) *ask.Error {
+	var e harnessError
+	message := ""
+	if json.Unmarshal(f.Error, &message) != nil {
+		_ = json.Unmarshal(f.Error, &e) // an error of another form has no name
+		message = cmp.Or(e.Data.Message, e.Name, string(f.Error))
+	}
+	if e.Data.StatusCode != 0 {
+		message = fmt.Sprintf("%d: %s", e.Data.StatusCode, message)
+	}
+	message = strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
+	if unknown := unknownModel().FindStringSubmatch(e.Data.Message); unknown != nil {
+		e.Name, e.Data.ProviderID, e.Data.ModelID = modelNotFound, unknown[1], unknown[2]
+		e.Data.Suggestions = strings.Split(unknown[3], ", ")
+	}
+	_, isOverflow := overflow.Detect(f.Error)
+	switch {
+	case f.Reason == "timeout":
+		return failed(ask.TimedOut, "timeout", message)
+	case f.Reason == "aborted", e.Name == "MessageAbortedError":
+		return failed(ask.Aborted, "aborted", message)
+	case e.Name == modelNotFound:
+		unknown := failed(ask.UnknownModel, "unknown-model", fmt.Sprintf("there is no model %s/%s", e.Data.ProviderID, e.Data.ModelID))
+		if len(e.Data.Suggestions) > 0 && e.Data.Suggestions[0] != "" {
+			unknown.Suggestion = e.Data.ProviderID + "/" + e.Data.Suggestions[0]
+		}
+		return unknown
+	case isOverflow:
+		return failed(ask.Overflow, "overflow", message)
+	}
+	return failed("", "failed", message)
+}

@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A Lease keeps two runs of an agent from doing the same work, even in two processes. Its holder is a unique
+// name of the run.
+type Lease struct {
+	Store  *store.Store
+	Key    store.Key
+	Holder string
+}
+
+// Acquire takes the lease. If another run holds it, acquired is false.
+func (l Lease) Acquire(ctx context.Context) (acquired bool, err error) {
+	return l.Store.AcquireLease(ctx, l.Key, l.Holder)
+}
+
+// Keep renews the lease until ctx ends. If the lease is lost, Keep calls lost and returns.
+func (l Lease) Keep(ctx context.Context, lost func()) {
+	tick := time.NewTicker(store.LeaseRenews)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		held, err := l.Store.RenewLease(ctx, l.Key, l.Holder)
+		if err == nil && !held {
+			lost()
+			return
+		}
+	}
+}
+
+// Release releases the lease.
+func (l Lease) Release(ctx context.Context) error { return l.Store.ReleaseLease(ctx, l.Key, l.Holder) }

@@ -1,0 +1,32 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Cassette answers in place of a harness's hidden agents. A replay uses one, which holds recorded answers.
+// The methods are safe for concurrent use.
+type Cassette interface {
+	// Run answers as a shim answers agent/run. When ctx ends, Run withdraws the run and returns soon.
+	Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
+	// The host calls Begin before it starts background work that may ask agents, and End when that work has
+	// ended. Such work asks one question at a time. The host answers the call that caused the work after
+	// Begin has returned.
+	Begin()
+	End()
+}
+
+// runRecorded runs an agent through the cassette.
+func (r *Runner) runRecorded(ctx context.Context, p schema.AgentRunParams, harness schema.Harness) (ask.Answer, error) {
+	result, err := r.Cassette.Run(ctx, p)
+	switch {
+	case ctx.Err() != nil:
+		return ask.Answer{}, ended(ctx)
+	case err != nil:
+		return ask.Answer{}, unavailable(err.Error())
+	}
+	return answerOf(harness, result)
+}

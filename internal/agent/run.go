@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Runner runs hidden agents.
+type Runner struct {
+	Options
+	// seats holds a token for each agent that runs.
+	seats chan struct{}
+}
+
+// Options configure a Runner.
+type Options struct {
+	Clients    *client.Registry
+	Background *background.Work
+	Serial     *clock.Serial
+	Log        *slog.Logger
+	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
+	Cassette Cassette
+}
+
+// NewRunner returns a runner without any run.
+func NewRunner(o Options) *Runner { return &Runner{Options: o, seats: make(chan struct{}, maxRuns)} }
+
+// Go starts background work that may ask hidden agents.
+func (r *Runner) Go(work func()) {
+	if r.Cassette != nil {
+		r.Cassette.Begin()
+	}
+	r.Background.Go(func() {
+		if r.Cassette != nil {
+			defer r.Cassette.End()
+		}
+		work()
+	})
+}
+
+// Sleep returns a function that waits before another attempt, or nil for the usual one. If a provider was
+// overloaded during a recording, the replay does not wait for it.
+func (r *Runner) Sleep() func(context.Context, time.Duration) error {
+	if r.Cassette == nil {
+		return nil
+	}
+	return func(context.Context, time.Duration) error { return nil }
+}
+
+// An Asker asks hidden agents on behalf of a session, or of a project.
+type Asker struct {
+	*Runner
+	Harness schema.Harness
+	// Client is the connection on which the session was last seen. If it is gone, Ask uses another connection
+	// of the same harness and directory.
+	Client client.Client
+	// Directory and Session identify the work that the agent does. Session is empty for a whole project.
+	Directory, Session string
+	// Title tells the user what the agent does, for example "history 120-180".
+	Title string
+}
+
+var _ ask.Asker = Asker{}
+
+// maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process with about 150 MB.
+const maxRuns = 4
+
+// abortGrace is how long Ask waits for a run after it told the shim to end it. It covers the five
+// seconds that a shim gives its harness.
+const abortGrace = 8 * time.Second
+
+// Ask implements ask.Asker: it runs a hidden agent through a connected shim and returns its last answer. Every
+// error is an *ask.Error, except for a mistake in q. If the usage of a failed run is known, the returned answer
+// holds it. If ctx ends, Ask ends the run in the harness, and waits at most abortGrace for it to end.
+//
+// A run has the tools of its definition, and no others: a hidden agent reads no file, and cannot start another
+// agent.
+func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
+	p, err := a.params(q)
+	if err != nil {
+		return ask.Answer{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errTimeout)
+	defer cancel()
+	if a.Cassette != nil {
+		return a.runRecorded(ctx, p, a.Harness)
+	}
+	select {
+	case a.seats <- struct{}{}:
+		defer func() { <-a.seats }()
+	case <-ctx.Done():
+		return ask.Answer{}, ended(ctx)
+	}
+	reason := fmt.Sprintf("%s has no open connection for %s", a.Harness, a.Directory)
+	for _, c := range a.Clients.WithOpen(a.Harness, a.Directory, a.Client) {
+		result, err := a.runOn(ctx, c, p)
+		switch {
+		case err == nil:
+			return answerOf(a.Harness, result)
+		case ctx.Err() != nil:
+			return ask.Answer{}, ended(ctx)
+		case errors.Is(err, client.ErrClientLeft):
+			return ask.Answer{}, failed(ask.Aborted, "aborted", err.Error())
+		}
+		a.Log.Warn("agent not run", "session", a.Session, "agent", q.Agent, "cause", err)
+		reason = err.Error()
+		if !isUnknownMethod(err) { // the run may have begun
+			break
+		}
+	}
+	return ask.Answer{}, unavailable(reason)
+}
+
+// params validates a question and returns the parameters of its call.
+func (a Asker) params(q ask.Request) (schema.AgentRunParams, error) {
+	definition, err := definitionOf(q.Agent)
+	if err != nil {
+		return schema.AgentRunParams{}, err
+	}
+	if n := len(q.System) + len(q.Prompt); n > schema.MaxAgentPromptBytes {
+		return schema.AgentRunParams{}, fmt.Errorf("run %s: its prompts have %d bytes, at most %d fit into a call: send a shorter prompt", q.Agent, n, schema.MaxAgentPromptBytes)
+	}
+	if q.Timeout < time.Millisecond {
+		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", q.Agent, q.Timeout)
+	}
+	if _, err := client.CodecOf(string(a.Harness)); err != nil {
+		return schema.AgentRunParams{}, err
+	}
+	cfg := a.Clients.Config(string(a.Harness), a.Directory)
+	return schema.AgentRunParams{
+		Directory: a.Directory, Session: a.Session, Run: fmt.Sprintf("run_%d", a.Serial.Next()), Agent: q.Agent, Title: a.Title,
+		Model: q.Model, System: q.System, Prompt: q.Prompt, Tools: definition.Tools, Steps: definition.Steps,
+		TimeoutMS: int(q.Timeout.Milliseconds()), Keep: cfg.KeepSubagents,
+	}, nil
+}
+
+// runOn runs an agent on one connection. When ctx ends, runOn aborts the run and waits for the run's own
+// answer, which contains the usage.
+func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	type outcome struct {
+		result schema.AgentRunResult
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := c.RunAgent(waiting, p)
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	late := time.AfterFunc(abortGrace, cancel)
+	defer late.Stop()
+	reason := "aborted"
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		reason = "timeout"
+	}
+	if err := c.AbortAgent(waiting, schema.AgentAbortParams{Directory: p.Directory, Run: p.Run}); err != nil {
+		r.Log.Warn("agent not aborted", "session", p.Session, "agent", p.Agent, "error", err)
+		cancel()
+	}
+	o := <-done
+	if o.err == nil && o.result.Failure.Reason != "" {
+		o.result.Failure.Reason = reason // the shim only knows that the run was withdrawn
+	}
+	return o.result, o.err
+}
+
+// isUnknownMethod reports whether err says that the shim does not know the method, because it is too old to
+// run agents.
+func isUnknownMethod(err error) bool {
+	var answered interface{ IsUnknownMethod() bool }
+	return errors.As(err, &answered) && answered.IsUnknownMethod()
+}

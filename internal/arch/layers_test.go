@@ -1,0 +1,132 @@
+package arch
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of packages into ARCHITECTURE.md")
+
+var (
+	// mayImport is the last paragraph of a doc.go.
+	mayImport = regexp.MustCompile(`(?s)\n\nIt may import ([^.]+)\.\n$`)
+	// packagePath is the path of a package in that paragraph.
+	packagePath = regexp.MustCompile(`[a-z0-9]+(?:/[a-z0-9]+)*`)
+	// equipment are the packages that only tests and generators use. The table leaves them out.
+	equipment = regexp.MustCompile(`^e2e|^internal/arch$|/gen$|test$`)
+)
+
+// said returns the text of a package's doc.go.
+func said(t *testing.T, p pkg) string {
+	t.Helper()
+	path := filepath.Join(p.Dir, "doc.go")
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := f.Doc.Text()
+	if !mayImport.MatchString(text) {
+		t.Fatalf(`%s does not end with a paragraph like "It may import schema and internal/json.", which names packages of this module, or "nothing of this module"`, path)
+	}
+	return text
+}
+
+// imports returns the packages that the doc.go of each package allows it to import, with those below them.
+func imports(t *testing.T, all []pkg) map[string][]string {
+	t.Helper()
+	allowed := map[string][]string{}
+	for _, p := range all {
+		list := mayImport.FindStringSubmatch(said(t, p))[1]
+		switch {
+		case strings.HasPrefix(list, "nothing of this module"):
+		case strings.HasPrefix(list, "every package of this module"):
+			allowed[p.ImportPath] = []string{module}
+		default:
+			list = strings.Replace(list, "its sub-packages", strings.TrimPrefix(p.ImportPath, module+"/"), 1)
+			for _, path := range packagePath.FindAllString(list, -1) {
+				if path != "and" {
+					allowed[p.ImportPath] = append(allowed[p.ImportPath], local(path))
+				}
+			}
+		}
+	}
+	return allowed
+}
+
+// A doc.go names no package that its own one does not import.
+func TestEachAllowedImportIsUsed(t *testing.T) {
+	all := list(t)
+	allowed := imports(t, all)
+	for _, p := range all {
+		for _, a := range allowed[p.ImportPath] {
+			if len(p.GoFiles) > 1 && a != module && !slices.ContainsFunc(p.Imports, func(i string) bool { return within(i, a) }) {
+				t.Errorf("the doc.go of %s allows %s, which it does not import: take it away", p.ImportPath, a)
+			}
+		}
+	}
+}
+
+// ARCHITECTURE.md has a table of the packages, each one below those that it imports. It is made from the doc.go files:
+//
+//	go test ./internal/arch -run Table -args -update
+func TestTableOfPackagesIsFresh(t *testing.T) {
+	all := list(t)
+	byPath := map[string]pkg{}
+	for _, p := range all {
+		byPath[p.ImportPath] = p
+	}
+	levels := map[string]int{}
+	var level func(path string) int
+	level = func(path string) int {
+		if _, isKnown := levels[path]; !isKnown {
+			for _, i := range byPath[path].Imports {
+				if within(i, module) {
+					levels[path] = max(levels[path], level(i)+1)
+				}
+			}
+		}
+		return levels[path]
+	}
+	all = slices.DeleteFunc(all, func(p pkg) bool { return equipment.MatchString(strings.TrimPrefix(p.ImportPath, module+"/")) })
+	slices.SortFunc(all, func(a, b pkg) int {
+		return cmp.Or(level(a.ImportPath)-level(b.ImportPath), strings.Compare(a.ImportPath, b.ImportPath))
+	})
+	var table strings.Builder
+	table.WriteString("| package | its subject | it may import |\n| --- | --- | --- |\n")
+	for _, p := range all {
+		text := said(t, p)
+		subject := strings.SplitN(new(doc.Package).Synopsis(text), " ", 3)[2] // without "Package x"
+		list := strings.Join(strings.Fields(mayImport.FindStringSubmatch(text)[1]), " ")
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.TrimPrefix(p.ImportPath, module+"/"), strings.TrimSuffix(subject, "."), strings.TrimSuffix(list, " of this module"))
+	}
+
+	file := filepath.Join(rootOf(t), "ARCHITECTURE.md")
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- packages, made from the doc.go files by go test ./internal/arch -run Table -args -update -->\n", "<!-- end of packages -->"
+	before, rest, isMarked := strings.Cut(string(page), begin)
+	old, after, isClosed := strings.Cut(rest, end)
+	switch {
+	case !isMarked || !isClosed:
+		t.Fatalf("%s has no place between %q and %q", file, begin, end)
+	case old != table.String() && *update:
+		err = os.WriteFile(file, []byte(before+begin+table.String()+end+after), 0o644)
+	case old != table.String():
+		t.Errorf("the table of packages in ARCHITECTURE.md is stale: run `go test ./internal/arch -run Table -args -update`")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

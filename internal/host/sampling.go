@@ -1,0 +1,43 @@
+package host
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/pipeline"
+)
+
+// A sampling holds the answers whose reported prompts are compared for the next sample.
+type sampling struct {
+	// from is the key of the older of the two answers. It is empty until there is one.
+	from string
+	// answered is the newest answer at the last bust. Its prompt is from before that bust,
+	// so no comparison may begin with it.
+	answered string
+}
+
+// learnRatio learns from the newest usage in the array.
+func (h *Host) learnRatio(ctx context.Context, s *session) error {
+	newest := s.pipe.Measured()
+	if newest == "" || newest == s.sampling.answered {
+		return nil
+	}
+	if s.sampling.from == "" {
+		s.sampling.from = newest
+		return nil
+	}
+	sample, ok := s.pipe.SampleTokens(s.sampling.from, newest)
+	if !ok {
+		return nil
+	}
+	s.sampling.from = newest
+	if sample.Ratio == 0 || sample.Model.ID == "" {
+		return nil
+	}
+	return h.models.LearnRatio(ctx, sample)
+}
+
+// counting returns the token ratios with which the pass estimates sizes.
+func (ps *pass) counting(ctx context.Context) pipeline.Counting {
+	pipe := ps.s.pipe
+	return pipeline.Counting{Model: ps.h.models.TokenRatio(ctx, pipe.Model()), Measured: ps.h.models.TokenRatio(ctx, pipe.MeasuredBy())}
+}

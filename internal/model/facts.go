@@ -1,0 +1,68 @@
+package model
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// TokensPerPrice is the number of tokens to which a catalogue's price refers.
+const TokensPerPrice = 1_000_000
+
+// Facts are the facts about a model for a status. They all come from the store.
+type Facts struct {
+	Row    store.LimitsRow
+	Window Window
+	// Price is per million tokens. Unless IsPriced is true, its numbers are only ratios.
+	Price    schema.Price
+	IsPriced bool
+	// IsKnown says that the harness has named the model's limits.
+	IsKnown bool
+}
+
+// Limit returns the size that a prompt cannot exceed.
+func (f Facts) Limit() int {
+	if f.Window.Tokens > 0 {
+		return f.Window.Tokens
+	}
+	return pipeline.DefaultLimitTokens
+}
+
+// Facts returns the facts about a model. If the catalogue has no prices, for example for a subscription,
+// the model counts as unpriced.
+func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
+	row, isKnown, err := ms.Store.Limits(ctx, m.Provider, m.ID)
+	if err != nil {
+		ms.Log.Warn("limits of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
+	}
+	r := route.Of(m, row.NPM).Believe(nil, ms.learnedLife(ctx, m), 0).Route
+	return Facts{
+		Row: row, Window: believe(limitsFromRow(row), row.At, ms.use(ctx, m)),
+		Price: r.Price(limitsFromRow(row).Price), IsPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0, IsKnown: isKnown,
+	}
+}
+
+// Rewriting returns the extra cost of writing tokens to the provider's cache instead of reading them from it.
+// It is nil for a model without a price.
+func (f Facts) Rewriting(tokens int) *float64 {
+	if !f.IsPriced {
+		return nil
+	}
+	cost := float64(tokens) * max(0, f.Price.Write-f.Price.Read) / TokensPerPrice
+	return &cost
+}
+
+// RereadCost returns what the provider took for the content that was read again. It writes new content to its
+// cache.
+func (f Facts) RereadCost(all []schema.Removal) float64 {
+	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
+}
+
+func Bill(p schema.Price, used ask.Usage) float64 {
+	return promptcache.Bill(promptcache.Tokens{Fresh: used.Input, Write: used.CacheWrite, Read: used.CacheRead, Output: used.Output}, p)
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// A Guard bounds the writes of a host, and remembers whether the last one succeeded.
+type Guard struct {
+	log *slog.Logger
+	// patience bounds the wait for another program's lock on the database.
+	patience time.Duration
+	// trouble is the reason why the last write failed. It is nil if the last write succeeded.
+	trouble atomic.Pointer[string]
+	// isDamaged says that a write failed because the database is damaged.
+	isDamaged atomic.Bool
+}
+
+// NewGuard returns a guard whose writes wait no longer than patience.
+func NewGuard(log *slog.Logger, patience time.Duration) *Guard {
+	return &Guard{log: log, patience: patience}
+}
+
+// Writing returns a context for a write. The write must be short, because the session's next pass waits for
+// it.
+func (g *Guard) Writing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, g.patience)
+}
+
+// Wrote remembers the result of a write.
+func (g *Guard) Wrote(err error) {
+	switch {
+	case err == nil:
+		if g.trouble.Swap(nil) != nil {
+			g.log.Info("the store takes writes again")
+		}
+	case errors.Is(err, ErrCannotPersist):
+		if errors.Is(err, ErrDamaged) {
+			g.isDamaged.Store(true)
+		}
+		reason := err.Error() + Remedy(err)
+		if g.trouble.Swap(&reason) == nil {
+			g.log.Error("nothing can be stored, so sessions pass unchanged", "error", err)
+		}
+	}
+}
+
+// Trouble returns the reason why the last write failed, or "" if it succeeded.
+func (g *Guard) Trouble() string {
+	if reason := g.trouble.Load(); reason != nil {
+		return *reason
+	}
+	return ""
+}
+
+// IsDamaged reports whether a write failed because the database is damaged.
+func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
+
+// Remedy tells a person what to do about a store that fails. It begins with "; ", or is empty if the error
+// itself contains the remedy.
+func Remedy(err error) string {
+	switch {
+	case errors.Is(err, ErrLocked):
+		return "; end that process"
+	case errors.Is(err, ErrForeign):
+		return "; move it away"
+	case errors.Is(err, ErrNotOurs):
+		return "; give it to this user, or name another one with MAGIC_CONTEXT_DATA_DIR"
+	case errors.Is(err, ErrBusy):
+		return "; end the program that holds it"
+	case errors.Is(err, ErrGone):
+		return "; put it back, or go on with an empty one: the next session that starts creates it"
+	case errors.Is(err, ErrCannotPersist):
+		return "; make room on the disk, or the directory writable"
+	default:
+		return ""
+	}
+}
