@@ -12,7 +12,7 @@ import (
 )
 
 // hundred counts every text as 100 tokens, so that a budget is a number of lines.
-// The wrapper of a list counts 6 tokens.
+// The wrapper of a list counts 26 tokens.
 func hundred(string) int { return 100 }
 
 func shownMemories(budget int, memories ...history.Memory) []int64 {
@@ -31,12 +31,12 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 		budget int
 		want   []int64
 	}{
-		{105, nil},
-		{106, []int64{3}},
-		{206, []int64{2, 3}},
-		{306, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
-		{406, []int64{1, 2, 3, 4}},
-		{506, []int64{1, 2, 3, 4, 5}},
+		{125, nil},
+		{126, []int64{3}},
+		{226, []int64{2, 3}},
+		{326, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
+		{426, []int64{1, 2, 3, 4}},
+		{526, []int64{1, 2, 3, 4, 5}},
 	} {
 		if got := shownMemories(c.budget, all...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("budget %d: %v, want %v", c.budget, got, c.want)
@@ -97,7 +97,7 @@ func TestBudgetOfTheDelta(t *testing.T) {
 	for i := range 40 {
 		memories = append(memories, history.Memory{ID: int64(i + 1)})
 	}
-	for budget, want := range map[int]int{0: 9 /* of 4,000 */, 4 * 606: 6, 4*606 - 1: 5} {
+	for budget, want := range map[int]int{0: 9 /* of 4,000 */, 4 * 626: 6, 4*626 - 1: 5} {
 		got := history.Delta(history.DeltaInput{Memories: memories, MemoryBudget: budget, CountText: hundred})
 		if n := strings.Count(got.Text, "<memory id="); n != want {
 			t.Errorf("budget %d: %d memories, want %d", budget, n, want)
