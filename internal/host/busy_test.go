@@ -108,9 +108,9 @@ func (h *harness) lockDatabase() (unlock func()) {
 	if _, err := lock.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
 		h.t.Fatal(err)
 	}
-	h.host.CommitTimeout = 100 * time.Millisecond // do not wait for a lock that stays
+	h.host.guard.Patience = 100 * time.Millisecond // do not wait for a lock that stays
 	return func() {
-		h.host.CommitTimeout = 0
+		h.host.guard.Patience = commitTimeout
 		if _, err := lock.ExecContext(context.Background(), "ROLLBACK"); err != nil {
 			h.t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -51,18 +52,18 @@ func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.Com
 // flush makes the next pass bust, and describes that bust as it would be if the pass came now.
 func (h *Host) flush(ctx context.Context, c client.Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return none, err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	if err := h.Store.RequestFlush(ctx, key, h.Clock.Now()); err != nil {
 		h.guard.Wrote(err)
 		return none, err
 	}
-	s.row.ExplicitFlush = true
+	s.Row.ExplicitFlush = true
 	text := "The next request applies the queued reductions. How much that frees is not known: no request of this session has reached the host since it started."
-	if s.pipe != nil {
+	if s.Pipe != nil {
 		text = h.forecastFlush(ctx, c, s, directory)
 	}
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
@@ -70,17 +71,17 @@ func (h *Host) flush(ctx context.Context, c client.Client, key store.Key, direct
 
 // forecastFlush describes the bust that the next pass would make now. It asks the
 // pipeline for that decision and throws the decision away.
-func (h *Host) forecastFlush(ctx context.Context, c client.Client, s *session, directory string) string {
-	m := s.pipe.Model()
-	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.clients.Config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
+func (h *Host) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
+	m := s.Pipe.Model()
+	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.clients.Config(s.Key.Harness, directory), params: schema.TransformParams{Directory: directory}}
 	var err error
 	if ps.limits, err = h.models.Limits(ctx, c, directory, m); err != nil {
 		return "The next request applies the queued reductions." // nobody reads the answer
 	}
 	ps.window = h.models.Window(ctx, m, ps.limits)
-	ps.life = h.models.CacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
-	d := s.pipe.Decide(ps.read(ctx))
-	waiting := len(s.pipe.State.Queue()) - len(d.Drained)
+	ps.life = h.models.CacheLife(ctx, s.Key.Harness, ps.config, m, ps.limits.NPM)
+	d := s.Pipe.Decide(ps.read(ctx))
+	waiting := len(s.Pipe.State.Queue()) - len(d.Drained)
 	text := h.costOfBust(ctx, m, d)
 	switch {
 	case d.Head != nil && len(d.Edits) == 0:

@@ -5,5 +5,5 @@
 // It may import agents, internal/agent, internal/background, internal/bug, internal/client, internal/clock,
 // internal/config, internal/format, internal/json, internal/marker, internal/mode, internal/model,
 // internal/overflow, internal/program, internal/projectdocs, internal/promptcache, internal/rawhistory,
-// internal/route, internal/tokens, pipeline, schema and store.
+// internal/route, internal/session, internal/tokens, pipeline, schema and store.
 package host

@@ -23,7 +23,7 @@ func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.Droppe
 	for _, r := range rows {
 		messages[r.MessageKey] = true
 	}
-	about := h.sessions.about(key, messages)
+	about := h.sessions.About(key, messages)
 	all := make([]schema.DroppedUnit, 0, len(rows))
 	for _, r := range rows {
 		u := schema.DroppedUnit{
@@ -36,21 +36,4 @@ func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.Droppe
 		all = append(all, u)
 	}
 	return all, nil
-}
-
-// about returns descriptions of a session's units by their keys. The store holds no content, so about returns
-// nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one
-// runs.
-func (ss *sessions) about(key store.Key, messages map[string]bool) map[string]string {
-	ss.mu.Lock()
-	s, ok := ss.byKey[key]
-	ss.mu.Unlock()
-	if !ok || !s.tryLock() {
-		return nil
-	}
-	defer s.unlock()
-	if s.pipe == nil {
-		return nil
-	}
-	return s.pipe.Labels(messages)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -35,12 +36,12 @@ type errand struct {
 	scope history.Range
 	next  int
 	// source and codec are used to read the messages.
-	source rawSource
+	source session.RawSource
 	codec  transcript.Codec
 	// save stores the result of one chunk. finish stores the consequences of a complete series, and returns
 	// the text for the user. The caller of finish holds the session's lock.
 	save   func(context.Context, historian.Result) error
-	finish func(context.Context, *session) (string, error)
+	finish func(context.Context, *session.Session) (string, error)
 	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
 	kept func() string
 	// discard removes stored data that is not visible yet, after the user has cancelled the errand. It is nil
@@ -124,12 +125,12 @@ func commandAnswer(variant, message string, err error) (schema.CommandExecuteRes
 }
 
 // startErrand starts the errand that prepare returns. It answers the command with the text from prepare.
-func (h *Host) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
-	s, err := h.sessions.lock(ctx, key)
+func (h *Host) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session.Session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	if err := h.readyForErrand(ctx, c, s, directory); err != nil {
 		h.guard.Wrote(err)
 		return commandAnswer("", "", err)
@@ -146,38 +147,38 @@ func (h *Host) startErrand(ctx context.Context, c client.Client, key store.Key, 
 
 // readyForErrand reads the facts that an errand needs about its session. It cannot rely on an earlier pass,
 // because there may have been none since the host started.
-func (h *Host) readyForErrand(ctx context.Context, c client.Client, s *session, directory string) error {
-	if !s.known {
-		if _, err := h.load(ctx, s); err != nil {
+func (h *Host) readyForErrand(ctx context.Context, c client.Client, s *session.Session, directory string) error {
+	if !s.Known {
+		if _, err := h.sessions.Load(ctx, s); err != nil {
 			return err
 		}
 	}
-	cfg := h.clients.Config(s.key.Harness, directory)
+	cfg := h.clients.Config(s.Key.Harness, directory)
 	switch {
-	case s.row.Passes == 0:
+	case s.Row.Passes == 0:
 		return refusedCommand("This session has sent no request through magicctx yet.")
-	case s.mode().IsSubagent:
+	case s.Mode().IsSubagent:
 		return refusedCommand("A subagent's session is never summarised.")
 	case !h.Summarises || cfg.Historian.Disable:
 		return refusedCommand("The historian is switched off (historian.disable in magicctx.jsonc), so nothing can be summarised.")
-	case s.work.running != nil:
+	case workOf(s).running != nil:
 		return refusedCommand(h.busyWith(s))
 	}
-	if s.pipe == nil {
-		known, err := h.readChronicle(ctx, s.key, directory)
+	if s.Pipe == nil {
+		known, err := h.sessions.ReadChronicle(ctx, s.Key, directory)
 		if err != nil {
 			return err
 		}
-		s.chronicle = known
+		s.Chronicle = known
 	}
-	w := &s.work
+	w := workOf(s)
 	if w.client == nil {
-		m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
+		m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
 		limits, err := h.models.Limits(ctx, c, directory, m)
 		if err != nil {
 			return err
 		}
-		w.workload = workload{config: cfg, model: m, limit: h.models.Window(ctx, m, limits).Tokens, pass: s.row.Passes}
+		w.workload = workload{config: cfg, model: m, limit: h.models.Window(ctx, m, limits).Tokens, pass: s.Row.Passes}
 		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
 	}
 	w.client, w.directory = c, directory
@@ -185,8 +186,8 @@ func (h *Host) readyForErrand(ctx context.Context, c client.Client, s *session, 
 }
 
 // busyWith returns a sentence about the historian's current work in a session.
-func (h *Host) busyWith(s *session) string {
-	if e := h.errands.of(s.key); e != nil {
+func (h *Host) busyWith(s *session.Session) string {
+	if e := h.errands.of(s.Key); e != nil {
 		return fmt.Sprintf("A %s is under way: %s. /%s cancel ends it.", e.noun, e.progress(), e.command)
 	}
 	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
@@ -194,19 +195,19 @@ func (h *Host) busyWith(s *session) string {
 
 // newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
 // and finish.
-func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, error) {
-	codec, err := client.CodecOf(s.key.Harness)
+func (h *Host) newErrand(s *session.Session, scope history.Range, next int) (*errand, error) {
+	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.key, holder: h.nextHolder(), job: h.pattern(s), after: s.chronicle.end, started: h.Clock.Now(), load: s.work.workload}
+	p := &plan{key: s.Key, holder: h.nextHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload}
 	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
 	e.done.Store(int64(next - 1))
 	return e, nil
 }
 
 // launch takes the lease and starts the errand in the background. The caller holds the session's lock.
-func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
+func (h *Host) launch(ctx context.Context, s *session.Session, e *errand) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	acquired, err := h.lease(e.plan).Acquire(writing)
@@ -218,9 +219,9 @@ func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
 	}
 	running, end := context.WithCancelCause(h.background.Lifetime())
 	e.cancel = end
-	s.work.running = e.plan
-	h.errands.set(s.key, e)
-	h.Log.Info("the historian begins", "session", s.key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
+	workOf(s).running = e.plan
+	h.errands.set(s.Key, e)
+	h.Log.Info("the historian begins", "session", s.Key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
 	h.agents.Go(func() {
 		defer end(nil)
 		h.background.Go(func() { h.lease(e.plan).Keep(running, func() { end(store.ErrLeaseLost) }) })
@@ -273,12 +274,12 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	s, err := h.sessions.lock(ctx, e.key)
+	s, err := h.sessions.Lock(ctx, e.key)
 	if err != nil {
 		return "", err
 	}
-	defer s.unlock()
-	s.work.running = nil
+	defer s.Unlock()
+	workOf(s).running = nil
 	var text string
 	if runErr == nil {
 		text, runErr = e.finish(ctx, s)
@@ -295,7 +296,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 	if err := h.lease(e.plan).Release(ctx); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
 	}
-	h.publish(s.key)
+	h.publish(s.Key)
 	return text, runErr
 }
 

@@ -35,7 +35,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	case transcript.SessionTitled:
 		err = h.noteTitle(ctx, key, e.Title)
 	case transcript.SessionDeleted:
-		h.sessions.remove(key)
+		h.sessions.Remove(key)
 		h.titles.forget(key)
 		if err = h.removeMarker(ctx, key); err == nil {
 			err = h.Store.DeleteSession(ctx, key)
@@ -54,18 +54,18 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 }
 
 func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if err := h.Store.RemoveMessages(writing, key, []string{message}); err != nil {
 		return err
 	}
-	if s.pipe != nil {
-		s.pipe.Forget([]string{message})
+	if s.Pipe != nil {
+		s.Pipe.Forget([]string{message})
 	}
 	return nil
 }
@@ -81,28 +81,28 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	if m.Completed == 0 {
 		return nil // the first update of this step
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	isAccepted := !m.Errored && m.Usage.Prompt() > 0
 	if isAccepted {
-		s.answeredAt = h.Clock.Now()
+		s.AnsweredAt = h.Clock.Now()
 		if err := h.noteAccepted(writing, s, m); err != nil {
 			return err
 		}
 	}
-	if s.pipe == nil || s.pipe.Has(m.Key) {
+	if s.Pipe == nil || s.Pipe.Has(m.Key) {
 		return nil // a late update of a step of an earlier pass
 	}
 	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
-	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
+	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
 		return err
 	}
-	if err := h.Store.SaveUsage(writing, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
+	if err := h.Store.SaveUsage(writing, key, s.Row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
 	h.publish(key) // the pass had only the size of the request before

@@ -6,15 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/history"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -62,8 +61,8 @@ func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecutePa
 	if err != nil {
 		return refusal(err), nil
 	}
-	source, limit, err := h.rawSource(ctx, key, p.Directory)
-	if errors.Is(err, errSubagent) {
+	source, limit, err := h.sourceFor(ctx, key, p.Directory)
+	if errors.Is(err, session.ErrSubagent) {
 		return refusal(err), nil
 	}
 	if err != nil {
@@ -84,6 +83,17 @@ func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecutePa
 	}
 	shown := history.Range{Start: e.start, End: text.last}
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
+}
+
+// sourceFor returns the source of a session's raw messages, and the size of its window in tokens.
+func (h *Host) sourceFor(ctx context.Context, key store.Key, directory string) (source session.RawSource, limit int, err error) {
+	s, err := h.sessions.Lock(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Unlock()
+	source, err = h.sessions.RawSource(ctx, s, directory)
+	return source, workOf(s).limit, err
 }
 
 func refusal(err error) schema.ToolExecuteResult {
@@ -109,86 +119,6 @@ func expandArguments(args json.Value) (expansion, error) {
 		return e, fmt.Errorf("%d to %d is no range of messages; the first message is 1, and start comes before end", e.start, e.end)
 	}
 	return e, nil
-}
-
-// A rawSource reads messages of one session, as rawhistory.Reader.Read does.
-type rawSource func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error)
-
-// errSubagent refuses ctx_expand in a subagent's session, which never has summaries.
-var errSubagent = errors.New("this is the session of a subagent; all of its messages are in front of you")
-
-// rawSource returns the source of a session's raw messages, and the size of its window in tokens. If the array
-// in memory begins with the session's first message, the source is that array. Otherwise the source is the
-// harness's own store.
-func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (source rawSource, limit int, err error) {
-	s, err := h.sessions.lock(ctx, key)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer s.unlock()
-	if !s.known {
-		if _, err := h.load(ctx, s); err != nil {
-			return nil, 0, err
-		}
-	}
-	if s.mode().IsSubagent {
-		return nil, 0, errSubagent
-	}
-	if s.pipe == nil {
-		if s.chronicle, err = h.readChronicle(ctx, key, directory); err != nil {
-			return nil, 0, err
-		}
-	}
-	source, err = h.sourceOf(s, directory)
-	return source, s.work.limit, err
-}
-
-// sourceOf is rawSource for a caller that holds the session's lock and has read its chronicle.
-func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
-	anchors := anchorsOf(s.chronicle.compartments)
-	if s.pipe != nil {
-		if entries, raws := s.pipe.Raw(); isWhole(entries, anchors) {
-			return inMemory(s.pipe.Codec, entries, raws, anchors), nil
-		}
-	}
-	if h.RawHistory == nil {
-		return nil, errors.New("the session is not in memory, and this host reads no other store")
-	}
-	session := h.storedSession(s)
-	session.Directory = directory
-	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
-		return h.RawHistory.Read(ctx, session, start, end, yield)
-	}, nil
-}
-
-// storedSession identifies a session in the harness's store.
-func (h *Host) storedSession(s *session) rawhistory.Session {
-	return rawhistory.Session{Harness: schema.Harness(s.key.Harness), ID: s.key.Session, Directory: s.row.Directory, Anchors: anchorsOf(s.chronicle.compartments)}
-}
-
-// anchorsOf returns the messages whose ordinals are known from the compartments.
-func anchorsOf(compartments []history.Compartment) (anchors []history.Anchor) {
-	for _, c := range compartments {
-		anchors = append(anchors, history.AnchorsOf(c.Start, c.Keys)...)
-	}
-	return anchors
-}
-
-// isWhole reports whether the array holds all messages of the session. After a compaction by the harness, the
-// array holds a summary in place of the oldest ones.
-func isWhole(entries []history.Entry, anchors []history.Anchor) bool {
-	if len(anchors) > 0 {
-		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
-	}
-	return !slices.ContainsFunc(entries, func(e history.Entry) bool { return e.IsSummary })
-}
-
-// inMemory returns a source that reads messages of the session's array. It needs no lock, because raw messages
-// never change.
-func inMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []history.Anchor) rawSource {
-	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
-		return rawhistory.Deliver(ctx, codec, entries, anchors, start, end, func(i int) (json.Value, error) { return raws[i], nil }, yield)
-	}
 }
 
 // A page is the text of messages, up to a size.

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -61,6 +62,11 @@ type work struct {
 	running *plan
 }
 
+var works = session.NewLastingSlot[work]()
+
+// workOf returns the state of a session's historian.
+func workOf(s *session.Session) *work { return works.Of(s) }
+
 // stepsBetween is the number of new units after which a pass without pressure asks the trigger again. The
 // trigger reads all messages that no compartment covers, so asking it on every pass would be slow.
 const stepsBetween = 8
@@ -71,9 +77,9 @@ func (h *Host) considerHistorian(c client.Client, ps *pass) {
 	if !ps.summarises() {
 		return
 	}
-	w := &s.work
+	w := workOf(s)
 	w.workload = ps.workload(c)
-	counter := s.pipe.State.TagCounter
+	counter := s.Pipe.State.TagCounter
 	level := history.LevelOf(w.usage, w.threshold)
 	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
 	w.askedLevel = min(w.askedLevel, level)
@@ -83,12 +89,12 @@ func (h *Host) considerHistorian(c client.Client, ps *pass) {
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
-	uncovered := s.pipe.UncoveredTokens(s.chronicle.coveredEnd().Key)
+	uncovered := s.Pipe.UncoveredTokens(s.Chronicle.CoveredEnd().Key)
 	if history.RunCost(0, w.price) > w.runBudget(s) && history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
 		return
 	}
 	w.askedAt, w.askedLevel = counter, level
-	key, load := s.key, w.workload
+	key, load := s.Key, w.workload
 	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
 	h.agents.Go(func() {
 		defer h.summarising.Add(-1)
@@ -98,14 +104,14 @@ func (h *Host) considerHistorian(c client.Client, ps *pass) {
 
 // summarises reports whether the session has a historian.
 func (ps *pass) summarises() bool {
-	return ps.h.Summarises && !ps.s.mode().IsSubagent && !ps.config.Historian.Disable
+	return ps.h.Summarises && !ps.s.Mode().IsSubagent && !ps.config.Historian.Disable
 }
 
 func (ps *pass) workload(c client.Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes, workingSet: r.WorkingSet,
+		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.Row.Passes, workingSet: r.WorkingSet,
 	}
 	size := d.Size.Current
 	if d.Verdict != schema.Steady && size > 0 { // the bust removed tokens, and they no longer add to the pressure
@@ -118,14 +124,6 @@ func (ps *pass) workload(c client.Client) workload {
 		w.lowMark = r.Threshold / 2
 	}
 	return w
-}
-
-// coveredEnd returns the end of the newest compartment.
-func (c *chronicle) coveredEnd() history.Anchor {
-	if n := len(c.compartments); n > 0 {
-		return history.Anchor{Ordinal: c.compartments[n-1].End, Key: c.compartments[n-1].EndKey()}
-	}
-	return history.Anchor{}
 }
 
 // A plan is a run that may begin.
@@ -180,21 +178,21 @@ func (h *Host) summarise(key store.Key, load workload) {
 		h.cannotRun(key, err)
 		return
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return
 	}
 	may, err := h.begins(ctx, s, p, about)
 	if !may {
 		h.cannotRun(key, err)
-		s.unlock()
+		s.Unlock()
 		return
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p.cancel = cancel
-	s.work.running = p
-	s.unlock()
+	workOf(s).running = p
+	s.Unlock()
 
 	h.Log.Info("the historian begins", "session", key.Session, "pass", p.load.pass, "cause", p.reason, "from", p.job.Chunk.Start, "to", p.job.Chunk.End)
 	result, err := h.run(run, p)
@@ -210,19 +208,19 @@ func (h *Host) cannotRun(key store.Key, err error) {
 
 // prospect returns the prospect of a run. It is nil if none can begin now.
 func (h *Host) prospect(ctx context.Context, key store.Key) (*prospect, error) {
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return nil, nil // the host stops
 	}
-	defer s.unlock()
-	w := &s.work
-	if s.pipe == nil || w.running != nil || w.client == nil {
+	defer s.Unlock()
+	w := workOf(s)
+	if s.Pipe == nil || w.running != nil || w.client == nil {
 		return nil, nil
 	}
 	if err := h.loadThrottle(ctx, s); err != nil {
 		return nil, err
 	}
-	uncovered, ok := h.uncovered(ctx, s)
+	uncovered, ok := h.sessions.Uncovered(ctx, s)
 	if !ok {
 		return nil, nil
 	}
@@ -234,7 +232,7 @@ func (h *Host) prospect(ctx context.Context, key store.Key) (*prospect, error) {
 	return &prospect{w.workload, uncovered, history.TriggerFacts{
 		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
 		Pays:    func(tokens int) bool { return history.RunCost(tokens, price) <= budget },
-		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
+		Waiting: history.WaitingDrops{Active: w.size, Going: s.Pipe.Leaving(s.Chronicle.Published())},
 	}, w.throttle, w.halvings}, nil
 }
 
@@ -259,17 +257,17 @@ func (o *prospect) plan(key store.Key, limit int) (*plan, error) {
 
 // begins reports whether the planned run may begin. Then it completes the plan, and takes the session's lease for
 // it. It refuses the run if the throttle or the messages have changed since the plan was made.
-func (h *Host) begins(ctx context.Context, s *session, p *plan, about *prospect) (bool, error) {
-	w := &s.work
-	if s.pipe == nil || w.running != nil || w.throttle != about.throttle {
+func (h *Host) begins(ctx context.Context, s *session.Session, p *plan, about *prospect) (bool, error) {
+	w := workOf(s)
+	if s.Pipe == nil || w.running != nil || w.throttle != about.throttle {
 		return false, nil
 	}
-	now, ok := h.uncovered(ctx, s)
+	now, ok := h.sessions.Uncovered(ctx, s)
 	if snapshot := p.demand.Snapshot; !ok || now.Covered != about.facts.Covered || !now.Messages.Same(about.facts.Messages, snapshot.Start, snapshot.End) {
 		return false, nil // a later pass asks again
 	}
 	if p.grant.IsFault {
-		h.Log.Warn("history has waited for many passes", "session", s.key.Session, "pass", p.load.pass, "cause", p.reason)
+		h.Log.Warn("history has waited for many passes", "session", s.Key.Session, "pass", p.load.pass, "cause", p.reason)
 	}
 	if p.grant.Way == history.Wait {
 		w.throttle = w.throttle.Waits()
@@ -277,7 +275,7 @@ func (h *Host) begins(ctx context.Context, s *session, p *plan, about *prospect)
 	}
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
-	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.chronicle.end, h.Clock.Now(), s.pipe.SummaryKey(), s.filler()
+	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.Chronicle.End, h.Clock.Now(), s.Pipe.SummaryKey(), s.Filler()
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
@@ -296,11 +294,11 @@ func (w *workload) situation(u pipeline.Uncovered) history.Situation {
 
 // runBudget returns what a run may cost because of rent, in tokens read from the cache, and -1 if no run may begin for
 // rent.
-func (w *workload) runBudget(s *session) int {
+func (w *workload) runBudget(s *session.Session) int {
 	if w.config.Spending == schema.SpendingGenerous {
 		return -1
 	}
-	return s.pipe.RunBudget(s.chronicle.published(), w.workingSet, w.price)
+	return s.Pipe.RunBudget(s.Chronicle.Published(), w.workingSet, w.price)
 }
 
 // run carries out a plan. It renews the lease until the run has ended.
@@ -335,17 +333,17 @@ func (h *Host) lease(p *plan) agent.Lease {
 // finish publishes the result of a run, or records its failure.
 func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	ctx := context.WithoutCancel(h.background.Lifetime())
-	s, err := h.sessions.lock(ctx, p.key)
+	s, err := h.sessions.Lock(ctx, p.key)
 	if err != nil {
 		return
 	}
-	defer s.unlock()
-	s.work.running = nil
+	defer s.Unlock()
+	workOf(s).running = nil
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	if runErr == nil && len(result.Compartments) == 0 {
 		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
-		s.work.halvings = nextHalving(s.work.halvings, &result)
+		workOf(s).halvings = nextHalving(workOf(s).halvings, &result)
 	}
 	if runErr == nil {
 		runErr = h.publishHistory(writing, s, p, result)
@@ -359,7 +357,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if err := h.lease(p).Release(writing); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
-	h.publish(s.key)
+	h.publish(s.Key)
 }
 
 // hasTime reports whether a model may try again because the window is far from full. While there is time, an
@@ -386,8 +384,8 @@ func nextHalving(halvings int, r *historian.Result) int {
 const finishTimeout = 30 * time.Second
 
 // publishHistory stores the result of a run, and updates the session in memory.
-func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result historian.Result) error {
-	way, throttle := history.ByModel, s.work.throttle
+func (h *Host) publishHistory(ctx context.Context, s *session.Session, p *plan, result historian.Result) error {
+	way, throttle := history.ByModel, workOf(s).throttle
 	publish := publication(p, result)
 	if result.MadeBy == historian.ByExtraction {
 		way = history.Extractive
@@ -403,36 +401,24 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity(),
 		"facts", len(result.Facts), "unconfirmed", result.Unconfirmed)
-	s.work.throttle = throttle.Published(way)
-	s.work.askedAt = 0 // more messages may be eligible now
+	workOf(s).throttle = throttle.Published(way)
+	workOf(s).askedAt = 0 // more messages may be eligible now
 	if way == history.ByModel {
-		s.work.halvings = 0
+		workOf(s).halvings = 0
 	}
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
-	if s.pipe == nil {
+	if s.Pipe == nil {
 		return nil // the next resync reads it
 	}
-	return h.refreshChronicle(ctx, s)
-}
-
-// refreshChronicle reads the session's history again after a publication.
-func (h *Host) refreshChronicle(ctx context.Context, s *session) error {
-	again, err := h.readChronicle(ctx, s.key, s.row.Directory)
-	if err != nil {
-		s.forget() // the next pass must not miss what is stored
-		return err
-	}
-	again.headGeneration = s.chronicle.headGeneration
-	s.chronicle = again
-	return nil
+	return h.sessions.RefreshChronicle(ctx, s)
 }
 
 // recordFailure stores that a run has ended without publishing anything.
-func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result historian.Result, reason error) {
+func (h *Host) recordFailure(ctx context.Context, s *session.Session, p *plan, result historian.Result, reason error) {
 	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
-	s.work.throttle = p.failed(s.work.throttle, result)
+	workOf(s).throttle = p.failed(workOf(s).throttle, result)
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
@@ -442,7 +428,7 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.RecordRun(ctx, p.key, run, s.work.throttle.RetryPass(p.demand)); err != nil {
+	if err := h.Store.RecordRun(ctx, p.key, run, workOf(s).throttle.RetryPass(p.demand)); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
 }
@@ -454,26 +440,26 @@ func (p *plan) failed(t history.Throttle, r historian.Result) history.Throttle {
 }
 
 // loadThrottle reads the throttle of a session once.
-func (h *Host) loadThrottle(ctx context.Context, s *session) error {
-	if s.work.isLoaded {
+func (h *Host) loadThrottle(ctx context.Context, s *session.Session) error {
+	if workOf(s).isLoaded {
 		return nil
 	}
-	sum, err := h.Store.History(ctx, s.key)
+	sum, err := h.Store.History(ctx, s.Key)
 	if err != nil {
 		return err
 	}
 	if sum.Throttle != "" {
-		_ = json.Unmarshal([]byte(sum.Throttle), &s.work.throttle) // if another release wrote the throttle, it starts again from zero
+		_ = json.Unmarshal([]byte(sum.Throttle), &workOf(s).throttle) // if another release wrote the throttle, it starts again from zero
 	}
-	s.work.isLoaded = true
+	workOf(s).isLoaded = true
 	return nil
 }
 
-func (h *Host) saveThrottle(ctx context.Context, s *session) error {
-	state, _ := json.Marshal(s.work.throttle) // numbers always encode
+func (h *Host) saveThrottle(ctx context.Context, s *session.Session) error {
+	state, _ := json.Marshal(workOf(s).throttle) // numbers always encode
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
-	return h.Store.SavePace(writing, s.key, string(state), 0)
+	return h.Store.SavePace(writing, s.Key, string(state), 0)
 }
 
 // nextHolder returns a name for a run. The run holds its lease under this name.

@@ -228,7 +228,7 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 	h.messages = apart(h.messages)
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
-	h.host.RawHistory = &rawhistory.Reader{Env: func(name string) string {
+	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}}
 	hidden := len(h.messages)

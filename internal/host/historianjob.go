@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -46,24 +47,24 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 
 // job returns what the historian needs to summarise a chunk. It reads the raw messages only if they are needed:
 // if no model answers, they are not.
-func (h *Host) job(s *session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
+func (h *Host) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
-	words := s.pipe.Codec.Vocabulary()
+	words := s.Pipe.Codec.Vocabulary()
 	j.Chunk, j.Raw = chunkOf(chunk), sync.OnceValue(func() []historian.Message { return rawOf(u.Messages, u.Decode, chunk.Range, words) })
-	j.KeepLast = history.LevelOf(s.work.usage, s.work.threshold) > 0
+	j.KeepLast = history.LevelOf(workOf(s).usage, workOf(s).threshold) > 0
 	return j
 }
 
 // pattern returns the part of a job that all jobs of a session share.
-func (h *Host) pattern(s *session) historian.Job {
-	w := &s.work
+func (h *Host) pattern(s *session.Session) historian.Job {
+	w := workOf(s)
 	j := historian.Job{
-		Session:    s.key.Session,
-		References: referencesOf(s.chronicle.compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
+		Session:    s.Key.Session,
+		References: referencesOf(s.Chronicle.Compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
 		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
-	for _, m := range s.chronicle.memories.Memories {
+	for _, m := range s.Chronicle.Memories.Memories {
 		j.Memories = append(j.Memories, historian.Memory{Category: m.Category, Content: m.Content})
 	}
 	return j

@@ -48,14 +48,14 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 	}
 	lines = append(lines, text)
 	if r := st.Running; r != nil {
-		lines = append(lines, fmt.Sprintf("The historian works: %s, for %s.", workOf(r), format.AgeOf(r.Since, now)))
+		lines = append(lines, fmt.Sprintf("The historian works: %s, for %s.", runText(r), format.AgeOf(r.Since, now)))
 	}
 	if r := st.Unfinished; r != nil {
 		part := history.Range{}
 		if r.Kind == kindPartial {
 			part = history.Range{Start: r.Start, End: r.End}
 		}
-		lines = append(lines, fmt.Sprintf("Unfinished: %s. /%s goes on.", workOf(r), recompOf(part)))
+		lines = append(lines, fmt.Sprintf("Unfinished: %s. /%s goes on.", runText(r), recompOf(part)))
 	}
 	if st.IsOverdue {
 		lines = append(lines, fmt.Sprintf("Old messages have waited for %s to be summarised.", format.Count(st.Waited, "request")))
@@ -82,8 +82,8 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 	return lines
 }
 
-// workOf describes a run of the historian.
-func workOf(r *schema.HistoryRun) string {
+// runText describes a run of the historian.
+func runText(r *schema.HistoryRun) string {
 	messages := format.Progress(r.Start, r.End, r.Done)
 	switch r.Kind {
 	case kindRecomp, kindPartial:

@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/projectdocs"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -59,7 +60,7 @@ type Host struct {
 	guard    *store.Guard
 	clients  *client.Registry
 	models   *model.Models
-	sessions sessions
+	sessions *session.Sessions
 	savings  savings
 	titles   titles
 	docs     projectdocs.Reader
@@ -86,7 +87,10 @@ func New(o Options) *Host {
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
-	h.sessions.byKey = make(map[store.Key]*session)
+	h.sessions = session.New(session.Options{
+		Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory,
+		Copied: []func(context.Context, *session.Session, store.Key) error{h.copyNudge},
+	})
 	h.savings.known = make(map[store.Key]saving)
 	h.titles.stored = make(map[store.Key]string)
 	return h

@@ -7,6 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -76,12 +78,12 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	}
 	r.Commands = commands
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
-	r.Tools = append(r.Tools, schema.ToolDefinition{Name: expandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
+	r.Tools = append(r.Tools, schema.ToolDefinition{Name: transcript.ExpandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
 	if !cfg.Historian.Disable {
 		r.Agents = agent.Definitions()
 	}
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
-		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
+		r.Tools = append(r.Tools, schema.ToolDefinition{Name: mode.ReduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -35,7 +36,7 @@ type markers struct {
 	applied     appliedMarker
 }
 
-// A pendingMarker asks for a marker behind the message with this ordinal. Its members are in alphabetical
+// A PendingMarker asks for a marker behind the message with this ordinal. Its members are in alphabetical
 // order, so that two equal pending markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
@@ -43,7 +44,7 @@ type pendingMarker struct {
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// An appliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
+// An AppliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
 // belongs to the message behind which the marker was asked for.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
@@ -60,10 +61,14 @@ func pendingAt(c historian.Compartment, now int64) string {
 
 // readMarkers reads the stored markers of a session. It treats a marker that it cannot read as missing, and
 // the next publication replaces it.
-func readMarkers(sum store.HistorySummary) (m markers) {
-	m.pendingText = sum.PendingMarker
-	_ = json.Unmarshal([]byte(sum.PendingMarker), &m.pending)
-	_ = json.Unmarshal([]byte(sum.AppliedMarker), &m.applied)
+func readMarkers(pending, applied string) (m markers) {
+	m.pendingText = pending
+	if pending != "" {
+		_ = json.Unmarshal([]byte(pending), &m.pending)
+	}
+	if applied != "" {
+		_ = json.Unmarshal([]byte(applied), &m.applied)
+	}
 	return m
 }
 
@@ -120,7 +125,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 // place returns the newest message up to end such that a marker behind it hides no pinned prompt. It is zero if
 // there is no such message.
 func (now markerMoment) place(end history.Anchor) (place history.Anchor) {
-	anchors := anchorsOf(now.compartments)
+	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)
 	if first == 0 || end.Ordinal < first {
 		return end
@@ -158,22 +163,25 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
+// isMarking says that a change of the session's compaction marker is under way.
+var isMarking = session.NewLastingSlot[bool]()
+
 // considerMarker changes the session's marker in the background if a change is due. The session's next pass
 // then gets an array that begins elsewhere. The head covers that array as well.
 func (h *Host) considerMarker(ps *pass) {
 	s := ps.s
-	if h.markersOf(s.key) == nil || s.isMarking || ps.decision.Cause == pipeline.CauseBusy {
+	if h.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.decision.Cause == pipeline.CauseBusy {
 		return
 	}
-	t, ok := s.chronicle.markers.next(markerMoment{
-		isOn: ps.config.CompactionMarkers && !s.mode().IsSubagent, isBust: ps.decision.Verdict != schema.Steady,
-		head: s.pipe.State.Head, compartments: s.chronicle.compartments, found: s.pipe.Marker(),
+	t, ok := readMarkers(s.Chronicle.PendingMarker, s.Chronicle.AppliedMarker).next(markerMoment{
+		isOn: ps.config.CompactionMarkers && !s.Mode().IsSubagent, isBust: ps.decision.Verdict != schema.Steady,
+		head: s.Pipe.State.Head, compartments: s.Chronicle.Compartments, found: s.Pipe.Marker(),
 	})
 	if !ok {
 		return
 	}
-	s.isMarking = true
-	key := s.key
+	*isMarking.Of(s) = true
+	key := s.Key
 	h.background.Go(func() {
 		err := h.changeMarker(h.background.Lifetime(), key, t)
 		if err != nil {
@@ -216,14 +224,14 @@ func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) er
 // marked updates the session in memory after a change of its marker.
 func (h *Host) marked(key store.Key) {
 	ctx := context.WithoutCancel(h.background.Lifetime())
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return
 	}
-	defer s.unlock()
-	s.isMarking = false
+	defer s.Unlock()
+	*isMarking.Of(s) = false
 	if sum, err := h.Store.History(ctx, key); err == nil {
-		s.chronicle.markers = readMarkers(sum)
+		s.Chronicle.PendingMarker, s.Chronicle.AppliedMarker = sum.PendingMarker, sum.AppliedMarker
 	}
 }
 
@@ -267,7 +275,7 @@ func (h *Host) checkMarkers(ctx context.Context, harness schema.Harness, isOn bo
 }
 
 func (h *Host) checkMarker(ctx context.Context, r store.MarkerRow, isOn bool) error {
-	m := readMarkers(store.HistorySummary{HistoryRow: store.HistoryRow{PendingMarker: r.Pending, AppliedMarker: r.Applied}})
+	m := readMarkers(r.Pending, r.Applied)
 	if isOn && m.applied.isSet() {
 		if isWhole, err := h.markersOf(r.Key).IsWhole(ctx, r.Key.Session, m.applied.BoundaryMessageID); err != nil || isWhole {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -80,7 +81,7 @@ func (h *harness) recorded() markers {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return readMarkers(sum)
+	return readMarkers(sum.PendingMarker, sum.AppliedMarker)
 }
 
 // reread replaces the array by the array that the harness delivers if the marker is set at a boundary.
@@ -219,7 +220,7 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 		if err := h.store.SaveAppliedMarker(t.Context(), testKey, "", ""); err != nil {
 			t.Fatal(err)
 		}
-		h.host.sessions.remove(testKey)
+		h.host.sessions.Remove(testKey)
 		h.reread(set[0])
 		h.pass()
 		h.settle()
@@ -261,7 +262,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	two := []history.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
 	ask := func(ordinal int, end string) markers {
 		text, _ := json.Marshal(pendingMarker{EndMessageID: end, Ordinal: ordinal, PublishedAt: 5})
-		return readMarkers(store.HistorySummary{HistoryRow: store.HistoryRow{PendingMarker: string(text)}})
+		return readMarkers(string(text), "")
 	}
 	bust := markerMoment{isOn: true, isBust: true, head: frozen.Head{Ordinal: 7}, compartments: two}
 	tests := []struct {
@@ -329,7 +330,7 @@ func TestFirstPinned(t *testing.T) {
 		pinned [frozen.MaxPinned]string
 		want   int
 	}{{[2]string{}, 0}, {[2]string{"", "m3"}, 3}, {[2]string{"m1", "m3"}, 1}, {[2]string{"m4", "m3"}, 3}, {[2]string{"m3", "other"}, 1}} {
-		if got := firstPinned(frozen.Head{Pinned: c.pinned}, anchorsOf(all)); got != c.want {
+		if got := firstPinned(frozen.Head{Pinned: c.pinned}, session.AnchorsOf(all)); got != c.want {
 			t.Errorf("%q: %d, want %d", c.pinned, got, c.want)
 		}
 	}

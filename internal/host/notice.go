@@ -9,6 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/schema"
@@ -34,15 +35,15 @@ func (h *Host) show(c client.Client, key store.Key, directory, variant, message 
 // tellOfBust tells the user what the pass has removed from the prompt. covered is the number of messages that
 // the head stood for before the pass.
 func (h *Host) tellOfBust(c client.Client, ps *pass, covered int) {
-	if !ps.wire.Bust || ps.s.mode().IsSubagent || !slices.Contains(ps.config.Notices, noticeBusts) {
+	if !ps.wire.Bust || ps.s.Mode().IsSubagent || !slices.Contains(ps.config.Notices, noticeBusts) {
 		return
 	}
 	changes := ps.changes(covered)
 	if changes == "" {
 		return
 	}
-	d, key, directory := ps.decision, ps.s.key, ps.params.Directory
-	passes := pipeline.ExpectedPasses(ps.s.row.Passes)
+	d, key, directory := ps.decision, ps.s.Key, ps.params.Directory
+	passes := pipeline.ExpectedPasses(ps.s.Row.Passes)
 	h.background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := h.models.Facts(h.background.Lifetime(), d.Model); facts.IsPriced {
@@ -64,7 +65,7 @@ func (ps *pass) changes(covered int) string {
 	}
 	dropped, shortened := make(map[frozen.UnitKind]int), 0
 	for _, e := range d.Edits {
-		u := ps.s.pipe.State.ByTag(e.Tag)
+		u := ps.s.Pipe.State.ByTag(e.Tag)
 		switch {
 		case u == nil:
 		case e.Kind == frozen.Drop || e.Kind == frozen.Skeleton:
@@ -100,16 +101,19 @@ func expectedSaving(d pipeline.Decision, passes int) promptcache.Tokens {
 // prompt and tools.
 const unfitShare = 90
 
+// toldOf is the newest prompt of which the user was told that it does not fit into the window.
+var toldOf = session.NewLastingSlot[string]()
+
 // tellOfPrompt tells the user, once for each prompt, that a prompt alone does not fit into the window. magicctx
 // shortens no prompt that waits for its answer.
 func (h *Host) tellOfPrompt(c client.Client, ps *pass) {
-	prompt, tokens := ps.s.pipe.UnansweredPrompt()
+	prompt, tokens := ps.s.Pipe.UnansweredPrompt()
 	limit := ps.readings.Counting.Model.OwnTokens(ps.readings.LimitTokens)
-	if limit <= 0 || tokens*100 < limit*unfitShare || prompt == ps.s.toldOfPrompt || !slices.Contains(ps.config.Notices, noticeTroubles) {
+	if limit <= 0 || tokens*100 < limit*unfitShare || prompt == *toldOf.Of(ps.s) || !slices.Contains(ps.config.Notices, noticeTroubles) {
 		return
 	}
-	ps.s.toldOfPrompt = prompt
-	key, directory := ps.s.key, ps.params.Directory
+	*toldOf.Of(ps.s) = prompt
+	key, directory := ps.s.Key, ps.params.Directory
 	h.background.Go(func() {
 		h.show(c, key, directory, "warning", fmt.Sprintf(
 			"Your prompt alone has about %s tokens, and the window has %s. Prompts are not shortened: if the provider refuses it, send it in parts, or choose a model with a larger window.",

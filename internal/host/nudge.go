@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
@@ -17,20 +19,20 @@ import (
 // A22 in docs/defects.md). The harness never gets to store it.
 func (ps *pass) nudge(ctx context.Context) {
 	s, d, r := ps.s, ps.decision, ps.readings
-	if !s.mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a text that is based on a guess would annoy
+	if !s.Mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a text that is based on a guess would annoy
 		return
 	}
 	before, err := ps.h.told(ctx, s)
 	if err != nil {
 		ps.h.guard.Wrote(err)
-		ps.h.Log.Warn("the model is not told what it could drop, because the database does not answer", "session", s.key.Session, "error", err)
+		ps.h.Log.Warn("the model is not told what it could drop, because the database does not answer", "session", s.Key.Session, "error", err)
 		return
 	}
-	if slices.ContainsFunc(ps.fresh, func(u frozen.Unit) bool { return u.Tool == reduceTool }) {
-		s.tell(store.NudgeRow{HasMessage: before.HasMessage})
+	if slices.ContainsFunc(ps.fresh, func(u frozen.Unit) bool { return u.Tool == mode.ReduceTool }) {
+		reminders.Of(s).tell(store.NudgeRow{HasMessage: before.HasMessage})
 		return
 	}
-	tag := s.pipe.NotePlace()
+	tag := s.Pipe.NotePlace()
 	if tag == 0 {
 		return
 	}
@@ -39,7 +41,7 @@ func (ps *pass) nudge(ctx context.Context) {
 		size -= d.Price.Removed
 	}
 	window := min(int(math.Round(float64(r.LimitTokens)*r.Threshold/100)), history.PromptSize(ps.config.Spending))
-	pile := nudge.Measure(s.pipe.State.With(d.Additions.Additions), r.Knobs.ProtectedTags)
+	pile := nudge.Measure(s.Pipe.State.With(d.Additions.Additions), r.Knobs.ProtectedTags)
 	level, next := nudge.Remind(
 		nudge.Reading{Undropped: pile.Reclaimable, Pressure: float64(size) / float64(window), Window: window},
 		nudge.Cycle{Undropped: before.Undropped, Level: nudge.Level(before.Level)},
@@ -50,39 +52,59 @@ func (ps *pass) nudge(ctx context.Context) {
 	case !before.HasMessage && nudge.WantsMessage(pile.Reclaimable, window-size+pile.Live):
 		file, after.HasMessage = "nudge_message.md", true
 	case level == nudge.Quiet:
-		s.tell(after)
+		reminders.Of(s).tell(after)
 		return
 	}
-	s.tell(after)
+	reminders.Of(s).tell(after)
 	ps.note(tag, nudgeText(file, pile))
-	ps.h.Log.Debug("told the model what it could drop", "session", s.key.Session, "pass", s.row.Passes+1,
+	ps.h.Log.Debug("told the model what it could drop", "session", s.Key.Session, "pass", s.Row.Passes+1,
 		"text", file, "tag", tag, "undroppedTokens", pile.Reclaimable)
 }
 
 // note gives a new unit its note. The pass stores the unit with it.
 func (ps *pass) note(tag int, text string) {
-	u := ps.s.pipe.State.ByTag(tag)
+	u := ps.s.Pipe.State.ByTag(tag)
 	u.Note = "\n\n" + text
 	i := slices.IndexFunc(ps.fresh, func(u frozen.Unit) bool { return u.Tag == tag })
 	ps.fresh[i] = *u
 }
 
+// A reminded is what the model of a session has been told about output to drop.
+type reminded struct {
+	// row is nil until it is read.
+	row *store.NudgeRow
+	// isNew says that no pass has stored row yet.
+	isNew bool
+}
+
+var reminders = session.NewSlot[reminded]()
+
 // told returns what the model has been told. It reads the store only once.
-func (h *Host) told(ctx context.Context, s *session) (store.NudgeRow, error) {
-	if s.nudged == nil {
-		row, err := h.Store.Nudge(ctx, s.key)
+func (h *Host) told(ctx context.Context, s *session.Session) (store.NudgeRow, error) {
+	r := reminders.Of(s)
+	if r.row == nil {
+		row, err := h.Store.Nudge(ctx, s.Key)
 		if err != nil {
 			return row, err
 		}
-		s.nudged = &row
+		r.row = &row
 	}
-	return *s.nudged, nil
+	return *r.row, nil
 }
 
 // tell replaces the record of what the model has been told. The next pass that is stored stores it.
-func (s *session) tell(row store.NudgeRow) {
-	s.isNudgeNew = s.isNudgeNew || s.nudged == nil || row != *s.nudged
-	s.nudged = &row
+func (r *reminded) tell(row store.NudgeRow) {
+	r.isNew = r.isNew || r.row == nil || row != *r.row
+	r.row = &row
+}
+
+// copyNudge gives a copy of a session what the original's model has been told.
+func (h *Host) copyNudge(ctx context.Context, s *session.Session, original store.Key) error {
+	row, err := h.Store.Nudge(ctx, original)
+	if err == nil {
+		reminders.Of(s).tell(row)
+	}
+	return err
 }
 
 // nudgeText returns the text of a file, which names the oldest tags that may be dropped.

@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/overflow"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -21,22 +22,22 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 	if !ok {
 		return nil
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
-	if !s.known {
-		if _, err := h.load(ctx, s); err != nil {
+	defer s.Unlock()
+	if !s.Known {
+		if _, err := h.sessions.Load(ctx, s); err != nil {
 			return err
 		}
 	}
-	if s.row.Passes == 0 {
+	if s.Row.Passes == 0 {
 		return nil // the refused prompt belongs to no pass
 	}
-	m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
+	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
 	if message != nil {
-		if s.pipe != nil && s.pipe.Has(message.Key) {
+		if s.Pipe != nil && s.Pipe.Has(message.Key) {
 			return nil // a late report: a pass has already seen this step
 		}
 		if message.Model.ID != "" {
@@ -48,37 +49,37 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 
 // noteOverflow records the limit that a refusal shows. In a primary session, it makes the next pass free
 // space. A subagent's session ends with the refusal, so it has no next pass.
-func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o overflow.Overflow) error {
+func (h *Host) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow) error {
 	now := h.Clock.Now()
 	at := now
-	if s.mode().IsSubagent {
+	if s.Mode().IsSubagent {
 		at = 0
 	}
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
-	isNew, err := h.Store.MarkOverflow(writing, s.key, s.row.Passes, at, o.PromptTokens)
+	isNew, err := h.Store.MarkOverflow(writing, s.Key, s.Row.Passes, at, o.PromptTokens)
 	if err != nil { // the host remembers in memory what the store could not write in time
-		isNew = s.row.OverflowPass != s.row.Passes
+		isNew = s.Row.OverflowPass != s.Row.Passes
 	}
 	if !isNew {
 		return err
 	}
-	s.row.OverflowAt, s.row.OverflowPass, s.row.OverflowTokens = at, s.row.Passes, o.PromptTokens
-	h.Log.Warn("the provider refused a prompt for its length", "session", s.key.Session, "pass", s.row.Passes,
+	s.Row.OverflowAt, s.Row.OverflowPass, s.Row.OverflowTokens = at, s.Row.Passes, o.PromptTokens
+	h.Log.Warn("the provider refused a prompt for its length", "session", s.Key.Session, "pass", s.Row.Passes,
 		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "promptTokens", o.PromptTokens, "cause", o.Family)
 	return errors.Join(err, h.models.NoteRefusal(writing, m, o.LimitTokens, now))
 }
 
 // NoteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It
 // also clears an earlier overflow of the session.
-func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Message) error {
-	if !s.known { // the host has restarted since the pass
-		if _, err := h.load(ctx, s); err != nil {
+func (h *Host) noteAccepted(ctx context.Context, s *session.Session, m *transcript.Message) error {
+	if !s.Known { // the host has restarted since the pass
+		if _, err := h.sessions.Load(ctx, s); err != nil {
 			return err
 		}
 	}
 	now := h.Clock.Now()
-	if s.row.OverflowAt > 0 && model.IsLater(m.Completed, s.row.OverflowAt, now) {
+	if s.Row.OverflowAt > 0 && model.IsLater(m.Completed, s.Row.OverflowAt, now) {
 		if err := h.clearOverflow(ctx, s); err != nil {
 			return err
 		}
@@ -87,10 +88,10 @@ func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Messa
 }
 
 // clearOverflow records that the session no longer needs to free space.
-func (h *Host) clearOverflow(ctx context.Context, s *session) error {
-	if err := h.Store.ClearOverflow(ctx, s.key); err != nil {
+func (h *Host) clearOverflow(ctx context.Context, s *session.Session) error {
+	if err := h.Store.ClearOverflow(ctx, s.Key); err != nil {
 		return fmt.Errorf("the prompts fit again: %w", err)
 	}
-	s.row.OverflowAt = 0
+	s.Row.OverflowAt = 0
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -25,6 +26,10 @@ type pause struct {
 	isWhole bool
 }
 
+// pauses holds the pause before the newest pass of a session. It is nil after the pass's usage is known, and if
+// that usage would prove nothing.
+var pauses = session.NewSlot[*pause]()
+
 // minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells
 // whether the cache survived a pause. If a prompt repeats fewer, we cannot tell a read of the messages from a
 // read of the shared part, because the size of the shared part is only an estimate.
@@ -33,13 +38,13 @@ const minRepeatedTokens = 1024
 // pauseBefore returns the pause before the pass, or nil if the pass's usage will prove nothing. It must be
 // called before the pass updates the session.
 func (ps *pass) pauseBefore() *pause {
-	pipe, w := ps.s.pipe, ps.wire
+	pipe, w := ps.s.Pipe, ps.wire
 	usage, completed, ok := pipe.Answer()
-	sent := ps.s.wireTokens
+	sent := ps.s.WireTokens
 	if !w.Bust {
 		sent = w.PrefixTokens
 	}
-	if !ok || completed > ps.at || sent == 0 || w.PrefixTokens < minRepeatedTokens || ps.decision.Model != pipe.Meta.Model || ps.h.clients.KeptWarm(ps.s.key.Harness) > 0 {
+	if !ok || completed > ps.at || sent == 0 || w.PrefixTokens < minRepeatedTokens || ps.decision.Model != pipe.Meta.Model || ps.h.clients.KeptWarm(ps.s.Key.Harness) > 0 {
 		return nil
 	}
 	r, blocks := route.Of(ps.decision.Model, ps.limits.NPM), 0
@@ -59,12 +64,12 @@ func (ps *pass) pauseBefore() *pause {
 // three quarters of the messages' tokens were read, the messages count as read. If less than a quarter was
 // read, they count as missed. The margins are wide because providers count tokens with other vocabularies
 // than ours.
-func (h *Host) notePause(ctx context.Context, s *session, m schema.Model, u transcript.Usage) error {
-	p := s.pause
+func (h *Host) notePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
+	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {
 		return nil
 	}
-	s.pause = nil
+	*pauses.Of(s) = nil
 	if m != p.model {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -29,7 +30,7 @@ func (h *Host) recomp(ctx context.Context, c client.Client, key store.Key, p sch
 	if err != nil {
 		return commandAnswer("", "", err)
 	}
-	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session) (*errand, string, error) {
+	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session.Session) (*errand, string, error) {
 		return h.prepareRecomp(ctx, s, p.Directory, part)
 	})
 }
@@ -73,11 +74,11 @@ func (h *Host) cancelRecomp(ctx context.Context, key store.Key) (schema.CommandE
 // prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp
 // covers all compartments. If a recomp of the same range is staged, it continues that one. The caller holds
 // the session's lock.
-func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, part history.Range) (*errand, string, error) {
-	if usage := s.work.usage; usage >= history.ForceUsage {
+func (h *Host) prepareRecomp(ctx context.Context, s *session.Session, directory string, part history.Range) (*errand, string, error) {
+	if usage := workOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
 	}
-	rows, end, err := h.Store.CompartmentsOf(ctx, s.key)
+	rows, end, err := h.Store.CompartmentsOf(ctx, s.Key)
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,7 +90,7 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 	if part != (history.Range{}) {
 		r.part = scope
 	}
-	isResumed, err := r.resume(ctx, h.Store, s.key)
+	isResumed, err := r.resume(ctx, h.Store, s.Key)
 	if err != nil {
 		return nil, "", err
 	}
@@ -101,7 +102,7 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 	if err != nil {
 		return nil, "", err
 	}
-	if e.source, err = h.sourceOf(s, directory); err != nil {
+	if e.source, err = h.sessions.SourceOf(s, directory); err != nil {
 		return nil, "", err
 	}
 	r.errand = e
@@ -110,7 +111,7 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 		e.kind = kindPartial
 	}
 	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have already given their facts
-	e.job.References = referencesOf(compartmentsFromRows(r.staged))
+	e.job.References = referencesOf(session.CompartmentsFromRows(r.staged))
 	e.after = end
 	e.yields = true // an urgent run may take its place, because the old summaries stay
 	e.save, e.finish, e.kept = r.stage, r.promote, r.left
@@ -216,7 +217,7 @@ func (r *recomp) stage(ctx context.Context, done historian.Result) error {
 }
 
 // promote replaces the stored compartments with the new ones. The caller holds the session's lock.
-func (r *recomp) promote(ctx context.Context, s *session) (string, error) {
+func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error) {
 	before, made := 0, len(r.staged)
 	all := slices.Clip(r.staged)
 	for _, row := range r.rows {
@@ -238,8 +239,8 @@ func (r *recomp) promote(ctx context.Context, s *session) (string, error) {
 		return "", err
 	}
 	r.host.Log.Info("history is replaced", "session", r.key.Session, "cause", r.reason, "compartments", len(all), "to", all[len(all)-1].End)
-	if s.pipe != nil {
-		if err := r.host.refreshChronicle(ctx, s); err != nil {
+	if s.Pipe != nil {
+		if err := r.host.sessions.RefreshChronicle(ctx, s); err != nil {
 			return "", err
 		}
 	}

@@ -427,11 +427,16 @@ func TestRevertIsToldToTheStoreThoughAllCompartmentsStand(t *testing.T) {
 	h.user("now2", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)
-	running := h.host.sessions.byKey[testKey].work.running
+	s, err := h.host.sessions.Lock(t.Context(), testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := workOf(s).running
+	s.Unlock()
 	h.revertFrom(read.End)
 	h.pass()
 	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
-	err := h.store.PublishHistory(t.Context(), store.Publication{Key: testKey, Holder: running.holder, After: running.after, Compartments: rows})
+	err = h.store.PublishHistory(t.Context(), store.Publication{Key: testKey, Holder: running.holder, After: running.after, Compartments: rows})
 	if !errors.Is(err, store.ErrStale) {
 		t.Errorf("error %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/schema"
@@ -23,57 +25,41 @@ const reduceTitle = "marked"
 // reduce queues drops and returns the reply. It stores the reply together with the drops. If a shim did not
 // receive the reply, it asks again and must get the same text.
 func (h *Host) reduce(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return schema.ToolExecuteResult{}, err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	reply, err := h.queueDrops(ctx, s, p)
 	h.guard.Wrote(err)
 	return schema.ToolExecuteResult{Title: reduceTitle, Output: reply}, err
 }
 
-func (h *Host) queueDrops(ctx context.Context, s *session, p schema.ToolExecuteParams) (string, error) {
-	if reply, found, err := h.Store.ToolReply(ctx, s.key, p.CallID); err != nil || found {
+func (h *Host) queueDrops(ctx context.Context, s *session.Session, p schema.ToolExecuteParams) (string, error) {
+	if reply, found, err := h.Store.ToolReply(ctx, s.Key, p.CallID); err != nil || found {
 		return reply, err
 	}
 	tags, err := dropArgument(p.Args)
 	if err != nil {
 		return "Error: " + err.Error(), nil
 	}
-	state, err := h.stateOf(ctx, s)
+	state, err := h.sessions.StateOf(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	now := h.Clock.Now()
-	knobs := rule.Knobs{ProtectedTags: h.clients.Config(s.key.Harness, p.Directory).ProtectedTags}
+	knobs := rule.Knobs{ProtectedTags: h.clients.Config(s.Key.Harness, p.Directory).ProtectedTags}
 	drops, reply := queueable(state, tags, knobs, now)
 	rows := make([]store.DropRow, len(drops))
 	for i, d := range drops {
 		rows[i] = store.DropRow{Tag: d.Tag, UnitKey: d.Key, QueuedAt: d.QueuedAt, Source: d.Source}
 	}
-	if err := h.Store.QueueDrops(ctx, s.key, rowsFromUnits(s.unsaved), rows, store.ToolReplyRow{CallID: p.CallID, Reply: reply, At: now}); err != nil {
+	if err := h.Store.QueueDrops(ctx, s.Key, session.RowsFromUnits(s.Unsaved), rows, store.ToolReplyRow{CallID: p.CallID, Reply: reply, At: now}); err != nil {
 		return "", err
 	}
-	s.unsaved = nil
+	s.Unsaved = nil
 	state.Enqueue(drops...)
 	return reply, nil
-}
-
-// stateOf returns the session's frozen state, even if no transcript is in memory.
-func (h *Host) stateOf(ctx context.Context, s *session) (*frozen.State, error) {
-	if s.pipe != nil {
-		return s.pipe.State, nil
-	}
-	snap, err := h.load(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	rows, _, err := h.Store.CompartmentsOf(ctx, s.key)
-	if err != nil {
-		return nil, err
-	}
-	return stateFromSnapshot(snap, compartmentsFromRows(rows)), nil
 }
 
 // dropArgument reads the arguments, which the harness has not checked.
@@ -114,7 +100,7 @@ func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]froz
 	}
 	var drops []frozen.QueuedDrop
 	for _, tag := range append(append([]int(nil), ready...), later...) {
-		drops = append(drops, frozen.QueuedDrop{Tag: tag, Key: state.ByTag(tag).Key, QueuedAt: now, Source: reduceTool})
+		drops = append(drops, frozen.QueuedDrop{Tag: tag, Key: state.ByTag(tag).Key, QueuedAt: now, Source: mode.ReduceTool})
 	}
 	var parts []string
 	if len(ready) > 0 {

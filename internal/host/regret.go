@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
@@ -17,15 +18,25 @@ const (
 	regrettedPieces = 3
 )
 
+// A regret is what a session knows of content that its models read again.
+type regret struct {
+	// rereads are the removed units that the model has read again, as far as no pass has stored them.
+	rereads []store.RereadRow
+	// regretted names the rules that are regretted in the project. It is nil until it is read.
+	regretted map[string]bool
+}
+
+var regrets = session.NewSlot[regret]()
+
 // noteRereads collects what the new messages read again although it was removed. The pass stores it, or a
 // later one if the database is busy.
-func (s *session) noteRereads() {
-	rereads, expansions := s.pipe.Rereads()
+func noteRereads(s *session.Session) {
+	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {
 		return
 	}
-	entries, _ := s.pipe.Raw()
-	ordinals := history.Number(entries, anchorsOf(s.chronicle.compartments))
+	entries, _ := s.Pipe.Raw()
+	ordinals := history.Number(entries, session.AnchorsOf(s.Chronicle.Compartments))
 	ordinalOf := make(map[string]int, len(entries))
 	for i, e := range entries {
 		ordinalOf[e.Key] = ordinals[i]
@@ -37,10 +48,11 @@ func (s *session) noteRereads() {
 				keys = append(keys, entries[i].Key)
 			}
 		}
-		rereads = append(rereads, s.pipe.RemovedIn(keys, x.Tokens)...)
+		rereads = append(rereads, s.Pipe.RemovedIn(keys, x.Tokens)...)
 	}
+	known := regrets.Of(s)
 	for _, r := range rereads {
-		s.rereads = append(s.rereads, store.RereadRow{Tag: r.Tag, Ordinal: ordinalOf[r.MessageKey], Tokens: r.Tokens})
+		known.rereads = append(known.rereads, store.RereadRow{Tag: r.Tag, Ordinal: ordinalOf[r.MessageKey], Tokens: r.Tokens})
 	}
 }
 
@@ -60,18 +72,18 @@ func (ps *pass) removals() (rows []store.RemovalRow) {
 // the store once, and again after a reread of this session.
 func (ps *pass) isRegretted(ctx context.Context) func(rule string) bool {
 	return func(rule string) bool {
-		s := ps.s
-		if s.regretted == nil {
+		s, known := ps.s, regrets.Of(ps.s)
+		if known.regretted == nil {
 			all, err := ps.h.Store.ProjectRemovals(ctx, ps.params.Directory)
 			if err != nil {
-				ps.h.Log.Warn("removals of the project not read", "session", s.key.Session, "error", err)
+				ps.h.Log.Warn("removals of the project not read", "session", s.Key.Session, "error", err)
 			}
-			s.regretted = make(map[string]bool)
+			known.regretted = make(map[string]bool)
 			for _, r := range all {
-				s.regretted[r.Rule] = r.Rereads >= regrettedPieces && float64(r.Reread) > regrettedShare*float64(r.Tokens)
+				known.regretted[r.Rule] = r.Rereads >= regrettedPieces && float64(r.Reread) > regrettedShare*float64(r.Tokens)
 			}
 		}
-		return s.regretted[rule]
+		return known.regretted[rule]
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -139,7 +140,7 @@ func TestRegretBelongsToTheProject(t *testing.T) {
 		}
 	}
 	for directory, want := range map[string][]string{"/a": {"tool reclaim"}, "/b": nil, "/c": {"tool reclaim"}, "/d": nil} {
-		ps := &pass{h: h.host, s: &session{}, params: schema.TransformParams{Directory: directory}}
+		ps := &pass{h: h.host, s: &session.Session{}, params: schema.TransformParams{Directory: directory}}
 		isRegretted := ps.isRegretted(t.Context())
 		got := slices.DeleteFunc([]string{"tool reclaim", "tiered drop"}, func(rule string) bool { return !isRegretted(rule) })
 		if !slices.Equal(got, want) {

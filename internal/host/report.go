@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -32,7 +33,7 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 		t.Dropped += sum.DroppedTokens + sum.DroppedInputTokens
 	}
 	if s.Head != nil {
-		head := headFromRow(s.Head)
+		head := session.HeadFromRow(s.Head)
 		t.Head = int64(head.Tokens())
 		covered := head.Sections.Covered
 		for part, size := range map[*int64]int{&t.Text: covered.Text, &t.Files: covered.Files, &t.ToolInputs: covered.Inputs, &t.ToolResults: covered.Results} {

@@ -18,16 +18,16 @@ func (ps *pass) rescue(ctx context.Context) error {
 	if !mayNotFit || d.Head != nil || !ps.summarises() {
 		return nil
 	}
-	s.work.workload = ps.workload(s.work.client)
-	s.work.usage = max(s.work.usage, history.EmergencyUsage)
-	uncovered, ok := ps.h.uncovered(ctx, s)
+	workOf(s).workload = ps.workload(workOf(s).client)
+	workOf(s).usage = max(workOf(s).usage, history.EmergencyUsage)
+	uncovered, ok := ps.h.sessions.Uncovered(ctx, s)
 	if !ok {
 		return nil
 	}
-	situation := s.work.situation(uncovered)
+	situation := workOf(s).situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{})
 	if !snapshot.IsRunnable() {
-		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(s.work.usage)})
+		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(workOf(s).usage)})
 	}
 	if !snapshot.IsRunnable() {
 		return nil
@@ -36,7 +36,7 @@ func (ps *pass) rescue(ctx context.Context) error {
 		return err
 	}
 	ps.readings.History = ps.history(ctx, ps.readings)
-	ps.decision = s.pipe.Decide(ps.readings)
+	ps.decision = s.Pipe.Decide(ps.readings)
 	return nil
 }
 
@@ -44,7 +44,7 @@ func (ps *pass) rescue(ctx context.Context) error {
 // would summarise the same messages a second time.
 func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	h, s := ps.h, ps.s
-	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(s.work.limit))>>s.work.halvings)
+	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(workOf(s).limit))>>workOf(s).halvings)
 	if err != nil {
 		return err
 	}
@@ -54,12 +54,12 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 		return fmt.Errorf("extract messages %d to %d: %w", job.Chunk.Start, job.Chunk.End, err)
 	}
 	p := &plan{
-		key: s.key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.chronicle.end,
-		reason: history.RunForced, started: h.Clock.Now(), load: s.work.workload, summary: s.pipe.SummaryKey(), filler: s.filler(),
+		key: s.Key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.Chronicle.End,
+		reason: history.RunForced, started: h.Clock.Now(), load: workOf(s).workload, summary: s.Pipe.SummaryKey(), filler: s.Filler(),
 	}
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
-	if running := s.work.running; running != nil {
+	if running := workOf(s).running; running != nil {
 		running.cancel(errRescued)
 		p.holder = running.holder
 	} else {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 )
 
@@ -15,21 +16,24 @@ type sampling struct {
 	answered string
 }
 
+var samplings = session.NewSlot[sampling]()
+
 // learnRatio learns from the newest usage in the array.
-func (h *Host) learnRatio(ctx context.Context, s *session) error {
-	newest := s.pipe.Measured()
-	if newest == "" || newest == s.sampling.answered {
+func (h *Host) learnRatio(ctx context.Context, s *session.Session) error {
+	now := samplings.Of(s)
+	newest := s.Pipe.Measured()
+	if newest == "" || newest == now.answered {
 		return nil
 	}
-	if s.sampling.from == "" {
-		s.sampling.from = newest
+	if now.from == "" {
+		now.from = newest
 		return nil
 	}
-	sample, ok := s.pipe.SampleTokens(s.sampling.from, newest)
+	sample, ok := s.Pipe.SampleTokens(now.from, newest)
 	if !ok {
 		return nil
 	}
-	s.sampling.from = newest
+	now.from = newest
 	if sample.Ratio == 0 || sample.Model.ID == "" {
 		return nil
 	}
@@ -38,6 +42,6 @@ func (h *Host) learnRatio(ctx context.Context, s *session) error {
 
 // counting returns the token ratios with which the pass estimates sizes.
 func (ps *pass) counting(ctx context.Context) pipeline.Counting {
-	pipe := ps.s.pipe
+	pipe := ps.s.Pipe
 	return pipeline.Counting{Model: ps.h.models.TokenRatio(ctx, pipe.Model()), Measured: ps.h.models.TokenRatio(ctx, pipe.MeasuredBy())}
 }

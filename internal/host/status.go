@@ -67,7 +67,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
-		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
+		LastPassMS: float64(h.sessions.LastPassDuration(s.Key).Microseconds()) / 1000,
 		Head:       headStatus(s), History: historyStatus(s), Removals: h.removedBy(ctx, s.Key),
 	}
 	if st.History != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -16,7 +17,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	if s.Head == nil {
 		return nil
 	}
-	h := headFromRow(s.Head)
+	h := session.HeadFromRow(s.Head)
 	return &schema.HeadStatus{
 		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: causeCounts(s.FoldReasons),
 		Through: h.Ordinal, Covered: h.Sections.Covered.Tokens(), Baseline: h.BaselineTokens, Delta: h.DeltaTokens,

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -38,32 +38,32 @@ func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParam
 	if isOwnPrompt(words, p.System) {
 		return unchanged, nil
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return unchanged, err
 	}
-	defer s.unlock()
-	if !s.known {
-		if _, err := h.load(ctx, s); err != nil {
+	defer s.Unlock()
+	if !s.Known {
+		if _, err := h.sessions.Load(ctx, s); err != nil {
 			return unchanged, err
 		}
 	}
-	if s.pipe != nil {
-		s.pipe.SystemBlocks = len(p.System)
+	if s.Pipe != nil {
+		s.Pipe.SystemBlocks = len(p.System)
 	}
 	cfg := h.clients.Config(key.Harness, p.Directory)
-	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.row.Setup.Binds, isPrefixGone: s.row.Epoch > s.row.System.StickyDateEpoch}
-	m := s.mode()
+	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.Row.Setup.Binds, isPrefixGone: s.Row.Epoch > s.Row.System.StickyDateEpoch}
+	m := s.Mode()
 	if words.ComesFirst {
 		if err := h.readAhead(ctx, c, s, p, cfg, &r); err != nil {
 			return unchanged, err
 		}
-		if s.row.Passes == 0 {
-			m = modeOf(codec, nil, false, cfg.CtxReduceEnabled)
+		if s.Row.Passes == 0 {
+			m = session.ModeOf(codec, nil, false, cfg.CtxReduceEnabled)
 		}
 	}
 	guided := wantsGuidance(cfg.SystemPromptInjection, p.System)
-	if s.row.Passes == 0 && !words.ComesFirst || !guided && !r.binds {
+	if s.Row.Passes == 0 && !words.ComesFirst || !guided && !r.binds {
 		return unchanged, nil
 	}
 	text := guidanceFor(m, cfg.ProtectedTags)
@@ -76,7 +76,7 @@ func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParam
 	case r.binds:
 		return h.frozenSystem(ctx, s, r)
 	}
-	state, changed := nextSystemState(s.row, r)
+	state, changed := nextSystemState(s.Row, r)
 	if err := h.noteSystem(ctx, s, state, changed, words.ComesFirst); err != nil {
 		return unchanged, err
 	}
@@ -89,8 +89,8 @@ func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParam
 //
 // If the newest pass could not be stored, the journal has no line to mark as a bust. So noteSystem stores
 // nothing. The next request sends the same prompt, and finds the same change.
-func (h *Host) noteSystem(ctx context.Context, s *session, state store.SystemState, changed, comesFirst bool) error {
-	if changed && s.isUnstored && !comesFirst {
+func (h *Host) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
+	if changed && s.IsUnstored && !comesFirst {
 		return nil
 	}
 	state.Pending = state.Pending || changed && comesFirst
@@ -129,27 +129,27 @@ func withoutGuidance(block string) string {
 	return own
 }
 
-func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemState) error {
-	if state == s.row.System {
+func (h *Host) saveSystem(ctx context.Context, s *session.Session, state store.SystemState) error {
+	if state == s.Row.System {
 		return nil
 	}
-	if err := h.Store.SaveSystem(ctx, s.key, state); err != nil {
+	if err := h.Store.SaveSystem(ctx, s.Key, state); err != nil {
 		h.guard.Wrote(err)
 		return err
 	}
-	s.row.System = state
+	s.Row.System = state
 	return nil
 }
 
 // frozenSystem returns the system prompt of the session's preamble, because thinking is bound to it. If the
 // harness sends another prompt, that prompt waits until the next pass that begins a turn. That pass begins a
 // new preamble with it.
-func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
+func (h *Host) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
-	before := s.row.System
+	before := s.Row.System
 	state := before
 	var frozen []string
-	if before.Text != "" && before.Preamble == s.row.Setup.Preamble && json.Unmarshal([]byte(before.Text), &frozen) == nil {
+	if before.Text != "" && before.Preamble == s.Row.Setup.Preamble && json.Unmarshal([]byte(before.Text), &frozen) == nil {
 		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
@@ -161,8 +161,8 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (s
 		if err != nil {
 			return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
 		}
-		state, _ = nextSystemState(s.row, r)
-		state.Text, state.Preamble, state.Pending, state.At = string(text), s.row.Setup.Preamble, false, h.Clock.Now()
+		state, _ = nextSystemState(s.Row, r)
+		state.Text, state.Preamble, state.Pending, state.At = string(text), s.Row.Setup.Preamble, false, h.Clock.Now()
 		frozen = system
 	}
 	if err := h.saveSystem(ctx, s, state); err != nil {
@@ -185,14 +185,6 @@ func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 
 func withoutDate(words *transcript.SystemVocabulary, system []string) string {
 	return words.WithDate(strings.Join(system, "\x00"), "")
-}
-
-// isEarlierDay reports whether a, in Unix ms, lies on an earlier calendar day than b. It uses this machine's
-// time zone, because the harness does too.
-func isEarlierDay(a, b int64) bool {
-	year, day := time.UnixMilli(a).Year(), time.UnixMilli(a).YearDay()
-	now := time.UnixMilli(b)
-	return a > 0 && a < b && (year != now.Year() || day != now.YearDay())
 }
 
 func isOwnPrompt(words *transcript.SystemVocabulary, system []string) bool {
@@ -244,15 +236,15 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 
 // noteBust journals that the newest pass lost its prefix. The cause is a change that the harness made after
 // that pass.
-func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
-	s.pause = nil // the provider cannot have read this prompt from its cache
-	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)
-	isNew, err := h.Store.MarkBust(ctx, s.key, s.row.Passes, cause)
+func (h *Host) noteBust(ctx context.Context, s *session.Session, cause string) {
+	*pauses.Of(s) = nil // the provider cannot have read this prompt from its cache
+	h.Log.Info("prefix lost", "session", s.Key.Session, "pass", s.Row.Passes, "cause", cause)
+	isNew, err := h.Store.MarkBust(ctx, s.Key, s.Row.Passes, cause)
 	if err != nil {
 		h.guard.Wrote(err)
-		h.Log.Warn("bust not journalled", "session", s.key.Session, "error", err)
+		h.Log.Warn("bust not journalled", "session", s.Key.Session, "error", err)
 	}
 	if isNew {
-		s.row.Busts++
+		s.Row.Busts++
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -16,7 +17,7 @@ import (
 // (SystemVocabulary.ComesFirst).
 
 // readAhead reads the facts that a pass would read, for a system prompt that comes before its pass.
-func (h *Host) readAhead(ctx context.Context, c client.Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
+func (h *Host) readAhead(ctx context.Context, c client.Client, s *session.Session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
 	limits, err := h.models.Limits(ctx, c, p.Directory, p.Model)
 	if err != nil {
 		return err
@@ -24,8 +25,8 @@ func (h *Host) readAhead(ctx context.Context, c client.Client, s *session, p sch
 	if p.Model.ID != "" {
 		r.binds = bindsThinking(cfg, render.ProfileOf(p.Model.Provider, limits.NPM), p.Model)
 	}
-	last := max(s.row.LastPassAt, s.answeredAt)
-	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.models.CacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life
+	last := max(s.Row.LastPassAt, s.AnsweredAt)
+	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.models.CacheLife(ctx, s.Key.Harness, cfg, p.Model, limits.NPM).Life
 	return nil
 }
 
@@ -34,9 +35,9 @@ func (h *Host) readAhead(ctx context.Context, c client.Client, s *session, p sch
 // because all requests of the turn are sent with it, and the next pass takes a new preamble. If only the date
 // differs, the loss of all thinking is not worth it. The new date waits until the prefix is gone for another
 // reason.
-func (h *Host) nextFrozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
+func (h *Host) nextFrozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	var frozen []string
-	state := s.row.System
+	state := s.Row.System
 	isFrozen := state.Text != "" && json.Unmarshal([]byte(state.Text), &frozen) == nil
 	if isFrozen && (slices.Equal(frozen, r.prompt) || !r.isPrefixGone && withoutDate(r.words, frozen) == withoutDate(r.words, r.prompt)) {
 		return schema.SystemResult{System: frozen}, nil
@@ -45,25 +46,10 @@ func (h *Host) nextFrozenSystem(ctx context.Context, s *session, r systemRequest
 	if err != nil {
 		return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
 	}
-	state, _ = nextSystemState(s.row, r)
-	state.Text, state.Preamble, state.At = string(text), s.row.Setup.Preamble+1, h.Clock.Now()
+	state, _ = nextSystemState(s.Row, r)
+	state.Text, state.Preamble, state.At = string(text), s.Row.Setup.Preamble+1, h.Clock.Now()
 	if err := h.saveSystem(ctx, s, state); err != nil {
 		return schema.SystemResult{}, err
 	}
 	return schema.SystemResult{System: r.prompt}, nil
-}
-
-// systemComesFirst reports whether the harness asks for a turn's system prompt before the
-// turn's first pass.
-func (s *session) systemComesFirst() bool {
-	return s.pipe != nil && s.pipe.Codec.Vocabulary().System.ComesFirst
-}
-
-// isSystemChanged reports whether the system prompt of this turn's requests differs from that of the newest stored pass.
-// The next stored pass is then a bust.
-func (s *session) isSystemChanged() bool { return s.systemComesFirst() && s.row.System.Pending }
-
-// isSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.
-func (s *session) isSystemNew() bool {
-	return s.systemComesFirst() && s.row.System.Text != "" && s.row.System.Preamble > s.row.Setup.Preamble
 }

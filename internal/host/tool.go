@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -15,9 +17,9 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 		return schema.ToolExecuteResult{}, err
 	}
 	switch p.Tool {
-	case reduceTool:
+	case mode.ReduceTool:
 		return h.reduce(ctx, key, p)
-	case expandTool:
+	case transcript.ExpandTool:
 		return h.expand(ctx, key, p)
 	}
 	return schema.ToolExecuteResult{}, client.Invalid("there is no tool %q", p.Tool)

@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -31,16 +32,16 @@ func (h *Host) Transform(ctx context.Context, c client.Client, p schema.Transfor
 	if err != nil {
 		return none, err
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return none, err
 	}
-	defer h.sessions.trim()
-	defer s.unlock()
+	defer h.sessions.Trim()
+	defer s.Unlock()
 	done := false
 	defer func() { // this also runs if the pass panics, because the next pass must not continue half a pass
 		if !done {
-			s.forget()
+			s.Forget()
 		}
 	}()
 	pass, err := h.begin(ctx, c, s, p)
@@ -50,7 +51,7 @@ func (h *Host) Transform(ctx context.Context, c client.Client, p schema.Transfor
 	if err != nil {
 		return none, err
 	}
-	covered := s.pipe.State.Head.Ordinal
+	covered := s.Pipe.State.Head.Ordinal
 	if err := pass.run(ctx); err != nil {
 		return none, err
 	}
@@ -61,8 +62,8 @@ func (h *Host) Transform(ctx context.Context, c client.Client, p schema.Transfor
 	answer := pass.answer()
 	h.considerMarker(pass)
 	h.considerHistorian(c, pass)
-	s.lastPass.Store(time.Since(pass.started).Microseconds())
-	h.publish(s.key)
+	s.LastPass.Store(time.Since(pass.started).Microseconds())
+	h.publish(s.Key)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
 		time.AfterFunc(afterResync, debug.FreeOSMemory)
 	}
@@ -79,7 +80,7 @@ const (
 // pass holds the state of one running pass.
 type pass struct {
 	h       *Host
-	s       *session
+	s       *session.Session
 	started time.Time
 	at      int64
 	params  schema.TransformParams
@@ -95,10 +96,10 @@ type pass struct {
 }
 
 // begin brings the session's transcript up to date.
-func (h *Host) begin(ctx context.Context, c client.Client, s *session, p schema.TransformParams) (*pass, error) {
+func (h *Host) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*pass, error) {
 	started := time.Now()
 	isResync := p.Base == 0
-	if !isResync && (s.pipe == nil || s.revision != p.Base || p.Keep > s.pipe.Len()) {
+	if !isResync && (s.Pipe == nil || s.Revision != p.Base || p.Keep > s.Pipe.Len()) {
 		return nil, client.ErrResync
 	}
 	if isResync && p.Keep != 0 {
@@ -108,76 +109,76 @@ func (h *Host) begin(ctx context.Context, c client.Client, s *session, p schema.
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, client.Invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
-	ps := &pass{h: h, s: s, started: started, at: h.Clock.Now(), params: p, config: h.clients.Config(s.key.Harness, p.Directory)}
+	ps := &pass{h: h, s: s, started: started, at: h.Clock.Now(), params: p, config: h.clients.Config(s.Key.Harness, p.Directory)}
 	if isResync {
 		if err := h.resync(ctx, s, p, ps.config, messages); err != nil {
 			return nil, err
 		}
-		s.bytes.Store(0)
+		s.Bytes.Store(0)
 	}
-	s.bytes.Add(int64(len(p.Messages)))
-	ps.fresh = s.pipe.Update(p.Keep, messages, p.Sent)
-	s.noteRereads()
+	s.Bytes.Add(int64(len(p.Messages)))
+	ps.fresh = s.Pipe.Update(p.Keep, messages, p.Sent)
+	noteRereads(s)
 	if p.Model != nil {
-		s.pipe.AskModel(*p.Model)
+		s.Pipe.AskModel(*p.Model)
 	}
 	if err := ended(ctx, "read the transcript"); err != nil {
 		return nil, err
 	}
 	var err error
-	if ps.limits, err = h.models.Limits(ctx, c, p.Directory, s.pipe.Model()); err != nil {
+	if ps.limits, err = h.models.Limits(ctx, c, p.Directory, s.Pipe.Model()); err != nil {
 		return nil, err
 	}
-	ps.window = h.models.Window(ctx, s.pipe.Model(), ps.limits)
-	if usage, _, ok := s.pipe.Answer(); ok { // the event with this usage may be lost
+	ps.window = h.models.Window(ctx, s.Pipe.Model(), ps.limits)
+	if usage, _, ok := s.Pipe.Answer(); ok { // the event with this usage may be lost
 		writing, cancel := h.guard.Writing(ctx)
-		h.guard.Wrote(h.notePause(writing, s, s.pipe.Meta.Model, usage))
+		h.guard.Wrote(h.notePause(writing, s, s.Pipe.Meta.Model, usage))
 		cancel()
 	}
-	s.pause = nil
+	*pauses.Of(s) = nil
 	h.guard.Wrote(h.learnRatio(ctx, s))
-	ps.life = h.models.CacheLife(ctx, s.key.Harness, ps.config, s.pipe.Model(), ps.limits.NPM)
+	ps.life = h.models.CacheLife(ctx, s.Key.Harness, ps.config, s.Pipe.Model(), ps.limits.NPM)
 	return ps, nil
 }
 
 // resync prepares the session for a whole array. It loads the session from the store, because the state in
 // memory may be missing, or half changed after a crash.
-func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
-	codec, err := client.CodecOf(s.key.Harness)
+func (h *Host) resync(ctx context.Context, s *session.Session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
+	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
 		return err
 	}
-	snap, err := h.load(ctx, s)
+	snap, err := h.sessions.Load(ctx, s)
 	if err != nil {
 		h.guard.Wrote(err)
 		return err
 	}
-	s.row.Directory, s.row.Parent = p.Directory, p.Parent
-	if s.row.Passes == 0 {
-		s.row.Mode = modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
+	s.Row.Directory, s.Row.Parent = p.Directory, p.Parent
+	if s.Row.Passes == 0 {
+		s.Row.Mode = session.ModeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
-	if s.chronicle, err = h.readChronicle(ctx, s.key, p.Directory); err != nil {
+	if s.Chronicle, err = h.sessions.ReadChronicle(ctx, s.Key, p.Directory); err != nil {
 		h.guard.Wrote(err)
 		return err
 	}
 	if snap.Head != nil {
-		s.chronicle.headGeneration = snap.Head.Generation
+		s.Chronicle.HeadGeneration = snap.Head.Generation
 	}
-	s.inherited = nil
-	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
-		return h.buildCopy(ctx, s, snap, codec, messages)
+	s.Inherited = nil
+	if s.Row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
+		return h.sessions.BuildCopy(ctx, s, snap, codec, messages)
 	}
-	s.build(snap, codec)
+	s.Build(snap, codec)
 	return nil
 }
 
 // run decides, renders and commits.
 func (ps *pass) run(ctx context.Context) error {
-	pipe := ps.s.pipe
+	pipe := ps.s.Pipe
 	ps.readings = ps.read(ctx)
 	ps.decision = pipe.Decide(ps.readings)
 	if err := ps.rescue(ctx); err != nil {
-		ps.h.Log.Warn("old history is not summarised, although the next prompt may not fit", "session", ps.s.key.Session, "error", err)
+		ps.h.Log.Warn("old history is not summarised, although the next prompt may not fit", "session", ps.s.Key.Session, "error", err)
 	}
 	if err := ended(ctx, "decide"); err != nil {
 		return err
@@ -188,7 +189,7 @@ func (ps *pass) run(ctx context.Context) error {
 		return err
 	}
 	if hits := ps.validate(ps.wire); len(hits) > 0 {
-		ps.h.Log.Error("the wire breaks a rule of the provider", "session", ps.s.key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
+		ps.h.Log.Error("the wire breaks a rule of the provider", "session", ps.s.Key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
 		ps.retreat(pipeline.CauseInvalidWire)
 		if hits = ps.validate(pipe.RenderAnew(ps.decision)); len(hits) > 0 {
 			return fmt.Errorf("wire breaks rule %s at message %s", hits[0].Rule, hits[0].Message)
@@ -208,14 +209,14 @@ func (ps *pass) run(ctx context.Context) error {
 	case errors.Is(err, store.ErrBusy):
 		// The provider must not see an edit that is not stored. But the user should not wait for another
 		// program's lock. So the pass becomes steady and answers.
-		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
+		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.Key.Session, "error", err)
 		ps.keepUnits()
 		s := ps.s
-		s.isUnstored = true
+		s.IsUnstored = true
 		ps.retreat(pipeline.CauseBusy)
-		s.pipe.Sent(ps.wire)
-		s.pipe.Meta.Gauge = ps.decision.Gauge
-		s.wireTokens = ps.wire.Tokens
+		s.Pipe.Sent(ps.wire)
+		s.Pipe.Meta.Gauge = ps.decision.Gauge
+		s.WireTokens = ps.wire.Tokens
 		return nil
 	}
 	return err
@@ -238,35 +239,35 @@ func (ps *pass) keepUnits() {
 	if len(ps.fresh) == 0 {
 		return
 	}
-	s.unsaved = append(s.unsaved, ps.fresh...)
-	if err := ps.h.Store.KeepWaiting(s.key, rowsFromUnits(s.unsaved)); err != nil {
-		ps.h.Log.Error("new tags are remembered in memory only", "session", s.key.Session, "error", err)
+	s.Unsaved = append(s.Unsaved, ps.fresh...)
+	if err := ps.h.Store.KeepWaiting(s.Key, session.RowsFromUnits(s.Unsaved)); err != nil {
+		ps.h.Log.Error("new tags are remembered in memory only", "session", s.Key.Session, "error", err)
 	}
 }
 
 // read collects the current facts, once for each pass.
 func (ps *pass) read(ctx context.Context) pipeline.Readings {
-	m, limit := ps.s.pipe.Model(), ps.window.Tokens
+	m, limit := ps.s.Pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
 	profile := render.ProfileOf(m.Provider, ps.limits.NPM)
 	r := pipeline.Readings{
 		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
 		TTL:            ps.life.Life,
 		Route:          ps.life.Route,
-		Subagent:       ps.s.mode().IsSubagent,
-		Flush:          ps.s.row.ExplicitFlush,
+		Subagent:       ps.s.Mode().IsSubagent,
+		Flush:          ps.s.Row.ExplicitFlush,
 		Overflow:       ps.isOverflow(),
-		OverflowTokens: ps.s.row.OverflowTokens,
+		OverflowTokens: ps.s.Row.OverflowTokens,
 		Counting:       ps.counting(ctx),
 		Price:          ps.life.Route.Price(ps.limits.Price),
 		BuysForRent:    ps.config.Spending != schema.SpendingGenerous,
 		Profile:        profile.Name,
 		Binds:          bindsThinking(ps.config, profile, m),
 		Gaps:           ps.config.TemporalAwareness,
-		SystemPending:  ps.s.row.System.Pending,
-		SystemIsNew:    ps.s.isSystemNew(),
-		SystemIsOld:    !ps.s.systemComesFirst() && isEarlierDay(ps.s.row.System.At, ps.at),
-		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
+		SystemPending:  ps.s.Row.System.Pending,
+		SystemIsNew:    ps.s.IsSystemNew(),
+		SystemIsOld:    ps.s.IsSystemOld(ps.at),
+		Knobs:          knobs(ctx, ps.config, ps.s.Mode(), ps.params.Directory),
 	}
 	r.Knobs.IsRegretted = ps.isRegretted(ctx)
 	if ps.summarises() {
@@ -292,31 +293,31 @@ func bindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 // prompts fit again. Its event clears the session's overflow, but that event may be lost, so isOverflow also
 // looks at the array.
 func (ps *pass) isOverflow() bool {
-	at := ps.s.row.OverflowAt
-	return at > 0 && model.IsLater(at, ps.s.pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
+	at := ps.s.Row.OverflowAt
+	return at > 0 && model.IsLater(at, ps.s.Pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
 }
 
 // isRefusedGone reports whether the user has since taken back the refused prompt. Then the refusal says
 // nothing about the current prompt.
 func (ps *pass) isRefusedGone() bool {
-	row, pipe := &ps.s.row, ps.s.pipe
+	row, pipe := &ps.s.Row, ps.s.Pipe
 	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
 }
 
 func (ps *pass) render(d pipeline.Decision) {
-	ps.wire = ps.s.pipe.Render(d)
+	ps.wire = ps.s.Pipe.Render(d)
 	if ps.wire.Err != nil {
-		bug.Reportf(ps.h.Log, "patch of session %s: %v", ps.s.key.Session, ps.wire.Err)
+		bug.Reportf(ps.h.Log, "patch of session %s: %v", ps.s.Key.Session, ps.wire.Err)
 	}
 	if ps.wire.BustCause == pipeline.BustUnexplained {
-		bug.Reportf(ps.h.Log, "unexplained bust in session %s, pass %d", ps.s.key.Session, ps.s.row.Passes+1)
+		bug.Reportf(ps.h.Log, "unexplained bust in session %s, pass %d", ps.s.Key.Session, ps.s.Row.Passes+1)
 	}
 }
 
 // retreat turns the pass into a steady one.
 func (ps *pass) retreat(cause pipeline.Cause) {
 	ps.decision = ps.decision.Steady(cause)
-	ps.wire = ps.s.pipe.Render(ps.decision)
+	ps.wire = ps.s.Pipe.Render(ps.decision)
 }
 
 func (ps *pass) validate(w pipeline.Wire) []render.Violation {
@@ -331,66 +332,67 @@ const commitTimeout = time.Second
 // the session.
 func (ps *pass) commit(ctx context.Context) error {
 	s, d := ps.s, ps.decision
-	systemChanged := s.isSystemChanged()
+	systemChanged := s.IsSystemChanged()
 	if systemChanged && !ps.wire.Bust {
 		ps.wire.Bust, ps.wire.BustCause = true, pipeline.BustSystem
 	}
 	w := ps.wire
-	after := s.pipe.After(d, w, ps.at)
+	after := s.Pipe.After(d, w, ps.at)
 	row := ps.rowAfter(after)
 	after.Passes = row.Passes // a copy counts its passes from 1
 	c := store.PassCommit{
 		Session: row, Pass: ps.journalLine(row),
-		Units: rowsFromUnits(slices.Concat(s.unsaved, ps.fresh)), Stamped: s.pipe.Stamped(),
+		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.fresh)), Stamped: s.Pipe.Stamped(),
 		Drained: d.Drained, LostThinking: w.Lost,
-		Removals: ps.removals(), Rereads: s.rereads, RereadSince: row.Passes - pipeline.SoonPasses,
+		Removals: ps.removals(), Rereads: regrets.Of(s).rereads, RereadSince: row.Passes - pipeline.SoonPasses,
 		FlushDone:  row.ExplicitFlush,
 		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
 		SystemSent: systemChanged,
 	}
 	if d.Head != nil {
-		c.Head = rowFromHead(*d.Head, d.Fold, row.Passes, s.chronicle.end.Generation)
+		c.Head = session.RowFromHead(*d.Head, d.Fold, row.Passes, s.Chronicle.End.Generation)
 	}
-	for _, b := range s.pipe.Unstored() {
+	for _, b := range s.Pipe.Unstored() {
 		c.Thinking = append(c.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
 	}
-	if s.inherited != nil {
-		c.Edits, c.Inherited = slices.Clip(s.inherited.edits), &s.inherited.rest
-		c.Thinking = append(c.Thinking, s.inherited.thinking...)
+	if s.Inherited != nil {
+		c.Edits, c.Inherited = slices.Clip(s.Inherited.Edits), &s.Inherited.Rest
+		c.Thinking = append(c.Thinking, s.Inherited.Thinking...)
 	}
-	if s.isNudgeNew {
-		c.Nudge = s.nudged
+	if r := reminders.Of(s); r.isNew {
+		c.Nudge = r.row
 	}
 	for i, e := range d.Edits {
-		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes, d.Reasons[i].Rule))
+		c.Edits = append(c.Edits, session.RowFromEdit(e, row.Passes, d.Reasons[i].Rule))
 	}
 	ctx, cancel := ps.h.guard.Writing(ctx)
 	defer cancel()
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("store the decisions of request %d: %w", row.Passes, err)
 	}
-	s.unsaved, s.inherited, s.isUnstored, s.isNudgeNew = nil, nil, false, false
-	if len(s.rereads) > 0 {
-		s.rereads, s.regretted = nil, nil
+	s.Unsaved, s.Inherited, s.IsUnstored = nil, nil, false
+	reminders.Of(s).isNew = false
+	if len(regrets.Of(s).rereads) > 0 {
+		*regrets.Of(s) = regret{}
 	}
-	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
+	*pauses.Of(s), s.WireTokens = ps.pauseBefore(), w.Tokens
 	if systemChanged { // the provider cannot have read this prompt from its cache
-		row.System.Pending, s.pause = false, nil
+		row.System.Pending, *pauses.Of(s) = false, nil
 	}
 	if w.Bust {
-		s.sampling = sampling{answered: s.pipe.Measured()}
+		*samplings.Of(s) = sampling{answered: s.Pipe.Measured()}
 	}
-	s.pipe.Commit(d, w, after)
+	s.Pipe.Commit(d, w, after)
 	row.ExplicitFlush = false
 	if c.RoomMade {
 		row.OverflowAt = 0
 	}
-	s.row = row
+	s.Row = row
 	if d.Head != nil {
-		s.chronicle.headGeneration = c.Head.Generation
+		s.Chronicle.HeadGeneration = c.Head.Generation
 	}
 	if ps.h.Taken != nil && len(d.Edits) > 0 {
-		ps.h.Taken(s.key.Session, row.Passes, s.pipe.Taken(d))
+		ps.h.Taken(s.Key.Session, row.Passes, s.Pipe.Taken(d))
 	}
 	ps.log()
 	return nil
@@ -398,17 +400,17 @@ func (ps *pass) commit(ctx context.Context) error {
 
 // rowAfter returns the session's row after the pass.
 func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
-	row, w := ps.s.row, ps.wire
+	row, w := ps.s.Row, ps.wire
 	row.Passes++
 	row.Epoch = after.Epoch
 	row.LastPassAt = after.At
 	row.Provider, row.Model, row.Agent = after.Model.Provider, after.Model.ID, after.Agent
-	row.TagCounter = ps.s.pipe.State.TagCounter
-	row.Setup = rowFromSetup(w.Setup, after.ReclaimUpTo)
-	row.Episode, row.Gauge = rowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
+	row.TagCounter = ps.s.Pipe.State.TagCounter
+	row.Setup = session.RowFromSetup(w.Setup, after.ReclaimUpTo)
+	row.Episode, row.Gauge = session.RowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
 	row.Rent = store.RentState(after.Rent)
-	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
-	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
+	row.WireMessages, row.WireChain = w.Wire.Messages, session.TextOf(w.Wire)
+	row.RawMessages, row.RawChain = w.Raw.Messages, session.TextOf(w.Raw)
 	row.LostBlocks += w.LostBlocks
 	row.LostTokens += w.LostTokens
 	if w.Bust {
@@ -420,7 +422,7 @@ func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
 // journalLine returns the journal's line for the pass. row is the session's row after the pass.
 func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
 	d, w := ps.decision, ps.wire
-	head := ps.s.pipe.State.Head
+	head := ps.s.Pipe.State.Head
 	if d.Head != nil {
 		head = *d.Head
 	}
@@ -428,7 +430,7 @@ func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
 		Pass: row.Passes, At: ps.at,
 		Verdict: string(d.Verdict), Cause: string(d.Cause),
 		Bust: w.Bust, BustCause: w.BustCause,
-		Messages: ps.s.pipe.Len(), Kept: ps.params.Keep,
+		Messages: ps.s.Pipe.Len(), Kept: ps.params.Keep,
 		WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes, PrefixTokens: w.PrefixTokens,
 		Chain:      row.WireChain,
 		EditsAdded: len(d.Edits),
@@ -442,20 +444,20 @@ func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
 
 func (ps *pass) log() {
 	s, d, w := ps.s, ps.decision, ps.wire
-	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", s.row.Passes,
+	ps.h.Log.Debug("pass", "session", s.Key.Session, "pass", s.Row.Passes,
 		"verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
 		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits),
 		"fold", d.Fold, "size", d.Size.Current, "goal", d.Goal, "lostBlocks", w.LostBlocks,
 		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast,
-		"freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
+		"freedBy", d.FreedBy, "messages", s.Pipe.Len(), "took", time.Since(ps.started))
 }
 
 // answer returns the changes that lead the client from its last mutation to the wire of this pass.
 func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
-	s.revision = ps.h.serial.Next()
-	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
-	if s.row.Passes == 0 && !s.systemComesFirst() {
+	s.Revision = ps.h.serial.Next()
+	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
+	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
 		// system prompt than the next one, and thinking in its answer will not be valid behind the next one
 		// (F21).
@@ -464,7 +466,7 @@ func (ps *pass) answer() schema.WireMutation {
 	if ps.decision.Verdict != schema.Steady {
 		m.Cause = string(ps.decision.Cause)
 	}
-	m.Edits, m.Cleared = s.pipe.Mutation()
-	m.Start, m.Pinned, m.Head, m.HeadCleared = s.pipe.HeadMutation()
+	m.Edits, m.Cleared = s.Pipe.Mutation()
+	m.Start, m.Pinned, m.Head, m.HeadCleared = s.Pipe.HeadMutation()
 	return m
 }

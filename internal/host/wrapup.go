@@ -9,6 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
@@ -40,21 +41,21 @@ func (h *Host) wrapUp(ctx context.Context, c client.Client, key store.Key, p sch
 			return commandAnswer("", "", refusedCommand("Write /ctx-wrapup 2 to summarise everything but the newest 2 turns, or /ctx-wrapup cancel. At least one turn stays."))
 		}
 	}
-	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session) (*errand, string, error) {
+	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session.Session) (*errand, string, error) {
 		return h.prepareWrapUp(ctx, s, keep)
 	})
 }
 
 // prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session's lock.
-func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand, string, error) {
-	if s.pipe == nil {
+func (h *Host) prepareWrapUp(ctx context.Context, s *session.Session, keep int) (*errand, string, error) {
+	if s.Pipe == nil {
 		return nil, "", refusedCommand("No request of this session has reached the host since it started, so it does not know the messages. Send a message first.")
 	}
-	uncovered, ok := h.uncovered(ctx, s)
+	uncovered, ok := h.sessions.Uncovered(ctx, s)
 	if !ok {
 		return nil, "", refusedCommand("The conversation was compacted, and the harness's store does not say how many messages are missing. Nothing is summarised.")
 	}
-	scope, isRunnable := s.work.wrapUpScope(uncovered, keep)
+	scope, isRunnable := workOf(s).wrapUpScope(uncovered, keep)
 	if !isRunnable {
 		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
 	}
@@ -64,10 +65,10 @@ func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand
 	}
 	w := wrapUp{errand: e, keep: keep}
 	e.noun, e.command, e.reason, e.kind = "wrap-up", commandWrapUp, kindWrapUp, kindWrapUp
-	entries, raws := s.pipe.Raw()
-	e.source = inMemory(s.pipe.Codec, entries, raws, s.anchors())
+	entries, raws := s.Pipe.Raw()
+	e.source = session.InMemory(s.Pipe.Codec, entries, raws, s.Anchors())
 	e.job.Chunk = historian.Chunk{Start: scope.Start, End: scope.End, Lines: linesOf(uncovered, scope)}
-	e.summary, e.filler = s.pipe.SummaryKey(), s.filler()
+	e.summary, e.filler = s.Pipe.SummaryKey(), s.Filler()
 	e.save, e.finish, e.kept = w.publish, w.show, w.left
 	return e, fmt.Sprintf("Messages %s are being summarised, in the background, but not the newest %s. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
 		scope, format.Count(keep, "turn")), nil
@@ -84,14 +85,14 @@ func (w *workload) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope hi
 // wrapUpHint returns a sentence about the wrap-up that would free space now, empty if none would. The caller holds the
 // session's lock.
 func (h *Host) wrapUpHint(ctx context.Context, ps *pass) string {
-	if !ps.summarises() || ps.s.work.running != nil {
+	if !ps.summarises() || workOf(ps.s).running != nil {
 		return ""
 	}
-	uncovered, ok := h.uncovered(ctx, ps.s)
+	uncovered, ok := h.sessions.Uncovered(ctx, ps.s)
 	if !ok {
 		return ""
 	}
-	scope, isRunnable := ps.s.work.wrapUpScope(uncovered, keptTurns)
+	scope, isRunnable := workOf(ps.s).wrapUpScope(uncovered, keptTurns)
 	if !isRunnable {
 		return ""
 	}
@@ -116,11 +117,11 @@ type wrapUp struct {
 // publish publishes the compartments of one chunk.
 func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	h := w.host
-	s, err := h.sessions.lock(ctx, w.key)
+	s, err := h.sessions.Lock(ctx, w.key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	if err := ended(ctx, "publish"); err != nil { // a pass has already made room with an extract
 		return err
 	}
@@ -140,11 +141,11 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 }
 
 // show asks the next pass for a bust. The caller holds the session's lock.
-func (w *wrapUp) show(ctx context.Context, s *session) (string, error) {
+func (w *wrapUp) show(ctx context.Context, s *session.Session) (string, error) {
 	if err := w.host.Store.RequestFlush(ctx, w.key, w.host.Clock.Now()); err != nil {
 		return "", err
 	}
-	s.row.ExplicitFlush = true
+	s.Row.ExplicitFlush = true
 	return fmt.Sprintf("Messages %s are summarised. Your next message is sent with the summaries and the newest %s.", w.scope, format.Count(w.keep, "turn")), nil
 }
 

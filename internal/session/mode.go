@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -6,22 +6,16 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The tools that the host offers to the model.
-const (
-	reduceTool = "ctx_reduce"
-	expandTool = transcript.ExpandTool
-)
-
-// mode returns the session's mode. The first pass decides the mode and stores it. If each pass decided it,
+// Mode returns the session's mode. The first pass decides the mode and stores it. If each pass decided it,
 // the mode could change back and forth, and each change would cost the prefix (bug class A26 in
 // docs/defects.md). Before the first pass, mode returns the zero Mode, in which the model sees no tags.
-func (s *session) mode() mode.Mode {
-	m, _ := mode.Parse(s.row.Mode)
+func (s *Session) Mode() mode.Mode {
+	m, _ := mode.Parse(s.Row.Mode)
 	return m
 }
 
-// modeOf decides the mode from the whole array of the first pass.
-func modeOf(codec transcript.Codec, messages []json.Value, isSubagent, reduceEnabled bool) mode.Mode {
+// ModeOf decides the mode from the whole array of the first pass.
+func ModeOf(codec transcript.Codec, messages []json.Value, isSubagent, reduceEnabled bool) mode.Mode {
 	return mode.Mode{IsSubagent: isSubagent, Reduces: reduceEnabled && mayReduce(codec, messages)}
 }
 
@@ -32,7 +26,7 @@ func mayReduce(codec transcript.Codec, messages []json.Value) bool {
 		if m.Role != transcript.User {
 			continue
 		}
-		if on, ok := m.Tools[reduceTool]; ok {
+		if on, ok := m.Tools[mode.ReduceTool]; ok {
 			return on
 		}
 		all, ok := m.Tools["*"]

@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"context"
@@ -16,40 +16,41 @@ import (
 
 // inherited is the state that a copy of another session begins with, besides its units.
 type inherited struct {
-	edits    []store.EditRow
-	thinking []store.ThinkingRow
-	rest     store.Inheritance
+	Edits    []store.EditRow
+	Thinking []store.ThinkingRow
+	Rest     store.Inheritance
 }
 
-// buildCopy builds a session that begins with history. A fork is such a session: the harness has copied
-// messages and gave them new ids. buildCopy applies the decisions about the originals to the copies, so that
+// BuildCopy builds a session that begins with history. A fork is such a session: the harness has copied
+// messages and gave them new ids. BuildCopy applies the decisions about the originals to the copies, so that
 // the copy's wire equals the original's. So the copy fits into the window, and the provider still has its
-// prefix. If buildCopy finds no original, the session starts without inherited state.
-func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
-	original, copied, err := h.original(ctx, s, pipeline.OutlineOf(codec, messages))
+// prefix. If BuildCopy finds no original, the session starts without inherited state.
+func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
+	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
-		h.guard.Wrote(err)
+		ss.Guard.Wrote(err)
 		return err
 	}
 	if len(copied.Units) == 0 {
-		own.Session = s.row
-		s.build(own, codec)
+		own.Session = s.Row
+		s.Build(own, codec)
 		return nil
 	}
-	nudge, err := h.Store.Nudge(ctx, original.Session.Key)
+	rows, _, err := ss.Store.CompartmentsOf(ctx, original.Session.Key)
 	if err != nil {
-		h.guard.Wrote(err)
-		return err
-	}
-	rows, _, err := h.Store.CompartmentsOf(ctx, original.Session.Key)
-	if err != nil {
-		h.guard.Wrote(err)
+		ss.Guard.Wrote(err)
 		return err
 	}
 	past := historyOfCopy(original.Head, rows, copied)
-	h.Log.Info("the session is a copy", "session", s.key.Session, "of", original.Session.Key.Session,
+	ss.Log.Info("the session is a copy", "session", s.Key.Session, "of", original.Session.Key.Session,
 		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(past.rows))
-	s.adopt(original, nudge, past, copied, own, codec)
+	s.adopt(original, past, copied, own, codec)
+	for _, copied := range ss.Copied {
+		if err := copied(ctx, s, original.Session.Key); err != nil {
+			ss.Guard.Wrote(err)
+			return err
+		}
+	}
 	return nil
 }
 
@@ -57,13 +58,13 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 // the first message: it may be the summary of a compaction that came after the original's newest pass.
 const lookedFor = 4
 
-// original returns the session that the array is a copy of, and how much of it is copied. If there is no
+// Original returns the session of which the array of key is a copy, and how much of it is copied. If there is no
 // original, both results are empty. If there are several, original returns the one with the most copied
 // units.
-func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
+func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
-		if keys, err = h.Store.Originals(ctx, s.key, s.row.Directory, first); err != nil {
+		if keys, err = ss.Store.Originals(ctx, key, directory, first); err != nil {
 			return best, longest, err
 		}
 		if len(keys) > 0 {
@@ -71,7 +72,7 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 		}
 	}
 	for _, key := range keys {
-		snap, found, err := h.Store.Load(ctx, key)
+		snap, found, err := ss.Store.Load(ctx, key)
 		if err != nil {
 			return best, longest, err
 		}
@@ -92,18 +93,18 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 // adopt builds the session from the state of its original. The first pass stores all of it. Whoever adds a
 // decision about messages or units must copy it here too: a copied unit keeps its tag and gets a new key, and
 // a copied message gets a new key (copied.Messages).
-func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
+func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
-	s.row.Epoch, s.row.TagCounter = from.Epoch, copied.TagCounter()
-	s.row.System = systemOfCopy(s.row.System, from)
-	s.row.Setup = rowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
-	s.row.Episode = rowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
-	s.row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
+	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
+	s.Row.System = systemOfCopy(s.Row.System, from)
+	s.Row.Setup = RowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
+	s.Row.Episode = RowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
+	s.Row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
 
-	snap := store.Snapshot{Session: s.row, Head: past.head}
-	s.chronicle = chronicle{compartments: compartmentsFromRows(past.rows)}
+	snap := store.Snapshot{Session: s.Row, Head: past.head}
+	s.Chronicle = Chronicle{Compartments: CompartmentsFromRows(past.rows)}
 	keys := make(map[int]string, len(copied.Units))
-	s.unsaved = nil
+	s.Unsaved = nil
 	stored := make(map[string]bool, len(own.Units)) // a call of ctx_reduce stores units before the first pass
 	for _, u := range own.Units {
 		stored[u.UnitKey] = true
@@ -113,10 +114,10 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 	for _, u := range copied.Units {
 		keys[u.Tag] = u.Key
 		if !stored[u.Key] {
-			s.unsaved, snap.Units = append(s.unsaved, u), append(snap.Units, rowFromUnit(u))
+			s.Unsaved, snap.Units = append(s.Unsaved, u), append(snap.Units, rowFromUnit(u))
 		}
 	}
-	s.row.TagCounter = snap.Session.TagCounter
+	s.Row.TagCounter = snap.Session.TagCounter
 	for _, e := range original.Edits {
 		if keys[e.Tag] != "" {
 			e.Pass = 1
@@ -135,22 +136,21 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 			snap.Thinking = append(snap.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
 		}
 	}
-	s.tell(nudge)
 	for _, u := range own.Waiting { // units of the copy that a busy database has not stored yet
 		if keys[u.Tag] == "" {
-			s.unsaved = append(s.unsaved, unitFromRow(u))
+			s.Unsaved = append(s.Unsaved, unitFromRow(u))
 			snap.Units = append(snap.Units, u)
 		}
 	}
-	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{
-		Queued: snap.Queued, System: s.row.System, Head: past.head, Compartments: past.rows,
+	s.Inherited = &inherited{Edits: snap.Edits, Thinking: snap.Thinking, Rest: store.Inheritance{
+		Queued: snap.Queued, System: s.Row.System, Head: past.head, Compartments: past.rows,
 	}}
 	slices.SortFunc(snap.Units, func(a, b store.UnitRow) int { return a.Tag - b.Tag })
 	snap.Queued = append(snap.Queued, own.Queued...)
-	s.build(snap, codec)
-	if s.row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
-		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt
-		s.pipe.Meta.Model, s.pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
+	s.Build(snap, codec)
+	if s.Row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
+		s.Pipe.Meta.Passes, s.Pipe.Meta.At = from.Passes, from.LastPassAt
+		s.Pipe.Meta.Model, s.Pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
 	}
 }
 

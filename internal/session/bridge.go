@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"cmp"
@@ -18,35 +18,35 @@ type bridge struct {
 	// summary is the key of the harness's summary, covered the end of the compartments before the bridge.
 	summary string
 	covered int
-	// filler is the compartment of the missing messages, 41 to 60. Its text is the harness's summary. It is
+	// Filler is the compartment of the missing messages, 41 to 60. Its text is the harness's summary. It is
 	// published together with the first compartment of the messages after it.
 	filler store.CompartmentRow
 	// first is the first message of the array. It is zero if the harness's store does not hold it.
 	first history.Anchor
 }
 
-// uncovered returns the messages that no compartment covers. If the array does not say where it continues the
+// Uncovered returns the messages that no compartment covers. If the array does not say where it continues the
 // compartments, uncovered asks the harness's store.
-func (h *Host) uncovered(ctx context.Context, s *session) (u pipeline.Uncovered, ok bool) {
-	covered := s.chronicle.coveredEnd().Ordinal
-	if s.bridge != nil && (s.bridge.covered != covered || s.bridge.summary != s.pipe.SummaryKey()) {
+func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
+	covered := s.Chronicle.CoveredEnd().Ordinal
+	if s.bridge != nil && (s.bridge.covered != covered || s.bridge.summary != s.Pipe.SummaryKey()) {
 		s.bridge = nil
 	}
-	if u, ok = s.pipe.Uncovered(covered, s.anchors()); ok && s.bridge == nil {
+	if u, ok = s.Pipe.Uncovered(covered, s.Anchors()); ok && s.bridge == nil {
 		return u, ok
 	}
 	if s.bridge == nil {
-		s.bridge = h.findBridge(ctx, s, covered)
+		s.bridge = ss.findBridge(ctx, s, covered)
 	}
 	if s.bridge.first.Ordinal == 0 {
 		return u, false
 	}
-	return s.pipe.Uncovered(s.bridge.first.Ordinal-1, s.anchors())
+	return s.Pipe.Uncovered(s.bridge.first.Ordinal-1, s.Anchors())
 }
 
-// anchors returns the messages with known ordinals.
-func (s *session) anchors() []history.Anchor {
-	all := anchorsOf(s.chronicle.compartments)
+// Anchors returns the messages with known ordinals.
+func (s *Session) Anchors() []history.Anchor {
+	all := AnchorsOf(s.Chronicle.Compartments)
 	if s.bridge != nil && s.bridge.first.Ordinal > 0 {
 		all = append(all, s.bridge.first)
 	}
@@ -54,21 +54,21 @@ func (s *session) anchors() []history.Anchor {
 }
 
 // findBridge looks for the array's first message in the harness's store.
-func (h *Host) findBridge(ctx context.Context, s *session, covered int) *bridge {
-	key, text := s.pipe.Summary()
+func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *bridge {
+	key, text := s.Pipe.Summary()
 	b := &bridge{summary: key, covered: covered}
-	entries, _ := s.pipe.Raw()
+	entries, _ := s.Pipe.Raw()
 	first := ""
 	for _, e := range entries {
 		if !e.IsSummary {
 			first = cmp.Or(first, e.Key)
 		}
 	}
-	if h.RawHistory == nil || first == "" || text == "" {
+	if ss.RawHistory == nil || first == "" || text == "" {
 		return b
 	}
 	var missing []string
-	_, err := h.RawHistory.Read(ctx, h.storedSession(s), covered+1, math.MaxInt, func(m rawhistory.Message) bool {
+	_, err := ss.RawHistory.Read(ctx, ss.storedSession(s), covered+1, math.MaxInt, func(m rawhistory.Message) bool {
 		switch {
 		case m.Decoded == nil:
 			missing = append(missing, "")
@@ -81,7 +81,7 @@ func (h *Host) findBridge(ctx context.Context, s *session, covered int) *bridge 
 		return true
 	})
 	if err != nil {
-		h.Log.Warn("messages that the harness has compacted are not found in its store", "session", s.key.Session, "error", err)
+		ss.Log.Warn("messages that the harness has compacted are not found in its store", "session", s.Key.Session, "error", err)
 	}
 	if b.first.Ordinal > 0 && len(missing) > 0 {
 		b.filler = store.CompartmentRow{
@@ -95,8 +95,8 @@ func (h *Host) findBridge(ctx context.Context, s *session, covered int) *bridge 
 // fillerImportance is above the middle of 1 to 100, because nothing else holds these messages.
 const fillerImportance = 60
 
-// filler returns the compartment that has to be published before those of a run, nil for none.
-func (s *session) filler() *store.CompartmentRow {
+// Filler returns the compartment that has to be published before those of a run, nil for none.
+func (s *Session) Filler() *store.CompartmentRow {
 	if s.bridge == nil || len(s.bridge.filler.Keys) == 0 {
 		return nil
 	}
