@@ -33,11 +33,11 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	key := store.Key{Harness: harness, Session: session}
 	switch e.Kind {
 	case transcript.SessionTitled:
-		err = h.noteTitle(ctx, key, e.Title)
+		err = h.status.NoteTitle(ctx, key, e.Title)
 	case transcript.SessionDeleted:
 		h.sessions.Remove(key)
-		h.titles.forget(key)
-		if err = h.removeMarker(ctx, key); err == nil {
+		h.status.Titles.Forget(key)
+		if err = h.markers.Remove(ctx, key); err == nil {
 			err = h.Store.DeleteSession(ctx, key)
 		}
 	case transcript.MessageRemoved:
@@ -45,7 +45,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	case transcript.MessageChanged:
 		err = h.noteStep(ctx, c, key, &e, p.Sent)
 	case transcript.RequestFailed:
-		err = h.noteError(ctx, key, e.Error, nil)
+		err = h.learner.NoteError(ctx, key, e.Error, nil)
 	}
 	if err != nil { // most events write nothing, so only a failure tells us something
 		h.guard.Wrote(err)
@@ -74,7 +74,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
 	if m.Errored {
-		if err := h.noteError(ctx, key, e.Error, m); err != nil {
+		if err := h.learner.NoteError(ctx, key, e.Error, m); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	isAccepted := !m.Errored && m.Usage.Prompt() > 0
 	if isAccepted {
 		s.AnsweredAt = h.Clock.Now()
-		if err := h.noteAccepted(writing, s, m); err != nil {
+		if err := h.learner.NoteAccepted(writing, s, m); err != nil {
 			return err
 		}
 	}
@@ -105,6 +105,6 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	if err := h.Store.SaveUsage(writing, key, s.Row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
-	h.publish(key) // the pass had only the size of the request before
-	return h.notePause(writing, s, m.Model, m.Usage)
+	h.status.Publish(key) // the pass had only the size of the request before
+	return h.learner.NotePause(writing, s, m.Model, m.Usage)
 }

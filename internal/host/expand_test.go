@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/internal/tokens"
@@ -195,9 +194,6 @@ func TestExpandIsNotForSubagents(t *testing.T) {
 	if got := h.expand(`{"start":1}`); !strings.HasPrefix(got, "Error: this is the session of a subagent") {
 		t.Error(got)
 	}
-	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, 20), transcript.ExpandTool) {
-		t.Error("the guidance of a subagent names ctx_expand")
-	}
 }
 
 func TestExpandIsOfferedWithoutReduce(t *testing.T) {
@@ -326,7 +322,7 @@ func TestExpandPagesTogetherShowAll(t *testing.T) {
 		for range 100 {
 			page := h.expand(args)
 			text := record(t, page)
-			if size := tokens.Count(text); size > expandBudget {
+			if size := tokens.Count(text); size > 15_000 {
 				rt.Fatalf("a page has %d tokens", size)
 			}
 			if !utf8.ValidString(text) {

@@ -225,7 +225,7 @@ func TestForkInheritsWhatWaits(t *testing.T) {
 	if !slices.Equal(tags, []int{20, 21, 22}) {
 		t.Errorf("queued in the fork: %v", tags)
 	}
-	if _, err := h.host.CommandExecute(t.Context(), h, schema.CommandExecuteParams{Session: "ses_2", Command: commandFlush}); err != nil {
+	if _, err := h.host.CommandExecute(t.Context(), h, schema.CommandExecuteParams{Session: "ses_2", Command: "ctx-flush"}); err != nil {
 		t.Fatal(err)
 	}
 	f.user("f2", "now")
@@ -249,7 +249,7 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	f.user("f2", "more")
 	f.pass()
 	r, err := h.host.System(t.Context(), h, schema.SystemParams{Session: "ses_2", Directory: "/p", System: []string{"A\nToday's date: 2"}})
-	if err != nil || withoutGuidance(r.System[0]) != first {
+	if err != nil || ownPrompt(r.System[0]) != first {
 		t.Errorf("%q, %v; want %q", r.System, err, first)
 	}
 }

@@ -111,7 +111,7 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	cancel(reason)
 	calls := map[string]func() error{
 		"command": func() error {
-			_, err := h.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: commandFlush})
+			_, err := h.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: "ctx-flush"})
 			return err
 		},
 		"system": func() error {

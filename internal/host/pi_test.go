@@ -161,7 +161,7 @@ func (p *piSession) event(format string, args ...any) {
 func TestPiSession(t *testing.T) {
 	p := newPi(t)
 	before := p.system("You are Pi.\nCurrent date: 2026-11-22")
-	if !strings.Contains(before, guidanceHeading) || !strings.Contains(before, "ctx_reduce") {
+	if !strings.Contains(before, "## Magic Context") || !strings.Contains(before, "ctx_reduce") {
 		t.Errorf("before the first pass the model reads %q", before)
 	}
 	p.user("find it")
