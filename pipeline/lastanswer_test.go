@@ -110,6 +110,21 @@ func TestTodoListStandsBehindCallsOnly(t *testing.T) {
 	}
 }
 
+// J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo
+// list stood there all the same, because a later step came after that answer. But that step had
+// left the wire, so after a revert the list's call began a last answer without thinking.
+func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
+	for _, profile := range fusing {
+		s := begin(t, profile, 1)
+		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +
+			"assistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\nassistant a3 (tool-calls): call bash c3 {} -> \"C\"\n" +
+			"assistant t1..t20 (10%): think signed \"h#\" | call bash d# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u2: n")
+		s.happen("drop 2 4 5\nflush")
+		s.happen("revert a3\nuser u3: rather this\nflush")
+		s.shows("call todowrite", false)
+	}
+}
+
 // J15: a turn ended with a notice, which left as an empty shell. The step before it became
 // the last answer. It did not begin with thinking, because the model had not thought in
 // this session so far.

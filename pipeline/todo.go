@@ -6,6 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -29,13 +30,19 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	// with thinking. A synthetic call could turn an answer without calls into such an
 	// answer: the newest one, and any other one after a revert. So the list goes to an
 	// answer that has calls itself and, if the session has thinking, to an earlier one
-	// than the newest. A model that binds its thinking is free of this rule.
+	// than the newest. If that answer has thinking of its own, one of its calls must still be
+	// there, because its thinking leaves with the last of them. A model that binds its
+	// thinking is free of this rule.
 	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)
 	}
 	takes := func(key string) bool {
-		return s.isAnswer(key) && s.index[key] >= covered && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].header.hasTools)
+		if !s.isAnswer(key) || s.index[key] < covered || s.index[key] >= end {
+			return false
+		}
+		e := &s.entries[s.index[key]]
+		return !wantsThinking || e.header.hasTools && (!e.traits.signed || e.keepsCall(after))
 	}
 	if now := s.State.Setup.Todo; now.State == state && takes(now.MessageKey) {
 		return now
@@ -78,6 +85,14 @@ func (s *Session) newestTodo() (state string, tag int) {
 func (s *Session) isAnswer(key string) bool {
 	i, ok := s.index[key]
 	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && !s.entries[i].header.hidden && len(s.entries[i].items) > 0
+}
+
+// keepsCall reports whether one of the message's calls is not dropped.
+func (e *entry) keepsCall(after *frozen.Overlay) bool {
+	return slices.ContainsFunc(e.items, func(it rule.Item) bool {
+		u := after.ByTag(it.Tag)
+		return u != nil && u.Kind == frozen.ToolUnit && u.Edit != frozen.Drop
+	})
 }
 
 // todoCall returns the operations that append the call that shows a list again.

@@ -13,6 +13,10 @@ interface Pass {
   bust: boolean
   bustCause: string
   size: number
+  /** What the content that a bust removed had cost, what the bust cost, and how much it removed: all in tokens. */
+  rent: number
+  cost: number
+  removed: number
   /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
   isAfterRefusal: boolean
 }
@@ -84,6 +88,8 @@ export interface Verdict {
   expected: number
   /** The same without the head, for a pass that finds that head reverted. */
   headless: number
+  /** The same as headless, with the outputs that OpenCode has pruned. */
+  unpruned: number
   isBust: boolean
   isGood: boolean
   passes: Pass[]
@@ -121,6 +127,8 @@ export class Judge {
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private lastPass = 0
+  /** The newest pass that busted for rent. */
+  private lastRent = -1
   private readonly tags = new Map<number, string>()
   /** The bindings of thinking blocks, by signature. The sessions of a world share them. */
   private readonly bound: Map<string, Bound>
@@ -138,12 +146,16 @@ export class Judge {
    * pass could not be stored, or its answer came too late. The next bust may be about this request.
    */
   private halfKnown: readonly Turn[] | undefined
+  /** The digest of the system prompt of the newest request since the last good one that the journal has no line for. */
+  private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private hasLostDatabase = false
   /** Whether a message that was sent before has other content in this request. */
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
+  /** How the original of a copy, or the original of that, last sent each message. */
+  private readonly sentByOriginal = new Map<string, Kept>()
   /** The size of the head that the original had sent. */
   private forkedHeadBytes = 0
   /** The session of which this one is a copy, and for each message of this session the original's message. */
@@ -172,8 +184,10 @@ export class Judge {
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
     this.sent.clear()
+    this.sentByOriginal.clear()
     this.pending = []
     this.lastPass = 0
+    this.lastRent = -1
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
     // A message without a stored binding counts as lost.
@@ -190,6 +204,10 @@ export class Judge {
     // 100167).
     for (const signature of other.lostThinking) this.lostThinking.add(signature)
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
+    for (const [theirs, ours] of copied) {
+      const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
+      if (kept) this.sentByOriginal.set(ours, kept)
+    }
     if (!other.good) return
     this.forkedFrom = new Map()
     // A head that stands for more messages than the copy has cannot stand in front of the copy.
@@ -235,7 +253,9 @@ export class Judge {
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const isPruned = raw.some(({ parts }) => parts.some(({ state }) => state?.time?.compacted !== undefined))
+    const unpruned = isPruned ? tokensOf(this.expectedBytes(rawTurns, rows, chain, false, true), this.scale) : headless
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, unpruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -254,6 +274,7 @@ export class Judge {
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = rawTurns
+    if (passes.length === 0) this.unjournalledSystem = chain.start
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
     // the pressure.
     if (passes.length === 1 && this.pending.length === 0) this.pressure(passes[0], verdict, attempt)
@@ -269,7 +290,7 @@ export class Judge {
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
-      this.halfKnown = undefined
+      this.halfKnown = this.unjournalledSystem = undefined
       this.happened.flush = this.happened.reloaded = this.happened.systemChanged = false
     }
     this.passes++
@@ -278,9 +299,9 @@ export class Judge {
 
   private journal(): Pass[] {
     const rows = this.machine.read(
-      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
+      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
     )
-    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), isAfterRefusal: this.happened.refused }))
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), rent: Number(r.rent_tokens), cost: Number(r.cost_tokens), removed: Number(r.removed_tokens), isAfterRefusal: this.happened.refused }))
     this.lastPass = passes.at(-1)?.pass ?? this.lastPass
     return passes
   }
@@ -300,14 +321,16 @@ export class Judge {
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well.
+   * (-seed 750049). Without the head, the messages that it covered go out as well. If asLast, so do messages that have
+   * changed since. If the copy lacks the original's head, its messages go out as the original last sent them
+   * (-seed 900057).
    */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, asLast = false): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
-      const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
-      return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
+      const its = hasHead && last?.has(id) ? last.get(id) : (this.sent.get(id) ?? (this.good ? undefined : this.sentByOriginal.get(id)))
+      return its && (!this.good || asLast || its.raw === rows.get(id)!.raw) ? its : undefined
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
@@ -482,15 +505,19 @@ export class Judge {
   }
 
   /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
-  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model, isBare }: Attempt): void {
+  private extends(chain: Chain, raw: readonly Turn[], { passes, expected, tokens }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
+    for (const bust of busts) if (bust.bustCause === "rent") this.isDue(bust, busts.length === 1 ? expected - tokens : bust.removed)
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
     // If the host does not answer the system hook in time, the request leaves with the harness's own system prompt, and
     // no pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
+    // The new system prompt came with a request whose pass was not stored in time, so no line could name the bust
+    // (-seed 900292).
+    if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
@@ -530,7 +557,8 @@ export class Judge {
         break
       case "force":
       case "pressure":
-        if (happened.refused) break
+        // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned (-seed 1000133).
+        if (happened.refused || happened.pruned) break
         if (good && expected < 0.3 * this.window(model)) this.report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${this.window(model)}`)
         break
       case "system-changed":
@@ -546,24 +574,39 @@ export class Judge {
     }
   }
 
+  /**
+   * A bust for rent comes when what it removes has cost a quarter of its price (docs/decisions.md), so not in two passes
+   * in a row, and it makes the prompt shorter.
+   */
+  private isDue({ pass, rent, cost, removed }: Pass, shrunk: number): void {
+    const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
+    if (cost <= 0 || rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
+    if (pass === this.lastRent + 1) lie("so did the pass before")
+    // Each of the two numbers of tokens may be too large or too small by half.
+    if (shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
+    this.lastRent = pass
+  }
+
   window: (model: Model) => number = () => Infinity
 
   /** The host's estimate of the prompt's size must be near to the real size. */
-  private pressure(pass: Pass | undefined, { expected, headless, tokens, isGood }: Verdict, { model }: Attempt): void {
+  private pressure(pass: Pass | undefined, { expected, headless, unpruned, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
     if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
     // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
     // session as such a fork in its first pass, with any verdict (-seed 700231).
-    // The same holds for messages that return with their branch, and for the summaries that return with them.
+    // The same holds for messages that return with their branch, and for the summaries that return with them. If
+    // OpenCode has pruned outputs of messages that return, the host counts them in full until the next usage, as it
+    // counted them once (-seed 900190). magicctx switches pruning off.
     const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, unpruned, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
     }
     if (reals.some(isNear)) return
-    this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals[0]} are to be sent in a window of ${this.window(model)}`)
+    this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${this.window(model)}`)
   }
 
   /** The provider of a binding model checks each thinking block against the prompt before it. */
@@ -614,11 +657,6 @@ export class Judge {
         this.lostThinking.add(block.signature)
       }
     }
-  }
-
-  /** Notes that the host may not have heard of an answer with these signatures, and of its thinking. */
-  unheard(signatures: readonly string[]): void {
-    for (const signature of signatures) this.bound.get(signature)!.isKnown = false
   }
 
   private forget({ signature }: Block): void {

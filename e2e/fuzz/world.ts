@@ -7,7 +7,7 @@ import { Machine, Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
 import { manners, summarise, type Manner, type Summary } from "./historian.ts"
 import { PiPlugin } from "./pi.ts"
-import { bindings, models, refusal, signatureOf, tokensOf, type Block, type Model } from "./provider.ts"
+import { bindings, models, refusal, tokensOf, type Block, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import { Caches, floor } from "./usage.ts"
@@ -68,8 +68,6 @@ export class World {
   private refusals = 0
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
   private isUnsaved = false
-  /** The newest answer that ended just when the host was killed. */
-  private unheard: Row | undefined
   /** For how many more requests there is no host. */
   private outage = 0
   private readonly caches: Caches
@@ -357,9 +355,6 @@ export class World {
     this.open(copy)
     copy.agent = original.agent
     this.judge.happened.lastUse ||= 0
-    // The session itself tells the host later to which prompt its newest answer is bound. Its copy cannot (-seed 2035).
-    const last = original.rows[before - 1]
-    if (last && last === this.unheard) this.judge.unheard(last.message.parts.map(signatureOf).filter((signature) => this.bound.has(signature)))
     this.judges.get(copy.id)!.copyOf(this.judge, copied)
     this.judges.get(copy.id)!.happened.lastUse = this.judge.happened.lastUse
     this.plugin.tell("session.created", { sessionID: copy.id, info: { ...this.sessionInfo(copy), title: "a session (fork #1)" } })
@@ -627,10 +622,7 @@ export class World {
         else running.push(run())
       }
     }
-    if (kind !== "aborted" && random.chance(0.01)) {
-      this.machine.kill(this.machine.processes().map(({ pid }) => pid))
-      this.unheard = row
-    }
+    if (kind !== "aborted" && random.chance(0.01)) this.machine.kill(this.machine.processes().map(({ pid }) => pid))
     await Promise.all(running)
     this.bind(said, verdict)
     this.end(row, kind, random, verdict, usage)

@@ -62,6 +62,9 @@ func CleanJSON(content []byte) []byte {
 	return out.Bytes()
 }
 
+// WithoutSequences removes the escape sequences of terminals, such as colours, and keeps all other characters.
+func WithoutSequences(text string) string { return sequence.ReplaceAllString(text, "") }
+
 func clean(text, kept string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -73,5 +76,5 @@ func clean(text, kept string) string {
 			return ' '
 		}
 		return '?'
-	}, sequence.ReplaceAllString(text, ""))
+	}, WithoutSequences(text))
 }

@@ -52,10 +52,7 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := answering(t, good)
 				h.asked(bad.Asker)
-				h.talk(0, 20, 950, 40_000)
-				h.user("now", "go on")
-				h.pass()
-				h.settle()
+				h.talkLong()
 				for i := range 6 {
 					h.talk(20+i, 1, 300, 55_000) // 86 %
 					h.user(fmt.Sprintf("more%d", i), "go on")

@@ -95,11 +95,11 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 			return err
 		}
 	}
-	if s.Pipe == nil || s.Pipe.Has(m.Key) {
+	if s.Pipe != nil && s.Pipe.Has(m.Key) {
 		return nil // a late update of a step of an earlier pass
 	}
 	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
-	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
+	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.Pipe == nil {
 		return err
 	}
 	if err := h.Store.SaveUsage(writing, key, s.Row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {

@@ -90,13 +90,13 @@ func New(o Options) *Host {
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
 	h.sessions = session.New(session.Options{Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory})
-	told := notice.New(h.models, h.background, o.Log)
+	told := notice.New(h.background, o.Log)
 	h.prompts = prompt.New(prompt.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.learner = learn.New(learn.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.markers = marking.New(marking.Options{Store: o.Store, Sessions: h.sessions, Background: h.background, Log: o.Log, Markers: o.Markers})
 	h.status = status.New(status.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log,
-		Markers: h.markers.Why,
+		Markers: h.markers.Why, Notices: told,
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
@@ -108,7 +108,6 @@ func New(o Options) *Host {
 		h.learner.Feature(),
 		h.history.Feature(),
 		h.prompts.Feature(),
-		told.Feature(),
 		h.markers.Feature(),
 		h.status.Feature(),
 	}

@@ -41,10 +41,7 @@ func (h *harness) keep(db *rawhistorytest.OpenCode) {
 // store. The next bust shows the compartments.
 func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
+	h.talkLong()
 	if len(h.compartments()) == 0 {
 		t.Fatal("nothing is published")
 	}

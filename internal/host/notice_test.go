@@ -12,24 +12,44 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+// readyToDrop is a session whose model has marked its first result. The newest prompt had this size, and the next
+// pass is the fourth one. $1000 for a million tokens is the price of reading as well as of writing.
+func (h *harness) readyToDrop(size int) {
+	h.t.Helper()
+	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
+	h.restart()
+	h.beginTurn()
+	h.drop("call-1", "2")
+	h.tool("a3", "three", "stop", size)
+	h.user("u3", "go on")
+}
+
+// Without magicctx a prompt could not have grown beyond the window, so tokens beyond it are no saving. The notices of
+// a long session promised more than its status then said was saved.
+func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
+	h := newHarness(t)
+	h.config.Notices = []string{"busts"}
+	h.readyToDrop(100_000) // the window is full
+	h.flush()
+	h.pass()
+	h.settle()
+	bust := h.journal()[3]
+	room := 100_000 - (bust.SizeTokens - bust.Price.Removed)
+	if !bust.Bust || room <= 0 || room >= bust.Price.Removed {
+		t.Fatalf("the prompt would fit without the bust: %+v", bust)
+	}
+	if want := "saves about " + format.Dollars(float64(room)*21/1000); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+		t.Errorf("shown %q, want %q", h.shown, want)
+	}
+}
+
 // A user sees each bust once: what has left the prompt, and what that saves.
 func TestBustIsToldOnce(t *testing.T) {
 	for _, notices := range [][]string{{"busts", "troubles"}, {"busts"}, {"troubles"}, {}} {
 		t.Run(strings.Join(notices, " and "), func(t *testing.T) {
 			h := newHarness(t)
 			h.config.Notices = notices
-			h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000} // to write costs no more than to read
-			h.restart()
-			h.user("u1", "find it")
-			h.pass()
-			h.tool("a1", found, "tool-calls", 1000)
-			h.pass()
-			h.tool("a2", "two", "stop", 1000)
-			h.user("u2", "thanks")
-			h.pass()
-			h.drop("call-1", "2")
-			h.tool("a3", "three", "stop", 70_000)
-			h.user("u3", "go on")
+			h.readyToDrop(70_000)
 			h.pass()
 			h.settle()
 			bust := h.journal()[3]
@@ -59,10 +79,7 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h.config.Notices = []string{"busts"}
 	h.restart()
 	h.host.history.Summarises = true
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
+	h.talkLong()
 	end := h.compartments()[0].End
 	h.flush()
 	h.pass()

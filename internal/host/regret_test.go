@@ -30,6 +30,21 @@ func (h *harness) reads(id, file, output string) {
 	h.calls(id, "read", fmt.Sprintf(`{"filePath":%q}`, file), output)
 }
 
+// dropsReading lets the model read x.go in call-1 and many other files after it, and drop the first result. The
+// newest pass is the bust that drops it.
+func (h *harness) dropsReading() {
+	h.t.Helper()
+	h.user("u1", "find it")
+	h.pass()
+	h.reads("a1", "x.go", found)
+	for n := range 25 {
+		h.reads(fmt.Sprint("b", n), fmt.Sprint(n, ".go"), "y")
+	}
+	h.drop("call-1", "2")
+	h.flush()
+	h.pass()
+}
+
 func (h *harness) removals() []schema.Removal {
 	h.t.Helper()
 	return h.status().Sessions[0].Removals
@@ -42,15 +57,7 @@ func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 		h := newHarnessOf(t, kind)
 		h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 		h.restart()
-		h.user("u1", "find it")
-		h.pass()
-		h.reads("a1", "x.go", found)
-		for n := range 25 {
-			h.reads(fmt.Sprint("b", n), fmt.Sprint(n, ".go"), "y")
-		}
-		h.drop("call-1", "2")
-		h.flush()
-		h.pass()
+		h.dropsReading()
 		want := []schema.Removal{{Rule: "queued drops", Cause: "flush", Tokens: h.removals()[0].Tokens}}
 		if got := h.removals(); len(got) != 1 || got[0] != want[0] || got[0].Tokens < 30 {
 			t.Fatalf("after the drop: %+v", got)
@@ -76,15 +83,7 @@ func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 func TestLateReadingIsNoRegret(t *testing.T) {
 	for _, passes := range []int{19, 20} {
 		h := newHarness(t)
-		h.user("u1", "find it")
-		h.pass()
-		h.reads("a1", "x.go", found)
-		for n := range 25 {
-			h.reads(fmt.Sprint("b", n), fmt.Sprint(n, ".go"), "y")
-		}
-		h.drop("call-1", "2")
-		h.flush()
-		h.pass()
+		h.dropsReading()
 		for n := range passes {
 			h.reads(fmt.Sprint("c", n), fmt.Sprint("c", n, ".go"), "y")
 		}
@@ -98,10 +97,7 @@ func TestLateReadingIsNoRegret(t *testing.T) {
 // Messages that a summary stands for are removed as well, and ctx_expand reads them again.
 func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
+	h.talkLong()
 	h.flush()
 	h.pass()
 	got := h.removals()

@@ -15,10 +15,7 @@ func TestSavingCountsTheHead(t *testing.T) {
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 	h.restart()
 	h.host.history.Summarises = true
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle() // the historian has read 1,000 tokens and written 100
+	h.talkLong() // the historian has read 1,000 tokens and written 100
 	before := h.journal()[0].WireTokens
 	h.flush()
 	h.pass()

@@ -50,10 +50,7 @@ func TestStatusTellsHeadAndHistory(t *testing.T) {
 // If a historian fails, the status names the reason, and the pass on which a model is asked again.
 func TestStatusNamesAFailingHistorian(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil })
-	h.talk(0, 20, 950, 40_000)
-	h.user("now", "go on")
-	h.pass()
-	h.settle()
+	h.talkLong()
 	n := h.status().Sessions[0].History
 	if n == nil || n.Failures != 1 || n.Publishes != 0 || !strings.Contains(n.LastError, "no usable compartments") || n.RetryPass <= 1 {
 		t.Fatalf("the history is %+v", n)

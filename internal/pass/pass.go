@@ -106,7 +106,7 @@ type Pass struct {
 	Config  schema.Config
 	Limits  schema.ModelLimits
 	window  model.Window
-	life    route.Belief
+	Life    route.Belief
 	Fresh   []frozen.Unit
 	// Covered is the number of messages that the head stood for before the pass.
 	Covered int
@@ -157,7 +157,7 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 			f.Begun(ctx, ps)
 		}
 	}
-	ps.life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, s.Pipe.Model(), ps.Limits.NPM)
+	ps.Life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, s.Pipe.Model(), ps.Limits.NPM)
 	return ps, nil
 }
 
@@ -256,7 +256,7 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 		return nil, err
 	}
 	ps.window = e.Models.Window(ctx, m, ps.Limits)
-	ps.life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, m, ps.Limits.NPM)
+	ps.Life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, m, ps.Limits.NPM)
 	ps.Readings = ps.read(ctx)
 	ps.Decision = s.Pipe.Decide(ps.Readings)
 	return ps, nil
@@ -292,14 +292,14 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 	profile := render.ProfileOf(m.Provider, ps.Limits.NPM)
 	r := pipeline.Readings{
 		Now: ps.At, LimitTokens: limit, Threshold: percent, LowMark: ps.Config.LowMarkPercentage,
-		TTL:            ps.life.Life,
-		Route:          ps.life.Route,
+		TTL:            ps.Life.Life,
+		Route:          ps.Life.Route,
 		Subagent:       ps.Session.Mode().IsSubagent,
 		Flush:          ps.Session.Row.ExplicitFlush,
 		Overflow:       ps.isOverflow(),
 		OverflowTokens: ps.Session.Row.OverflowTokens,
 		Counting:       pipeline.Counting{Model: ps.e.Models.TokenRatio(ctx, m), Measured: ps.e.Models.TokenRatio(ctx, ps.Session.Pipe.MeasuredBy())},
-		Price:          ps.life.Route.Price(ps.Limits.Price),
+		Price:          ps.Life.Route.Price(ps.Limits.Price),
 		BuysForRent:    ps.Config.Spending != schema.SpendingGenerous,
 		Profile:        profile.Name,
 		Binds:          BindsThinking(ps.Config, profile, m),

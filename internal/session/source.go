@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -111,17 +112,27 @@ func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value
 // if the request left with another wire than the newest pass's, BindAnswer does nothing. The caller holds the
 // session's lock.
 func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent string) error {
-	if sent == "" || message == "" || s.Pipe == nil {
+	if sent == "" || message == "" {
 		return nil
 	}
-	b, ok := s.Pipe.BindAnswer(message, sent)
+	state, err := ss.StateOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	wire := chainFrom(s.Row.WireMessages, s.Row.WireChain) // the host may be new, and have seen no array yet
+	if s.Pipe != nil {
+		wire = s.Pipe.Meta.Wire
+	}
+	b, ok := pipeline.BindAnswer(state, wire, message, sent)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := ss.Guard.Writing(ctx)
 	defer cancel()
 	if err := ss.Store.SaveThinking(ctx, s.Key, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt}); err != nil {
-		s.Pipe.Unstore(b)
+		if s.Pipe != nil {
+			s.Pipe.Unstore(b)
+		}
 		return err
 	}
 	return nil

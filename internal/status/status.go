@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/notice"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/summary"
@@ -34,6 +35,7 @@ type Options struct {
 	// Markers returns the reason why the last change of a compaction marker failed, or "".
 	Markers func() string
 	History *summary.Historian
+	Notices *notice.Notices
 }
 
 // New returns the statuses of a host.
@@ -43,7 +45,11 @@ func New(o Options) *Statuses {
 
 // Feature attaches the statuses to the passes.
 func (sb *Statuses) Feature() pass.Feature {
-	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { sb.Publish(ps.Session.Key) }}
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) {
+		sb.tellOfBust(ps)
+		sb.tellOfPrompt(ps)
+		sb.Publish(ps.Session.Key)
+	}}
 }
 
 // statusSessions bounds the sessions that a status lists, newest first.

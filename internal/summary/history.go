@@ -53,6 +53,9 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.Key.Session, "error", err)
 		return
 	}
+	if running := workOf(s).running; running != nil && from > 0 {
+		running.isTakenBack = true
+	}
 	s.Chronicle.Compartments = append(slices.Clip(s.Chronicle.Compartments[:kept]), restored...)
 	if again, err := h.Sessions.ReadChronicle(ctx, s.Key, s.Row.Directory); err == nil {
 		s.Chronicle = again
@@ -92,8 +95,8 @@ func goneFrom(s *session.Session, standing int) int {
 	if all := s.Chronicle.Compartments; standing < len(all) {
 		return all[standing].Start
 	}
-	if workOf(s).running != nil {
-		return firstGone(s.Pipe, workOf(s).running.job.Chunk.Lines)
+	if running := workOf(s).running; running != nil && !running.isTakenBack {
+		return firstGone(s.Pipe, running.job.Chunk.Lines)
 	}
 	return 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/session"
@@ -92,8 +93,9 @@ func (h *Historian) historianLimit(ctx context.Context, w *workload) (int, error
 	return history.HistorianLimit(limits...), nil
 }
 
+// chunkOf returns the chunk as the historian reads it: without the colours that the output of a command may have.
 func chunkOf(c history.Chunk) historian.Chunk {
-	out := historian.Chunk{Start: c.Start, End: c.End, Text: c.Text()}
+	out := historian.Chunk{Start: c.Start, End: c.End, Text: format.WithoutSequences(c.Text())}
 	for _, l := range c.Lines {
 		out.Lines = append(out.Lines, historian.Line(l))
 	}

@@ -212,6 +212,8 @@ type plan struct {
 	load    workload
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
+	// isTakenBack says that the store has withdrawn the messages that the run summarises. The run is about to end.
+	isTakenBack bool
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
 	// filler is the compartment to publish before those of the run, nil for none.
@@ -546,7 +548,7 @@ const toldAfter = 2
 
 // tellOfFailure tells the user, once, that the historian fails again and again.
 func (h *Historian) tellOfFailure(ctx context.Context, p *plan) {
-	if !slices.Contains(p.load.config.Notices, notice.NoticeTroubles) {
+	if !slices.Contains(p.load.config.Notices, notice.Troubles) {
 		return
 	}
 	sum, err := h.Store.History(ctx, p.key)
