@@ -106,9 +106,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// After a revert into the messages that the head covers, the head is gone and the messages that are left come back. The
-// host believed that the head still stood for them: 5,058 tokens, where 13,880 were sent.
-func TestRevertedHeadCountsForNothing(t *testing.T) {
+// A revert takes some of the messages that the head covers. The head then leaves the prompt, and the other messages come
+// back. The host went on counting the head in their place: 5,058 tokens, where 13,880 were sent.
+func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
 		p.w.readings.History = &History{}
@@ -141,6 +141,20 @@ func TestRevertedHeadCountsForNothing(t *testing.T) {
 	}
 }
 
+// showsSummary publishes a summary of all messages but the newest ones, shows it, and asserts that the host then knows
+// the size of the prompt.
+func (p *provider) showsSummary(t *testing.T, newest int) {
+	t.Helper()
+	p.w.publish(len(p.w.raw)-newest, 50)
+	p.w.readings.Flush = true
+	p.turn(0, 0)
+	if !p.w.session.State.Head.Exists() {
+		t.Fatal("no summary is shown")
+	}
+	p.turn(0, 0)
+	p.wantSize(t, p.prompt())
+}
+
 // A summary took messages that had come after the newest usage. The host counts those itself, but subtracted them from
 // the measured prompt as well: 1,592 tokens were believed, where 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
@@ -154,14 +168,7 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 		p.w.add(message(id, "assistant", p.w.now, nil, toolPart("p"+id, "c"+id, "bash", obj{"command": id}, weighing(400))))
 		p.w.pass()
 	}
-	p.w.publish(len(p.w.raw)-2, 50)
-	p.w.readings.Flush = true
-	p.turn(0, 0)
-	if !p.w.session.State.Head.Exists() {
-		t.Fatal("no summary is shown")
-	}
-	p.turn(0, 0)
-	p.wantSize(t, p.prompt())
+	p.showsSummary(t, 2)
 }
 
 // The thinking of messages leaves with them when a summary takes their place. After a revert the host estimated a prompt
@@ -177,14 +184,7 @@ func TestThinkingLeavesWithItsMessages(t *testing.T) {
 			obj{"id": "r" + id, "type": "reasoning", "text": weighing(400), "metadata": obj{"anthropic": obj{"signature": id}}}, textPart("p"+id, weighing(200))))
 		p.w.pass()
 	}
-	p.w.publish(len(p.w.raw)-3, 50)
-	p.w.readings.Flush = true
-	p.turn(0, 0)
-	if !p.w.session.State.Head.Exists() {
-		t.Fatal("no summary is shown")
-	}
-	p.turn(0, 0)
-	p.wantSize(t, p.prompt())
+	p.showsSummary(t, 3)
 }
 
 // D5: after a revert to before a bust, the newest usage in the array reported the whole

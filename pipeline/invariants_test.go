@@ -315,7 +315,7 @@ func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 		d := w.decision
 		asked := d.Percent >= w.readings.Threshold
 		if d.Cause == CauseRent {
-			asked = w.readings.BuysForRent && d.Price.Removed > 0 && float64(d.Price.Rent) >= enough*float64(d.Price.Cost)
+			asked = w.readings.BuysForRent && d.Price.Removed > 0 && d.Price.Rent >= d.Rent.Price
 			for _, r := range d.Reasons {
 				if i := slices.IndexFunc(rule.Table, func(known rule.Rule) bool { return known.Name == r.Rule }); rule.Table[i].On > rule.AnyBust {
 					t.Fatalf("the rule %q has taken content for rent", r.Rule)

@@ -16,8 +16,8 @@ type BustPrice struct {
 	// Thinking is the number of tokens of bound thinking that the bust invalidates.
 	// They count like resent tokens, because the model has to think again.
 	Thinking int
-	// Cost is the price of the bust, Rent what removable content had cost at that time. Both are in
-	// tokens read from the cache.
+	// Cost is the price of the bust. Rent is what removable content had cost at that time, and would have
+	// cost until the next lump. Both are in tokens read from the cache.
 	Cost, Rent int
 }
 

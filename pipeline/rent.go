@@ -5,7 +5,7 @@ import "github.com/magicctx/magicctx-host/schema"
 // A Rent is the stored meter of a session. Each request pays for content that a bust could have
 // taken: that is rent. A bust is a purchase, because everything after its first changed byte is
 // written to the cache again. The session makes the bust when the rent that it has paid since the
-// last one is enough for the price (docs/decisions.md).
+// last one has reached the price (docs/decisions.md).
 //
 // All sums are in tokens read from the cache. For example, a bust that writes 1,000 tokens again
 // costs 11,500, if writing a token costs 1.25 and reading it 0.1.
@@ -15,16 +15,14 @@ type Rent struct {
 	// Coverable is what messages that a summary could replace have cost since the head last
 	// changed. It counts as paid once their compartment is published.
 	Coverable int
-	// Removable is the size of what the bust would take, and Price its price, as the session last
-	// estimated them. Queued is the part of Removable that the model had asked to drop. Messages
-	// is the number of messages at that time.
-	Removable, Price, Queued, Messages int
+	// Removable is the size of what the bust would take, as the session last estimated it. Queued is
+	// the part of it that the model had asked to drop. Messages is the number of messages at that time.
+	Removable, Queued, Messages int
+	// A lump is content that becomes removable at once, at least leastRemoved tokens of it. Price is
+	// the price of the bust when the last lump came, or less if a later estimate was lower: what
+	// waiting adds to the price is no reason to wait longer. GrewAt is the number of that pass.
+	Price, GrewAt int
 }
-
-// enough is the share of the price that the rent must reach. If removable content grew evenly, the
-// whole price would be best. But models drop content in lumps, and while a session waits, new
-// content makes the bust dearer. docs/performance.md has the measurements.
-const enough = 0.25
 
 // leastRemoved is the least number of tokens that a bust for rent removes. A smaller one would hardly
 // show on the bill, and the user is told of each bust. More content comes, and leaves with it.
@@ -101,23 +99,30 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	a.Rent = s.meter(*a, r)
 	hasNews := s.hasNews(r)
 	queued := int(a.perToken * float64(s.queued()))
-	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && (a.Rent.Price == 0 || !a.Rent.isDue(hasNews)) {
+	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && (a.Rent.Price == 0 || a.Rent.paid(hasNews) < a.Rent.Price) {
 		return Decision{}, false
 	}
 	would := *a
 	would.Verdict, would.Cause = schema.Soft, CauseRent
 	d := s.propose(would, r, limit)
-	a.Rent.Removable, a.Rent.Price = d.Price.Removed, d.Price.Cost
-	a.Rent.Queued, a.Rent.Messages = queued, len(s.entries)
-	if !r.BuysForRent || d.Verdict == schema.Steady || a.Rent.Removable < leastRemoved || !a.Rent.isDue(hasNews) || !d.Price.PaysOff() {
+	rent := a.Rent.paid(hasNews)
+	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
+	if isLump {
+		// Now is a better moment than any until the next lump, which is expected to be as far away as
+		// the last one. So the rent until then counts, too.
+		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
+		a.Rent.GrewAt = s.Meta.Passes
+	}
+	if isLump || a.Rent.Price == 0 || d.Price.Cost < a.Rent.Price {
+		a.Rent.Price = d.Price.Cost
+	}
+	a.Rent.Removable, a.Rent.Queued, a.Rent.Messages = d.Price.Removed, queued, len(s.entries)
+	if !r.BuysForRent || d.Verdict == schema.Steady || a.Rent.Removable < leastRemoved || rent < a.Rent.Price || !d.Price.PaysOff() {
 		return Decision{}, false
 	}
-	d.Rent, d.Price.Rent = a.Rent, a.Rent.paid(hasNews)
+	d.Rent, d.Price.Rent = a.Rent, rent
 	return d, true
 }
-
-// isDue reports whether enough rent is paid for the bust.
-func (m Rent) isDue(hasNews bool) bool { return float64(m.paid(hasNews)) >= enough*float64(m.Price) }
 
 // paid returns what the content that the bust would remove has cost. hasNews says that the bust
 // would show new summaries.
@@ -134,9 +139,9 @@ func (m Rent) after(d Decision) Rent {
 	case d.Verdict == schema.Steady:
 		return m
 	case d.Head != nil:
-		return Rent{}
+		return Rent{GrewAt: m.GrewAt}
 	}
-	return Rent{Coverable: m.Coverable}
+	return Rent{Coverable: m.Coverable, GrewAt: m.GrewAt}
 }
 
 // RunBudget returns what a run of the historian may cost now, in tokens read from the cache: what the

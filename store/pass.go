@@ -137,7 +137,7 @@ func (s *Store) upsertSession(tx *transaction, r SessionRow, flushDone, roomMade
 		r.Episode.ReliefOf, r.Episode.Relief, r.Episode.StuckTag, r.Episode.StuckGrace, r.Episode.StuckBand,
 		roomMade, r.Setup.Binds, r.Setup.Preamble, r.Agent, r.LostBlocks, r.LostTokens,
 		r.Gauge.Of, r.Gauge.Tokens, r.Gauge.Own, r.Gauge.Base,
-		r.Rent.Paid, r.Rent.Coverable, r.Rent.Removable, r.Rent.Price, r.Rent.Queued, r.Rent.Messages)
+		r.Rent.Paid, r.Rent.Coverable, r.Rent.Removable, r.Rent.Price, r.Rent.Queued, r.Rent.Messages, r.Rent.GrewAt)
 	return err
 }
 

@@ -36,8 +36,8 @@ const TrustedTidies = 14
 // tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied notes that a tidy looks for expired data now (Unix ms), and returns the time of the oldest tidy that
-// has to agree. The time is 0 as long as there were too few.
+// Tidied records that a tidy looks for expired data now (Unix ms). Data counts as expired only if earlier tidies have
+// found it expired too. Tidied returns the time of the oldest tidy that must agree, or 0 if there were too few.
 //
 // For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so nothing that
 // was in use then has expired. If the clock goes back, the tidies of the jump are forgotten.

@@ -124,7 +124,7 @@ type GaugeState struct {
 // RentState is the meter of a session: what content that a bust could have taken has cost since the last bust.
 // Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
 type RentState struct {
-	Paid, Coverable, Removable, Price, Queued, Messages int
+	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
 
 // A SessionSummary is a session with the counts for a status.
@@ -207,7 +207,7 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		},
 		Title: s.ColumnText(53),
 		Rent: RentState{
-			Paid: count(s, 54), Coverable: count(s, 55), Removable: s.ColumnInt(56), Price: count(s, 57), Queued: count(s, 58), Messages: count(s, 59),
+			Paid: count(s, 54), Coverable: count(s, 55), Removable: s.ColumnInt(56), Price: count(s, 57), Queued: count(s, 58), Messages: count(s, 59), GrewAt: count(s, 60),
 		},
 	}
 }

@@ -284,7 +284,7 @@ func TestFindings(t *testing.T) {
 			"wrong key", func(t *testing.T, o *Options) {
 				write(t, filepath.Join(o.Env("HOME"), ".config", "magicctx", "magicctx.jsonc"), `{"protected_tag": 3}`, 0o600)
 			},
-			"configuration", Warn, "protected_tag", "correct it in", false,
+			"configuration", Warn, "protected_tag", "correct or remove it in", false,
 		},
 		{
 			"switched off", func(t *testing.T, o *Options) {

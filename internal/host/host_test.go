@@ -289,6 +289,12 @@ var found = strings.TrimSpace(strings.Repeat("one ", 30))
 // turn returns a session of one turn with two tools, after its first pass.
 func turn(t *testing.T) *harness {
 	h := newHarness(t)
+	h.beginTurn()
+	return h
+}
+
+// beginTurn adds a turn with two tools, and runs the first pass of the next one.
+func (h *harness) beginTurn() {
 	h.user("u1", "find it")
 	h.pass()
 	h.tool("a1", found, "tool-calls", 1000)
@@ -296,7 +302,6 @@ func turn(t *testing.T) *harness {
 	h.tool("a2", "two", "stop", 1000)
 	h.user("u2", "thanks")
 	h.pass()
-	return h
 }
 
 func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {

@@ -417,8 +417,9 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// Even if the answer of such a run came before the host could end the run, the store refuses it.
-func TestRevertIsToldToTheStoreThoughAllCompartmentsStand(t *testing.T) {
+// The user reverts messages that a run is summarising. If the run answers before the host can end it, the store refuses
+// the answer.
+func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("More")
 	h.abortAgent = func(string) {} // the run holds its lease until its agent answers

@@ -43,13 +43,15 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price pipeline.BustPr
 	return 0, price
 }
 
-// In a large window, drops that the model has asked for wait until carrying them has cost a quarter of the bust,
-// also across restarts of the host. Each request pays for them once.
+// In a large window, drops that the model has asked for wait until carrying them has cost as much as the bust would
+// have cost at once, also across restarts of the host. Each request pays for them once.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
-			h := rented(t, schema.SpendingBalanced, 24, 12)
-			for i := 24; i < 60; i++ {
+			h := rented(t, schema.SpendingBalanced, 24, 4)
+			h.step(24)
+			h.drop("c2", "5-12") // the model asks in each request, so the next drops are expected soon
+			for i := 25; i < 60; i++ {
 				if restarts {
 					h.restart()
 				}
@@ -64,12 +66,13 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
-			carried := pass - 25 // the drops were asked for after the 25th request
+			carried := pass - 26 // the drops were asked for after the 26th request
 			if least, most := price.Rent-price.Removed, price.Rent+price.Removed; carried*price.Removed < least || carried*price.Removed > most {
 				t.Errorf("%d requests have carried %d tokens, and the meter shows %d", carried, price.Removed, price.Rent)
 			}
-			if price.Rent*4 < price.Cost || (price.Rent-2*price.Removed)*4 > price.Cost {
-				t.Errorf("the meter shows %d at a price of %d", price.Rent, price.Cost)
+			// Each request since then has added an output, which is as large as each of the 11 dropped ones.
+			if atOnce := price.Cost - carried*price.Removed/11*23/2; price.Rent < atOnce-price.Removed || price.Rent > atOnce+2*price.Removed {
+				t.Errorf("the meter shows %d, and at once the price would have been %d", price.Rent, atOnce)
 			}
 			if left := h.snapshot().Queued; len(left) > 0 {
 				t.Errorf("still queued: %v", left)
@@ -78,8 +81,20 @@ func TestDropsAreMadeForRent(t *testing.T) {
 	}
 }
 
-// The generous setting waits for the window. So does any setting if next to nothing can go.
-func TestNothingIsRemovedForRent(t *testing.T) {
+// If a model has not asked for drops in 25 requests, the next ones are expected after 25 more. Carrying 12,000 tokens
+// until then would cost more than the bust, so it is made at once.
+func TestRareDropsAreMadeAtOnce(t *testing.T) {
+	h := rented(t, schema.SpendingBalanced, 24, 12)
+	h.step(24)
+	pass, price := h.bustFor(pipeline.CauseRent)
+	if expected := 25 * price.Removed; pass != 26 || price.Cost > expected || price.Rent < expected || price.Rent > expected+2*price.Removed {
+		t.Errorf("request %d made the drops, want the 26th: %+v", pass, price)
+	}
+}
+
+// With the generous setting, no bust comes before the window fills. With the other settings, none comes if next to nothing
+// can be removed.
+func TestNoBustForRent(t *testing.T) {
 	for name, h := range map[string]*harness{
 		"generous":       rented(t, schema.SpendingGenerous, 24, 12),
 		"nothing to go":  rented(t, schema.SpendingFrugal, 24, 0),
@@ -97,19 +112,21 @@ func TestNothingIsRemovedForRent(t *testing.T) {
 	}
 }
 
-// Beyond a size from which the provider charges five times the price, content costs more rent, so it goes earlier.
-func TestCliffIsRent(t *testing.T) {
+// Above 30,000 tokens the provider charges five times the price. Content then costs more rent, so it is removed earlier.
+func TestPriceCliffRaisesTheRent(t *testing.T) {
 	passes := make(map[string]int)
 	for _, cliff := range []string{"none", "30000x5"} {
 		h := rented(t, schema.SpendingBalanced, 0, 0)
 		h.config.PriceCliff = map[string]string{"default": cliff}
 		h.restart()
-		for i := range 24 {
+		for i := range 60 {
 			h.step(i)
-		}
-		h.drop("c1", "2-13")
-		for i := 24; i < 60; i++ {
-			h.step(i)
+			switch i { // soon one after the other, so that the rent is not expected but paid
+			case 23:
+				h.drop("c1", "2-4")
+			case 24:
+				h.drop("c2", "5-13")
+			}
 		}
 		if passes[cliff], _ = h.bustFor(pipeline.CauseRent); passes[cliff] == 0 {
 			t.Fatalf("cliff %s: nothing was removed for rent", cliff)

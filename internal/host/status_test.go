@@ -212,7 +212,8 @@ func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
 	}
 }
 
-// A database that was deleted under the host is a failure, also if nothing is written, and after its return it is none.
+// If the database is deleted while the host has it open, the status reports a failure, even if nothing is written. Once
+// the file is back, the failure is gone.
 func TestStatusWarnsOfADeletedDatabase(t *testing.T) {
 	h := newHarness(t)
 	kept := h.store.Path() + ".kept"

@@ -10,7 +10,7 @@ import (
 )
 
 // TextComplete removes tags that the model imitated from the start of a text, before the harness stores the
-// text for good. For example, it removes a leading `§12§`. It removes only tags that the session has given to
+// text. For example, it removes a leading `§12§`. It removes only tags that the session has given to
 // units; see render.CutImitations. The rest of the text stays byte for byte.
 //
 // If the model binds its thinking, TextComplete leaves the text unchanged. The model may still send thinking

@@ -58,7 +58,7 @@ func (h *harness) wantThinking(when string, want ...string) {
 }
 
 // Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then
-// refuses that thinking. So the same pass removes it, for good. Thinking before the first changed byte stays.
+// refuses that thinking. So the same pass removes it, and no later pass brings it back. Thinking before the first changed byte stays.
 func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -241,7 +241,7 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 
 // Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
 // text/complete removed an imitated tag from the text before the later thinking had arrived, and made that
-// thinking invalid for good.
+// thinking invalid.
 func TestImitatedTagStaysInFrontOfBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()

@@ -12,5 +12,5 @@ SELECT
 	system_text, system_preamble, system_pending, system_at,
 	overflow_tokens, gauge_of, gauge_tokens, gauge_own, gauge_base,
 	title,
-	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages
+	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages, rent_grew_at
 FROM sessions

@@ -6,13 +6,13 @@ INSERT INTO sessions (
 	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band,
 	binds, preamble, agent, lost_blocks, lost_tokens,
 	gauge_of, gauge_tokens, gauge_own, gauge_base,
-	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages
+	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages, rent_grew_at
 )
 VALUES (
 	?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17,
 	?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,
 	?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38,
-	?39, ?40, ?41, ?42, ?43, ?44
+	?39, ?40, ?41, ?42, ?43, ?44, ?45
 )
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	directory      = excluded.directory,
@@ -55,5 +55,6 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	rent_price     = excluded.rent_price,
 	rent_queued    = excluded.rent_queued,
 	rent_messages  = excluded.rent_messages,
+	rent_grew_at   = excluded.rent_grew_at,
 	explicit_flush = CASE WHEN ?18 THEN 0 ELSE explicit_flush END,
 	overflow_at    = CASE WHEN ?29 THEN 0 ELSE overflow_at END
