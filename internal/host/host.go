@@ -100,7 +100,7 @@ func New(o Options) *Host {
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
-		Serial: h.serial, Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
+		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
 	})
 	h.status.History = h.history
 	// The table of the features. Whoever adds a feature adds its row here.

@@ -237,6 +237,11 @@ func (k *Keeper) consider(ps *pass.Pass) {
 func (k *Keeper) change(ctx context.Context, key store.Key, t markerTask) error {
 	k.moving.Lock()
 	defer k.moving.Unlock()
+	return k.move(ctx, key, t)
+}
+
+// move is change for a caller that holds the lock.
+func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
 	applied := ""
 	switch {
 	case t.isPointless:
@@ -316,6 +321,12 @@ func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool
 }
 
 func (k *Keeper) check(ctx context.Context, r store.MarkerRow, isOn bool) error {
+	k.moving.Lock()
+	defer k.moving.Unlock()
+	now, err := k.Store.History(ctx, r.Key)
+	if err != nil || now.PendingMarker != r.Pending || now.AppliedMarker != r.Applied {
+		return err // a pass has set a marker in the meantime
+	}
 	m := readMarkers(r.Pending, r.Applied)
 	if isOn && m.applied.isSet() {
 		if isWhole, err := k.markersOf(r.Key).IsWhole(ctx, r.Key.Session, m.applied.BoundaryMessageID); err != nil || isWhole {
@@ -326,5 +337,5 @@ func (k *Keeper) check(ctx context.Context, r store.MarkerRow, isOn bool) error 
 	if !isOn {
 		t.done = m.pendingText
 	}
-	return k.change(ctx, r.Key, t)
+	return k.move(ctx, r.Key, t)
 }

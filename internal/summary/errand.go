@@ -210,7 +210,7 @@ func (h *Historian) newErrand(s *session.Session, scope history.Range, next int)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.Key, holder: h.nextHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload}
+	p := &plan{key: s.Key, holder: h.Agents.NewHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload}
 	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
 	e.done.Store(int64(next - 1))
 	return e, nil
@@ -263,7 +263,7 @@ func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
 		return historian.SeriesResult{Next: e.next}, err
 	}
 	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
-	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: e.host.ports(e), Chunk: e.read, Save: e.keep})
+	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: portsOf(e.host.Agents, e), Chunk: e.read, Save: e.keep})
 }
 
 // ReasonOf returns the text of an error for the user.
@@ -328,7 +328,7 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.S
 // Ask implements ask.Asker. The title tells the user which messages the agent reads, for example "wrap-up
 // 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
-	asker := e.host.askerOf(e.plan)
+	asker := askerOf(e.host.Agents, e.plan)
 	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
 	answer, err := asker.Ask(ctx, r)
 	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})

@@ -64,7 +64,7 @@ func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history
 		running.cancel(errRescued)
 		p.holder = running.holder
 	} else {
-		p.holder = h.nextHolder()
+		p.holder = h.Agents.NewHolder()
 		if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
 			return err
 		}

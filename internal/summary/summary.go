@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -157,7 +156,6 @@ type Options struct {
 	Clients    *client.Registry
 	Agents     *agent.Runner
 	Background *background.Work
-	Serial     *clock.Serial
 	Notices    *notice.Notices
 	Publisher  Publisher
 	Clock      clock.Clock
@@ -349,7 +347,7 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *plan, abo
 	}
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
-	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.Chronicle.End, h.Clock.Now(), s.Pipe.SummaryKey(), s.Filler()
+	p.holder, p.after, p.started, p.summary, p.filler = h.Agents.NewHolder(), s.Chronicle.End, h.Clock.Now(), s.Pipe.SummaryKey(), s.Filler()
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
 	if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
@@ -383,20 +381,20 @@ func (h *Historian) run(ctx context.Context, p *plan) (historian.Result, error) 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.Background.Go(func() { h.lease(p).Keep(ctx, cancel) })
-	return historian.Run(ctx, p.job, h.ports(h.askerOf(p)))
+	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h.Agents, p)))
 }
 
 // askerOf returns the asker through which a plan reaches its hidden agents.
-func (h *Historian) askerOf(p *plan) agent.Asker {
+func askerOf(r *agent.Runner, p *plan) agent.Asker {
 	return agent.Asker{
-		Runner: h.Agents, Harness: schema.Harness(p.key.Harness), Client: p.load.client, Directory: p.load.directory, Session: p.key.Session,
+		Runner: r, Harness: schema.Harness(p.key.Harness), Client: p.load.client, Directory: p.load.directory, Session: p.key.Session,
 		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
 	}
 }
 
-// ports returns the functions that a run of the historian needs from the host.
-func (h *Historian) ports(a ask.Asker) historian.Ports {
-	return historian.Ports{Asker: a, Sleep: h.Agents.Sleep()}
+// portsOf returns the functions that a run of the historian needs from the host.
+func portsOf(r *agent.Runner, a ask.Asker) historian.Ports {
+	return historian.Ports{Asker: a, Sleep: r.Sleep()}
 }
 
 // lease returns the lease of a plan.
@@ -535,9 +533,6 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 	defer cancel()
 	return h.Store.SavePace(writing, s.Key, string(state), 0)
 }
-
-// nextHolder returns a name for a run. The run holds its lease under this name.
-func (h *Historian) nextHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), h.Serial.Next()) }
 
 // maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
