@@ -48,7 +48,7 @@ type tool struct {
 }
 
 // toolTable is the table of the tools. Whoever adds a tool adds its row here.
-var toolTable = []tool{expandTool, reduceTool, countTool}
+var toolTable = []tool{expandTool, reduceTool}
 
 // A command is a command that a user may type.
 type command struct {
