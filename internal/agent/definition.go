@@ -20,7 +20,6 @@ var definitions = []schema.AgentDefinition{
 	// A historian answers in one step. The second step is for a model that calls a tool although it has none.
 	{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Tools: []string{}, Steps: 2},
 	{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Tools: []string{}, Steps: 1},
-	{Name: "magicctx-toy", Description: "A toy.", Tools: []string{}, Steps: 1},
 }
 
 // prompt is the prompt of every definition. The harness keeps it until it restarts, so each run sends the

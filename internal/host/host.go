@@ -23,7 +23,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/status"
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/internal/tool"
-	"github.com/magicctx/magicctx-host/internal/toy"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -111,7 +110,6 @@ func New(o Options) *Host {
 		h.prompts.Feature(),
 		h.markers.Feature(),
 		h.status.Feature(),
-		toy.Feature(h.agents),
 	}
 	for _, f := range features {
 		if f.Copied != nil {
