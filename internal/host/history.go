@@ -110,6 +110,9 @@ func (h *Host) rearrange(ctx context.Context, s *session) {
 		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.key.Session, "error", err)
 		return
 	}
+	if s.work.running != nil && from > 0 {
+		s.work.running.isTakenBack = true
+	}
 	s.chronicle.compartments = append(slices.Clip(s.chronicle.compartments[:kept]), restored...)
 	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
 		s.chronicle = again
@@ -154,7 +157,7 @@ func (s *session) firstGone(standing int) int {
 	if all := s.chronicle.compartments; standing < len(all) {
 		return all[standing].Start
 	}
-	if s.work.running != nil {
+	if s.work.running != nil && !s.work.running.isTakenBack {
 		return firstGone(s.pipe, s.work.running.job.Chunk.Lines)
 	}
 	return 0

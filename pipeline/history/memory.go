@@ -34,8 +34,6 @@ const (
 	unjudged = 50
 	// wrapperTokens is the size of the tags around a list of memories, and of its notice.
 	wrapperTokens = 26
-	// bulletTokens is the number of tokens around a line of the user's profile.
-	bulletTokens = 4
 )
 
 // line returns the memory as the head shows it.
@@ -108,24 +106,6 @@ func memoryBlock(name string, memories []Memory) string {
 	lines := []string{memoryNotice}
 	for i := range memories {
 		lines = append(lines, memories[i].line())
-	}
-	return element(name, lines...)
-}
-
-// profileBlock returns an element with the sentences of a user's profile that fit
-// into a budget, or "" without any.
-func profileBlock(name string, profile []string, budget int, count func(string) int) string {
-	var lines []string
-	total := 0
-	for _, sentence := range profile {
-		line := "- " + escapeContent(oneLine(sentence))
-		if size := count(line) + bulletTokens; total+size <= budget {
-			total += size
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
-		return ""
 	}
 	return element(name, lines...)
 }
