@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -306,6 +307,22 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 			t.Errorf("%d steps: %d tokens are believed, %d are real", steps, got, real)
 		}
 	}
+}
+
+// OpenCode had pruned the outputs of old steps, so their prompts had grown by much more than
+// is left of them. In a session that was new to the host, these prompts made it believe
+// that each of its tokens is two of the provider's.
+func TestPromptOfPrunedOutputsSaysNothing(t *testing.T) {
+	p := newProvider(t, 1000, 1)
+	p.turn(12, 800)
+	for i, raw := range p.w.raw {
+		p.w.replace(i, bytes.Replace(raw, []byte(`"output":`), []byte(`"time":{"start":1,"end":2,"compacted":3},"output":`), 1))
+	}
+	p.turn(10, 400)
+	real := p.prompt()
+	p.forget()
+	p.turn(0, 0)
+	p.wantSize(t, real)
 }
 
 // F16: after a lost database the size of the prompt is the host's estimate, in the

@@ -184,6 +184,7 @@ export class Judge {
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
     this.sent.clear()
+    this.sentByOriginal.clear()
     this.pending = []
     this.lastPass = 0
     this.lastRent = -1
@@ -556,7 +557,8 @@ export class Judge {
         break
       case "force":
       case "pressure":
-        if (happened.refused) break
+        // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned (-seed 1000133).
+        if (happened.refused || happened.pruned) break
         if (good && expected < 0.3 * this.window(model)) this.report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${this.window(model)}`)
         break
       case "system-changed":

@@ -142,6 +142,8 @@ type plan struct {
 	load    workload
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
+	// isTakenBack says that the store has withdrawn the messages that the run summarises. The run is about to end.
+	isTakenBack bool
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
 	// filler is the compartment to publish before those of the run, nil for none.

@@ -212,6 +212,40 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
+// A run summarises messages of another branch while the user returns to the first one. The run is ended, but its
+// answer takes a while to come. The passes until then leave the restored compartments alone.
+func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
+	begun, end := make(chan struct{}, 8), make(chan struct{})
+	h := answering(t, good)
+	h.talkLong()
+	h.flush()
+	h.pass()
+	made, all := h.compartments(), slices.Clone(h.messages)
+	answer := h.runAgent
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		begun <- struct{}{}
+		<-end
+		return answer(ctx, p)
+	}
+	h.messages, h.told, h.revision = slices.Clone(all[:made[0].End-1]), 0, 0
+	h.user("anew", "something else")
+	h.pass()
+	h.talk(100, 20, 950, 40_000)
+	h.user("more", "go on")
+	h.pass()
+	<-begun
+	h.messages, h.told, h.revision = slices.Clone(all), 0, 0
+	for _, id := range []string{"back", "again"} {
+		h.user(id, "go on")
+		h.pass()
+		if rows := h.compartments(); !reflect.DeepEqual(rows, made) {
+			t.Errorf("%s: %d compartments are stored, want %d", id, len(rows), len(made))
+		}
+	}
+	close(end)
+	h.settle()
+}
+
 // After the harness's own compaction, the array holds none of the compacted messages. In the history, the harness's
 // summary takes their place, and the next compartment begins after them.
 func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {

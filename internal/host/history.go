@@ -23,6 +23,8 @@ type chronicle struct {
 	withdrawn []history.Compartment
 	end       store.HistoryEnd
 	memories  store.ProjectMemories
+	// memoryChanges is the log of the changes of the memories.
+	memoryChanges []store.MemoryChange
 	// headGeneration is the generation of the compartments that the head was rendered from.
 	headGeneration int
 	// markers are the compaction markers in the harness's own store.
@@ -45,6 +47,10 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 	}
 	c := chronicle{markers: readMarkers(sum), compartments: compartmentsFromRows(rows), withdrawn: compartmentsFromRows(withdrawn), end: end, headGeneration: end.Generation}
 	if len(rows) > 0 {
+		// The log comes first: if a memory changes in between, the next log tells the model once more.
+		if c.memoryChanges, err = h.Store.MemoryChanges(ctx, project, 0); err != nil {
+			return chronicle{}, err
+		}
 		if c.memories, err = h.Store.Memories(ctx, project, h.Clock.Now()); err != nil {
 			return chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
 		}
@@ -69,6 +75,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 		Compartments: s.chronicle.compartments, Withdrawn: s.chronicle.withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.config.ProjectDocs.BudgetPercentage/100)),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
+		Updates:      updatesFromRows(s.chronicle.memoryChanges),
 		MemoryTokens: ps.config.Memory.InjectionBudgetTokens,
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
@@ -109,6 +116,9 @@ func (h *Host) rearrange(ctx context.Context, s *session) {
 		h.guard.Wrote(err)
 		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.key.Session, "error", err)
 		return
+	}
+	if s.work.running != nil && from > 0 {
+		s.work.running.isTakenBack = true
 	}
 	s.chronicle.compartments = append(slices.Clip(s.chronicle.compartments[:kept]), restored...)
 	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
@@ -154,7 +164,7 @@ func (s *session) firstGone(standing int) int {
 	if all := s.chronicle.compartments; standing < len(all) {
 		return all[standing].Start
 	}
-	if s.work.running != nil {
+	if s.work.running != nil && !s.work.running.isTakenBack {
 		return firstGone(s.pipe, s.work.running.job.Chunk.Lines)
 	}
 	return 0
@@ -185,6 +195,15 @@ func memoriesFromRows(p store.ProjectMemories, enabled bool) []history.Memory {
 			ID: r.ID, Category: r.Category, Content: r.Content, Importance: r.Importance,
 			Permanent: r.Status == "permanent", ExpiresAt: r.ExpiresAt,
 		}
+	}
+	return all
+}
+
+// updatesFromRows returns the log of changed memories. The head uses only the entries about memories that it shows.
+func updatesFromRows(log []store.MemoryChange) []history.MemoryUpdate {
+	all := make([]history.MemoryUpdate, len(log))
+	for i, r := range log {
+		all[i] = history.MemoryUpdate{ID: r.ID, Change: history.MemoryChange(r.Kind), Memory: r.Memory, By: r.SupersededBy, Content: r.Content}
 	}
 	return all
 }

@@ -46,8 +46,7 @@ type harness struct {
 	ctx     context.Context // of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
-	limitsErr   error // the answer to such a question, unless it is nil
-	sendErr     error
+	limitsErr   error    // the answer to such a question, unless it is nil
 	shown       []string // the notices, each with its variant before it
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
