@@ -88,8 +88,8 @@ export interface Verdict {
   expected: number
   /** The same without the head, for a pass that finds that head reverted. */
   headless: number
-  /** The same as headless, with the outputs that OpenCode has pruned. */
-  unpruned: number
+  /** The size of the outputs that OpenCode has pruned. */
+  pruned: number
   isBust: boolean
   isGood: boolean
   passes: Pass[]
@@ -253,9 +253,8 @@ export class Judge {
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
-    const isPruned = raw.some(({ parts }) => parts.some(({ state }) => state?.time?.compacted !== undefined))
-    const unpruned = isPruned ? tokensOf(this.expectedBytes(rawTurns, rows, chain, false, true), this.scale) : headless
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, unpruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const pruned = tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale)
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -321,16 +320,15 @@ export class Judge {
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well. If asLast, so do messages that have
-   * changed since. If the copy lacks the original's head, its messages go out as the original last sent them
-   * (-seed 900057).
+   * (-seed 750049). Without the head, the messages that it covered go out as well. If the copy lacks the original's
+   * head, its messages go out as the original last sent them (-seed 900057).
    */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, asLast = false): number {
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : (this.sent.get(id) ?? (this.good ? undefined : this.sentByOriginal.get(id)))
-      return its && (!this.good || asLast || its.raw === rows.get(id)!.raw) ? its : undefined
+      return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
@@ -591,22 +589,24 @@ export class Judge {
   window: (model: Model) => number = () => Infinity
 
   /** The host's estimate of the prompt's size must be near to the real size. */
-  private pressure(pass: Pass | undefined, { expected, headless, unpruned, tokens, isGood }: Verdict, { model }: Attempt): void {
+  private pressure(pass: Pass | undefined, { expected, headless, pruned, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
     if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
     // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
     // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
     // session as such a fork in its first pass, with any verdict (-seed 700231).
-    // The same holds for messages that return with their branch, and for the summaries that return with them. If
-    // OpenCode has pruned outputs of messages that return, the host counts them in full until the next usage, as it
-    // counted them once (-seed 900190). magicctx switches pruning off.
+    // The same holds for messages that return with their branch, and for the summaries that return with them.
     const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, unpruned, tokens] : [expected]
+    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
+    // If the newest usage is gone, the host counts pruned outputs in full until the next one, as it counted them once
+    // (-seed 900190, 1200009). That makes room too early, never too late, and magicctx switches pruning off.
+    const most = returns || pass.pass === 1 ? pruned : 0
     const isNear = (real: number) => {
+      if (pass.size > real && pass.size <= real + most) return true
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
       return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
     }
-    if (reals.some(isNear)) return
+    if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return
     this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${this.window(model)}`)
   }
 
@@ -673,6 +673,15 @@ export class Judge {
     const violations = await judge({ raw: copy(raw), wire: copy(wire), profile: profiles[model.npm]!, model: { provider: model.provider, id: model.id }, binds: model.binds })
     for (const { rule, where, detail } of violations) this.report(`sdk-${rule}`, `${where}: ${detail}`)
   }
+}
+
+/** The message with the outputs that OpenCode has pruned. */
+function unpruned({ info, parts }: Message): Message {
+  return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
+}
+
+function bytesIn(turns: readonly Turn[]): number {
+  return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
 }
 
 /** A message without content, such as an answer that was refused, says nothing that could be lost. */
