@@ -8,7 +8,7 @@ export interface Pass {
   bust: boolean
   bustCause: string
   size: number
-  /** What the content that a bust removed had cost, what the bust cost, and how much it removed: all in tokens. */
+  /** In tokens: the rent of the content that a bust removed, the price of the bust, and the size of that content. */
   rent: number
   cost: number
   removed: number
@@ -46,7 +46,7 @@ export interface Sizes {
 export interface Facts {
   report: (rule: string, detail: string) => void
   happened: Happenings
-  /** Comparisons with the last good request; undefined if there is none. */
+  /** Comparisons with the last good request, if there was one. */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
   expected: number
