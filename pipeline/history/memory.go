@@ -115,7 +115,7 @@ type MemoryChange string
 
 const (
 	MemoryUpdated    MemoryChange = "update"
-	MemorySuperseded MemoryChange = "superseded"
+	MemorySuperseded MemoryChange = "supersede"
 	MemoryArchived   MemoryChange = "archive"
 	MemoryDeleted    MemoryChange = "delete"
 )
