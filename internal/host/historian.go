@@ -277,6 +277,7 @@ func (h *Host) begins(ctx context.Context, s *session, p *plan, about *prospect)
 	}
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
+	p.job.KeepLast = p.job.KeepLast || p.reason == history.RunForRent // a run pays only for what leaves
 	p.holder, p.after, p.started, p.summary, p.filler = h.nextHolder(), s.chronicle.end, h.Clock.Now(), s.pipe.SummaryKey(), s.filler()
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
