@@ -347,6 +347,7 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *plan, abo
 	}
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
+	p.job.KeepLast = p.job.KeepLast || p.reason == history.RunForRent // a run pays only for what leaves
 	p.holder, p.after, p.started, p.summary, p.filler = h.Agents.NewHolder(), s.Chronicle.End, h.Clock.Now(), s.Pipe.SummaryKey(), s.Filler()
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
