@@ -102,7 +102,7 @@ type retold struct {
 	known map[uint64]told
 	// thoughts counts the thinking of all requests, and kept the part of it that they sent.
 	thoughts, kept int
-	err   error
+	err            error
 }
 
 // told is what a message tells the looker. thoughts counts its thinking.

@@ -476,7 +476,8 @@ export class Judge {
     const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
-      if (!last || (this.good && last.raw !== now.raw)) continue
+      // A copied message has not changed as long as it is at its first version (-seed 1000270).
+      if (!last || now.raw !== (this.good ? last.raw : "0")) continue
       // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
       // The same holds for a copy whose first good pass comes after a revert (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
