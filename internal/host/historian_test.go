@@ -37,7 +37,7 @@ func answeringIn(t *testing.T, kind schema.Harness, f func(p schema.AgentRunPara
 		}
 		provider, model, _ := strings.Cut(p.Model, "/")
 		return schema.AgentRunResult{Answers: []json.Value{h.inFormat(json.Value(fmt.Sprintf(
-			`{"info":{"id":"x","role":"assistant","providerID":%q,"modelID":%q,"finish":"stop","tokens":{"input":1000,"output":100,"cache":{"read":0,"write":0}}},"parts":[{"type":"text","text":%s}]}`,
+			`{"info":{"id":"x","role":"assistant","providerID":%q,"modelID":%q,"finish":"stop","tokens":{"input":12000,"output":100,"cache":{"read":0,"write":0}}},"parts":[{"type":"text","text":%s}]}`,
 			provider, model, json.Quote(text))))}}, nil
 	}
 	h.abortAgent = func(string) {}

@@ -15,7 +15,7 @@ func TestSavingCountsTheHead(t *testing.T) {
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 	h.restart()
 	h.host.history.Summarises = true
-	h.talkLong() // the historian has read 1,000 tokens and written 100
+	h.talkLong() // the historian has read 12,000 tokens and written 100
 	before := h.journal()[0].WireTokens
 	h.flush()
 	h.pass()
@@ -44,7 +44,7 @@ func TestSavingCountsTheHead(t *testing.T) {
 	// for a million. The bust writes its whole prompt, at $3.75 instead of $0.30.
 	notRead := removed * later * 0.30
 	rewritten := float64(bust.WireTokens) * (3.75 - 0.30)
-	historian := 1000*3.0 + 100*15.0
+	historian := 12_000*3.0 + 100*15.0
 	want := (notRead - rewritten - historian) / 1e6
 	st := h.status()
 	got := st.Sessions[0].Saved
