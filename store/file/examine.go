@@ -23,7 +23,10 @@ type Examination struct {
 	Sessions             int
 	// Damage lists the problems that SQLite found. It is empty if the database is sound.
 	Damage []string
-	Aside  []string // names of damaged databases that were moved aside
+	// Planted names the triggers and views of other programs, for example "trigger t". The next host removes
+	// them.
+	Planted []string
+	Aside   []string // names of damaged databases that were moved aside
 }
 
 // LastOwner returns the pid of the process that last opened the database in dir, or 0 if it is unknown. The
@@ -129,6 +132,13 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 		return err
 	}
 	if err := checkTables(x.Schema, present); err != nil {
+		return err
+	}
+	others, err := plantedIn(c)
+	for _, p := range others {
+		x.Planted = append(x.Planted, p.String())
+	}
+	if err != nil {
 		return err
 	}
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
