@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,7 +27,7 @@ type Examination struct {
 	// Planted names the triggers and views of other programs, for example "trigger t". The next host removes
 	// them.
 	Planted []string
-	Aside   []string // names of damaged databases that were moved aside
+	Aside   []string // paths of damaged databases that were moved aside
 }
 
 // LastOwner returns the pid of the process that last opened the database in dir, or 0 if it is unknown. The
@@ -50,9 +51,12 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 			return x, err
 		}
 	}
-	var err error
-	if x.Aside, err = filepath.Glob(filepath.Join(dir, fileName+".corrupt-*[0-9]")); err != nil {
+	aside, err := fs.Glob(os.DirFS(dir), fileName+".corrupt-*[0-9]")
+	if err != nil {
 		return x, fmt.Errorf("examine database: %w", err)
+	}
+	for _, name := range aside {
+		x.Aside = append(x.Aside, filepath.Join(dir, name))
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := CheckFile(x.Path + suffix); err != nil {
