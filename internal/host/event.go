@@ -73,6 +73,9 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 // noteStep records a step of the model: either a refused prompt, or the usage that the provider reported.
 func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
+	if m.Summary {
+		return nil // it answers a prompt of the harness's own compaction
+	}
 	if m.Errored {
 		if err := h.learner.NoteError(ctx, key, e.Error, m); err != nil {
 			return err
