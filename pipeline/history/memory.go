@@ -34,8 +34,6 @@ const (
 	unjudged = 50
 	// wrapperTokens is the size of the tags around a list of memories, and of its notice.
 	wrapperTokens = 26
-	// bulletTokens is the number of tokens around a line of the user's profile.
-	bulletTokens = 4
 )
 
 // line returns the memory as the head shows it.
@@ -112,30 +110,12 @@ func memoryBlock(name string, memories []Memory) string {
 	return element(name, lines...)
 }
 
-// profileBlock returns an element with the sentences of a user's profile that fit
-// into a budget, or "" without any.
-func profileBlock(name string, profile []string, budget int, count func(string) int) string {
-	var lines []string
-	total := 0
-	for _, sentence := range profile {
-		line := "- " + escapeContent(oneLine(sentence))
-		if size := count(line) + bulletTokens; total+size <= budget {
-			total += size
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return element(name, lines...)
-}
-
 // A MemoryChange says how a memory has changed after it was stored.
 type MemoryChange string
 
 const (
 	MemoryUpdated    MemoryChange = "update"
-	MemorySuperseded MemoryChange = "superseded"
+	MemorySuperseded MemoryChange = "supersede"
 	MemoryArchived   MemoryChange = "archive"
 	MemoryDeleted    MemoryChange = "delete"
 )
