@@ -285,7 +285,7 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	}
 	want := fmt.Sprintf("the answers to %d of %d questions to hidden agents. The first is asked after pass %d: magicctx-historian, %q of session %s",
 		len(s.MissedRuns), s.AskedRuns, missed.Pass, missed.Title, missed.Session)
-	if len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], want) {
+	if len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], want) || !strings.Contains(s.Missing[0], "had learned from other sessions") {
 		t.Errorf("missing %q, want %q", s.Missing, want)
 	}
 	if all := len(wiresOf(t, readSteps(t, filepath.Join(traces, historyTrace)))); s.Passes != all || s.UnexplainedBusts > 0 || len(s.InvariantViolations) > 0 {
