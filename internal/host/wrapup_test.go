@@ -90,7 +90,7 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, r := range runs {
-		if r.Kind != "wrapup" || r.Status != store.RunSuccess || r.Usage.Input != 1000 || r.Facts != 1 {
+		if r.Kind != "wrapup" || r.Status != store.RunSuccess || r.Usage.Input != 12_000 || r.Facts != 1 {
 			t.Errorf("recorded %+v", r)
 		}
 	}
@@ -116,7 +116,7 @@ func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	for _, r := range runs {
 		read += r.Usage.Input
 	}
-	if read != 1000*asked {
+	if read != 12_000*asked {
 		t.Errorf("%d tokens are recorded, want those of %d answers", read, asked)
 	}
 }
