@@ -27,7 +27,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	// With flat prices, every removal pays at once, and nothing would be left for the pressure.
+	// With flat prices a bust costs nothing. With another setting, content would leave for rent, and there would be no
+	// bust under pressure.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -521,43 +522,56 @@ func TestJudgeConvertsAsPi(t *testing.T) {
 	}
 }
 
+// typed is what a person types into a terminal, and what the screen shows after it.
+type typed struct {
+	keys  string
+	shows []string
+}
+
+// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the one before. A
+// machine without a program that provides a terminal skips the test; in CI the test fails there.
+func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
+	w.t.Helper()
+	p, err := pitest.StartTerminal(w.ctx, o)
+	switch {
+	case errors.Is(err, pitest.ErrNoTerminal) && os.Getenv("CI") != "true":
+		w.t.Skip(err)
+	case err != nil:
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(w.stopHost)
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	for _, in := range inputs {
+		if err := p.Type(in.keys); err != nil {
+			w.t.Fatal(err)
+		}
+		lines, err := p.Await(ctx, in.shows...)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Logf("after %q:\n%s", in.keys, strings.TrimSpace(strings.Join(lines, "\n")))
+	}
+	return p
+}
+
 // A person sees the status line and the notices on a terminal of 80 columns.
 func TestPiScreen(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.Enqueue(mockllm.Say("It says 41."), mockllm.Say("Yes."))
-	p, err := pitest.StartTerminal(w.ctx, w.piOptions(w.withPlugin()))
-	if errors.Is(err, pitest.ErrNoTerminal) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.stopHost()
-	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-	defer cancel()
-	for _, do := range []struct {
-		keys  string
-		shows []string
-	}{
-		{"", []string{"claude-mock-5-0", "\nmagicctx"}},
-		{"What is the answer?\r", []string{"It says 41.", "magicctx 1% of 200k"}},
-		{"/ctx-status \r", []string{"Next bust: at "}},
-		{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
-	} {
-		if err := p.Type(do.keys); err != nil {
-			t.Fatal(err)
-		}
-		lines, err := p.Await(ctx, do.shows...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("after %q:\n%s", do.keys, strings.TrimSpace(strings.Join(lines, "\n")))
-	}
+	p := w.onTerminal(w.piOptions(w.withPlugin()),
+		typed{"", []string{"claude-mock-5-0", "\nmagicctx"}},
+		typed{"What is the answer?\r", []string{"It says 41.", "magicctx 1% of 200k"}},
+		typed{"/ctx-status \r", []string{"Next bust: at "}},
+		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
+	)
 	// Pi's own figure is that of the newest answer. It depends on the length of the clone's path, which is in the prompt.
 	requests := w.mock.Requests()
 	usage := requests[len(requests)-1].Reported
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
 	if _, err := p.Await(ctx, fmt.Sprintf("%.1f%%/200k", float64(usage.Prompt()+usage.Output)/2000)); err != nil {
 		t.Error(err)
 	}
@@ -586,33 +600,13 @@ func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
 	w.mock.Enqueue(w.readNotes("toolu_cancelled"), full("It says 41."), full("Yes, 41."), mockllm.Say("Really."))
 	o := w.piOptions(w.withPlugin())
 	o.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 100}}
-	p, err := pitest.StartTerminal(w.ctx, o)
-	if errors.Is(err, pitest.ErrNoTerminal) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.stopHost()
-	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-	defer cancel()
 	const sentence = "magicctx keeps this session within its window"
-	for _, do := range []struct {
-		keys  string
-		shows []string
-	}{
-		{"", []string{"claude-mock-5-0", "\nmagicctx"}},
-		{"Read the notes.\r", []string{"It says 41.", sentence}},
-		{"Sure?\r", []string{"Yes, 41."}},
-		{"Really?\r", []string{"Really."}},
-	} {
-		if err := p.Type(do.keys); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Await(ctx, do.shows...); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p := w.onTerminal(o,
+		typed{"", []string{"claude-mock-5-0", "\nmagicctx"}},
+		typed{"Read the notes.\r", []string{"It says 41.", sentence}},
+		typed{"Sure?\r", []string{"Yes, 41."}},
+		typed{"Really?\r", []string{"Really."}},
+	)
 	screen := strings.Join(p.Lines(), "\n")
 	if strings.Contains(screen, "cancelled") || strings.Count(screen, sentence) > 1 {
 		t.Errorf("the screen is\n%s", screen)

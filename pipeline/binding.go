@@ -71,19 +71,16 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 }
 
 // BindAnswer binds the thinking of an answer that is complete but not yet part of any
-// array, and returns the binding to store. Sent is the token that the answer's request
-// left with. Unless it names the wire of the newest pass, BindAnswer does nothing.
-func (s *Session) BindAnswer(messageKey, sent string) (frozen.Binding, bool) {
-	n := len(s.entries)
-	if !s.State.Setup.Binds || n == 0 || s.State.Binding(messageKey) != nil {
-		return frozen.Binding{}, false
-	}
-	prompt := promptID(s.State.Setup.Preamble, s.Meta.Wire)
-	if sent != token(prompt, s.entries[n-1].header.key) {
+// array, and returns the binding to store. The session's newest pass has left this state
+// and this wire. Sent is the token that the answer's request left with. If sent names
+// another wire, BindAnswer does nothing.
+func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
+	prompt := promptID(state.Setup.Preamble, wire)
+	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {
 		return frozen.Binding{}, false
 	}
 	b := frozen.Binding{MessageKey: messageKey, Prompt: prompt}
-	s.State.Bind(b)
+	state.Bind(b)
 	return b, true
 }
 

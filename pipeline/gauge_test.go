@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -105,9 +106,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// After a revert into the messages that the head covers, the head is gone and the messages that are left come back. The
-// host believed that the head still stood for them: 5,058 tokens, where 13,880 were sent.
-func TestRevertedHeadCountsForNothing(t *testing.T) {
+// A revert takes some of the messages that the head covers. The head then leaves the prompt, and the other messages come
+// back. The host went on counting the head in their place: 5,058 tokens, where 13,880 were sent.
+func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
 		p.w.readings.History = &History{}
@@ -140,6 +141,20 @@ func TestRevertedHeadCountsForNothing(t *testing.T) {
 	}
 }
 
+// showsSummary publishes a summary of all messages but the newest ones, shows it, and asserts that the host then knows
+// the size of the prompt.
+func (p *provider) showsSummary(t *testing.T, newest int) {
+	t.Helper()
+	p.w.publish(len(p.w.raw)-newest, 50)
+	p.w.readings.Flush = true
+	p.turn(0, 0)
+	if !p.w.session.State.Head.Exists() {
+		t.Fatal("no summary is shown")
+	}
+	p.turn(0, 0)
+	p.wantSize(t, p.prompt())
+}
+
 // A summary took messages that had come after the newest usage. The host counts those itself, but subtracted them from
 // the measured prompt as well: 1,592 tokens were believed, where 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
@@ -153,14 +168,7 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 		p.w.add(message(id, "assistant", p.w.now, nil, toolPart("p"+id, "c"+id, "bash", obj{"command": id}, weighing(400))))
 		p.w.pass()
 	}
-	p.w.publish(len(p.w.raw)-2, 50)
-	p.w.readings.Flush = true
-	p.turn(0, 0)
-	if !p.w.session.State.Head.Exists() {
-		t.Fatal("no summary is shown")
-	}
-	p.turn(0, 0)
-	p.wantSize(t, p.prompt())
+	p.showsSummary(t, 2)
 }
 
 // The thinking of messages leaves with them when a summary takes their place. After a revert the host estimated a prompt
@@ -176,14 +184,7 @@ func TestThinkingLeavesWithItsMessages(t *testing.T) {
 			obj{"id": "r" + id, "type": "reasoning", "text": weighing(400), "metadata": obj{"anthropic": obj{"signature": id}}}, textPart("p"+id, weighing(200))))
 		p.w.pass()
 	}
-	p.w.publish(len(p.w.raw)-3, 50)
-	p.w.readings.Flush = true
-	p.turn(0, 0)
-	if !p.w.session.State.Head.Exists() {
-		t.Fatal("no summary is shown")
-	}
-	p.turn(0, 0)
-	p.wantSize(t, p.prompt())
+	p.showsSummary(t, 3)
 }
 
 // D5: after a revert to before a bust, the newest usage in the array reported the whole
@@ -308,6 +309,22 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
+// OpenCode had pruned the outputs of old steps, so their prompts had grown by much more than
+// is left of them. In a session that was new to the host, these prompts made it believe
+// that each of its tokens is two of the provider's.
+func TestPromptOfPrunedOutputsSaysNothing(t *testing.T) {
+	p := newProvider(t, 1000, 1)
+	p.turn(12, 800)
+	for i, raw := range p.w.raw {
+		p.w.replace(i, bytes.Replace(raw, []byte(`"output":`), []byte(`"time":{"start":1,"end":2,"compacted":3},"output":`), 1))
+	}
+	p.turn(10, 400)
+	real := p.prompt()
+	p.forget()
+	p.turn(0, 0)
+	p.wantSize(t, real)
+}
+
 // F16: after a lost database the size of the prompt is the host's estimate, in the
 // provider's tokens, and a bust frees most of it. The bust was subtracted in the host's
 // own tokens: the host believed 18,822 tokens when it sent 7,876.
@@ -324,6 +341,20 @@ func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 		p.turn(0, 0)
 		if len(p.w.decision.Edits) == 0 {
 			t.Fatal("no room was made")
+		}
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
+// A bust frees a part of the measured prompt, in the tokens of that measurement. As long as
+// no token ratio was learned, one token of the host counted as one of the provider's. If the
+// next answer reported no usage, the host then believed 1,807 tokens when it sent 5,379.
+func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
+	for _, perToken := range []float64{0.6, 1, 1.7} {
+		p := newProvider(t, 1000, perToken)
+		for p.turn(3, 400); !p.w.result.Bust; {
+			p.step(400, true)
 		}
 		p.turn(0, 0)
 		p.wantSize(t, p.prompt())

@@ -32,8 +32,8 @@ type Expansion struct {
 	tag int
 }
 
-// noteExpansion notes a call of ctx_expand among the new units. An outline shows no
-// contents.
+// noteExpansion records the range that a call of ctx_expand has read. A call for an
+// outline does not count, because its result shows no contents.
 func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	if p.Kind != transcript.Tool || transcript.ToolName(p.Name) != transcript.ExpandTool || p.IsError || !p.HasResult() {
 		return

@@ -108,9 +108,9 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// A compaction keeps turns, and their answers report the prompts of an array that is gone. A host that sees the session
-// for the first time, for example after its database was deleted, believes the newest report.
-func TestReportsFromBeforeACompactionSayNothing(t *testing.T) {
+// After a compaction, the array still holds turns from before it. Their answers report the usage of the larger array. If
+// a host sees the session for the first time, it uses only a usage from after the compaction.
+func TestUsageFromBeforeACompactionIsIgnored(t *testing.T) {
 	at := func(raw json.Value, created int) json.Value {
 		return json.Value(strings.Replace(string(raw), `"created":1000000`, fmt.Sprintf(`"created":%d`, created), 1))
 	}

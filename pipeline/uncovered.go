@@ -68,7 +68,7 @@ func (s *Session) Uncovered(covered int, known []history.Anchor) (u Uncovered, o
 	return Uncovered{Messages: history.NewMessages(list, total), Decode: decode, Covered: covered}, true
 }
 
-// tell makes sure that the entries at these places have the historian's view of their message.
+// tell computes the historian's view of the messages at these places, unless their entries have it.
 func (s *Session) tell(places []int) {
 	untold := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return s.entries[i].told != nil })
 	inParallel(len(untold), func(j int) {

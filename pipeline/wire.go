@@ -32,7 +32,7 @@ type Wire struct {
 	// Token names the wire together with its preamble. If the request leaves with this
 	// wire, the client returns the token with the next pass.
 	Token string
-	// Lost holds the keys of the messages whose thinking this pass removes for good,
+	// Lost holds the keys of the messages whose thinking leaves with this pass forever,
 	// because the prompt before the message has changed. LostBlocks counts their
 	// thinking blocks. LostTokens estimates their size.
 	Lost                   []string

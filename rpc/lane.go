@@ -119,7 +119,7 @@ type place struct {
 
 type placeKey struct{}
 
-// leave gives the place back for good, because the call has returned.
+// leave gives the place back when the call has returned. The call cannot take it again.
 func (p *place) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

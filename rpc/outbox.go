@@ -75,7 +75,7 @@ func (o *outbox) put(parts ...[]byte) error {
 	return nil
 }
 
-// count notes that n more bytes wait. The caller holds mu.
+// count adds n to the bytes that wait. The caller holds mu.
 func (o *outbox) count(n int) {
 	o.queued += n
 	if o.all != nil {

@@ -75,8 +75,8 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 	}
 }
 
-// isDue reports whether the state of the session is needed again, and notes that
-// it is being asked for.
+// isDue reports whether the state of the session is needed again. If so, it counts the
+// state as asked for.
 func (k *exportedState) isDue(p schema.TransformParams) bool {
 	at, isKnown := k.sessions[p.Session]
 	if isKnown && p.Base != 0 && at == k.opened {

@@ -223,14 +223,16 @@ type SessionStatus struct {
 	History *HistoryStatus `json:"history,omitzero"`
 }
 
-// A Removal adds up what one rule has taken off the prompt in requests with the same
-// cause, for example what "tool reclaim" has taken because of "pressure".
+// A Removal is the sum of all content that one rule has removed from prompts for one
+// cause. For example, the rule "tool reclaim" has removed 40,000 tokens because of
+// "pressure".
 type Removal struct {
-	// Rule is "summaries" for messages that summaries stand for.
+	// Rule names the rule. It is "summaries" for messages that a summary has replaced.
 	Rule  string `json:"rule"`
 	Cause string `json:"cause"`
-	// Tokens were removed. Rereads counts the pieces of them that the model read again
-	// within 20 requests, and Reread their tokens.
+	// Tokens is the size of the removed content. Rereads is the number of removed
+	// pieces that the model read again within 20 requests, and Reread is their size
+	// in tokens.
 	Tokens  int `json:"tokens"`
 	Rereads int `json:"rereads,omitzero"`
 	Reread  int `json:"reread,omitzero"`
@@ -242,147 +244,6 @@ func SumOf(all []Removal) (sum Removal) {
 		sum.Tokens, sum.Rereads, sum.Reread = sum.Tokens+r.Tokens, sum.Rereads+r.Rereads, sum.Reread+r.Reread
 	}
 	return sum
-}
-
-// HeadStatus describes the head of a session's wire: the messages that stand for the
-// history that it covers. Sizes are in tokens, as the host counts them.
-type HeadStatus struct {
-	// Epoch is the number of folds so far.
-	Epoch int `json:"epoch"`
-	// FoldPass is the pass that folded last, at FoldedAt (Unix ms) and because of
-	// FoldReason, for example "idle".
-	FoldPass   int    `json:"foldPass"`
-	FoldedAt   int64  `json:"foldedAt"`
-	FoldReason string `json:"foldReason"`
-	// Folds counts the folds in the journal by reason, most frequent first.
-	Folds []CauseCount `json:"folds,omitempty"`
-	// Through is the ordinal of the newest covered message. Covered is the size of
-	// the covered messages.
-	Through int `json:"through"`
-	Covered int `json:"covered"`
-	// Baseline includes the acknowledgement. Delta is the message behind it.
-	Baseline int `json:"baseline"`
-	Delta    int `json:"delta"`
-	// Sections are the sections of the baseline.
-	Sections HeadSections `json:"sections"`
-	// InBaseline and InDelta count the compartments that each of them shows.
-	InBaseline int `json:"inBaseline"`
-	InDelta    int `json:"inDelta"`
-	// Tiers counts the compartments of the baseline at tiers 1 to 4, and the archived
-	// ones.
-	Tiers []int `json:"tiers"`
-}
-
-// HeadSections are the sizes of the baseline's sections, in tokens.
-type HeadSections struct {
-	Docs         int `json:"docs,omitzero"`
-	Profile      int `json:"profile,omitzero"`
-	Compartments int `json:"compartments,omitzero"`
-	Memories     int `json:"memories,omitzero"`
-}
-
-// HistoryStatus describes the summarised history of a session, and its historian.
-type HistoryStatus struct {
-	// Compartments counts the compartments, and Extractive the ones that were written
-	// without a model. They cover the messages 1 to Covered. RawTokens is the size of
-	// these messages.
-	Compartments int `json:"compartments"`
-	Extractive   int `json:"extractive,omitzero"`
-	Covered      int `json:"covered"`
-	RawTokens    int `json:"rawTokens"`
-	// Fidelity is the weighted share of anchors that the compartments hold, from 0 to
-	// 1. Weakest is the compartment with the lowest one.
-	Fidelity float64           `json:"fidelity"`
-	Weakest  *CompartmentScore `json:"weakest,omitzero"`
-	// Runs counts all runs of the historian, Publishes the ones that have published,
-	// and Extracted the publications that no model has made.
-	Runs      int            `json:"runs"`
-	Publishes int            `json:"publishes"`
-	Extracted int            `json:"extracted,omitzero"`
-	Usage     HistorianUsage `json:"usage"`
-	// Running is the run under way.
-	Running *HistoryRun `json:"running,omitzero"`
-	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
-	Unfinished *HistoryRun `json:"unfinished,omitzero"`
-	// Stopped is a recomp or a wrap-up that has stopped early. It is absent after a
-	// later run, and if the user has cancelled it.
-	Stopped *StoppedRun `json:"stopped,omitzero"`
-	// Failures counts the failures of models since their last usable answer. LastError
-	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
-	// again from the pass RetryPass on.
-	Failures  int    `json:"failures,omitzero"`
-	LastError string `json:"lastError,omitzero"`
-	FailedAt  int64  `json:"failedAt,omitzero"`
-	RetryPass int    `json:"retryPass,omitzero"`
-	// Waited is the number of passes for which history has waited to be summarised.
-	// IsOverdue says that this is too many, which is a fault.
-	Waited    int  `json:"waited,omitzero"`
-	IsOverdue bool `json:"isOverdue,omitzero"`
-	// LastPublish is the newest publication.
-	LastPublish *HistoryPublish `json:"lastPublish,omitzero"`
-}
-
-// CompartmentScore is a compartment of the messages with the ordinals Start to End.
-type CompartmentScore struct {
-	Start    int     `json:"start"`
-	End      int     `json:"end"`
-	Fidelity float64 `json:"fidelity"`
-}
-
-// HistorianUsage is the usage of runs of the historian, in tokens.
-type HistorianUsage struct {
-	Input      int `json:"input"`
-	CacheRead  int `json:"cacheRead"`
-	CacheWrite int `json:"cacheWrite"`
-	Output     int `json:"output"`
-}
-
-// HistoryPublish is a publication: compartments of the messages with the ordinals Start
-// to End.
-type HistoryPublish struct {
-	// Pass is the session's newest pass when the run began. At is the time of the
-	// publication (Unix ms).
-	Pass         int     `json:"pass"`
-	At           int64   `json:"at"`
-	Start        int     `json:"start"`
-	End          int     `json:"end"`
-	Compartments int     `json:"compartments"`
-	Fidelity     float64 `json:"fidelity"`
-	// MadeBy is "extractive" if no model has written the compartments. "repaired" is
-	// a model's second answer, and "fallback" the answer of another model.
-	MadeBy string `json:"madeBy" jsonschema:"enum=model,enum=repaired,enum=fallback,enum=extractive"`
-	Model  string `json:"model,omitzero"`
-	// Reason says why the run began, for example "tail-size".
-	Reason string         `json:"reason,omitzero"`
-	Usage  HistorianUsage `json:"usage"`
-	// UnconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that
-	// were left out of the model's answer, because the messages do not confirm them.
-	UnconfirmedQuotes int `json:"unconfirmedQuotes,omitzero"`
-	UnconfirmedFacts  int `json:"unconfirmedFacts,omitzero"`
-}
-
-// HistoryRun is work of the historian.
-type HistoryRun struct {
-	// Kind says whether the host began the run by itself (incremental), or the
-	// user did: a recomp of all summaries, of a part of them, or a wrap-up.
-	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
-	// Since is when it began, in Unix ms. It is absent for an unfinished one.
-	Since int64 `json:"since,omitzero"`
-	// Start and End are its messages, and Done is the last one that has its new
-	// summary. They are absent for an incremental run.
-	Start int `json:"start,omitzero"`
-	End   int `json:"end,omitzero"`
-	Done  int `json:"done,omitzero"`
-}
-
-// StoppedRun is work of the historian that has stopped early. Start to End are its
-// messages.
-type StoppedRun struct {
-	Kind   string `json:"kind" jsonschema:"enum=recomp,enum=partial,enum=wrapup"`
-	At     int64  `json:"at"`
-	Start  int    `json:"start"`
-	End    int    `json:"end"`
-	Reason string `json:"reason"`
 }
 
 // NextBust describes the next bust under pressure, in tokens.
@@ -478,14 +339,15 @@ type BustPrice struct {
 	Rent int `json:"rent,omitzero"`
 }
 
-// Carried is the content that the next bust for rent would remove, and what it has
-// cost so far.
+// Carried describes the content that the next bust for rent would remove. Until then,
+// each request reads it from the cache again. For example, if the content has 30,000
+// tokens, ten requests have paid for 300,000.
 type Carried struct {
-	// Tokens is the size of the content. Since the last bust, each request has
-	// paid for it.
+	// Tokens is the size of the content.
 	Tokens int `json:"tokens"`
-	// Paid is what carrying it has cost, and Price what the bust would cost, both
-	// in tokens read from the cache. Cost is Paid in $, if the model has a price.
+	// Paid is the cost of the content in all requests since the last bust, and Price
+	// the cost of the bust. Both are in tokens read from the cache. Cost is Paid in
+	// $. It is absent if the model has no price.
 	Paid  int     `json:"paid"`
 	Price int     `json:"price"`
 	Cost  float64 `json:"cost,omitzero"`

@@ -101,7 +101,7 @@ func TestMemoriesExpire(t *testing.T) {
 	same(t, "learned again", memories(t, s, now+10), []string{"long"})
 	learn(t, s, FactRow{Category: "A", Content: "short"})
 	learn(t, s, FactRow{Category: "A", Content: "short", ExpiresAt: now + 20})
-	same(t, "learned for good", memories(t, s, now+99), []string{"short"})
+	same(t, "learned without an end", memories(t, s, now+99), []string{"short"})
 }
 
 func TestChangesOfMemoriesAreLogged(t *testing.T) {

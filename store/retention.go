@@ -36,8 +36,8 @@ const TrustedTidies = 14
 // tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied notes that a tidy looks for expired data now (Unix ms), and returns the time of the oldest tidy that
-// has to agree. The time is 0 as long as there were too few.
+// Tidied records that a tidy looks for expired data now (Unix ms). Data counts as expired only if earlier tidies have
+// found it expired too. Tidied returns the time of the oldest tidy that must agree, or 0 if there were too few.
 //
 // For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so nothing that
 // was in use then has expired. If the clock goes back, the tidies of the jump are forgotten.
@@ -223,12 +223,14 @@ func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
 // ForgetWaiting removes the files of waiting units that were not written since the time before. No session
 // needs them: a session that is still used either writes its file again or stores the units.
 func (s *Store) ForgetWaiting(before time.Time) error {
-	files, err := filepath.Glob(s.Path() + ".waiting-*")
+	dir, base := filepath.Split(s.Path())
+	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")
 	if err != nil {
 		return fmt.Errorf("find files of waiting units: %w", err)
 	}
 	var errs []error
-	for _, path := range files {
+	for _, name := range files {
+		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if err == nil && info.ModTime().Before(before) {
 			err = os.Remove(path)

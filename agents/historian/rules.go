@@ -69,8 +69,8 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|总是|从不|絶対|必ず|しないで`)
 })
 
-// isDecision reports whether a sentence of the model says what was decided, for example "We keep port 4001".
-// A question is no decision, and neither is a condition ("If we keep …") or something that is still open.
+// isDecision reports whether a sentence of the model states a decision, for example "We keep port 4001". A question
+// ("Do we keep …?"), a condition ("If we keep …") and an open point are no decisions.
 func isDecision(sentence string) bool {
 	return withoutDecisionWord(sentence) != sentence && !openWords().MatchString(sentence)
 }

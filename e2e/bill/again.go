@@ -24,9 +24,11 @@ import (
 )
 
 // again plays a trace of an earlier run through the host, without OpenCode, at each setting of the dial and each price
-// of reading. The scripted summariser answers the historian, at the times at which this host asks. It is many times
-// faster than a run with OpenCode, for the choice of settings. Its bills are close to those of a run, and lack the
-// answers of the main conversation. The model's calls of ctx_reduce are those of the trace.
+// of reading. When this host asks its historian, the scripted summariser answers. The model's calls of ctx_reduce
+// are those of the trace.
+//
+// This is many times faster than a run with OpenCode, and serves to compare settings. Its bills are close to those of
+// a run, but leave out the answers of the main conversation.
 func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	by, err := billedBy(o.route, o.binding)
 	if err != nil {

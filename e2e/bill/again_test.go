@@ -9,7 +9,7 @@ import (
 )
 
 // The committed session with a historian is played through the host, and the scripted summariser answers.
-func TestPlayedAgain(t *testing.T) {
+func TestAgainReplaysATrace(t *testing.T) {
 	o := options{trace: filepath.Join("..", "..", "testdata", "traces", "history.jsonl.gz"), route: byAnthropic.flag, reads: []float64{usualReads}}
 	var out, errs strings.Builder
 	if err := o.again(t.Context(), &out, &errs); err != nil {

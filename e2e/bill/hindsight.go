@@ -12,11 +12,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A looker watches the requests of the main conversation. After the session, it tells how much the same removals
+// A looker watches the requests of the main conversation. After the session, it computes how much the same removals
 // would have saved at the best times.
 //
-// A block is ready to be removed once the model has asked for that, or once the historian has summarised its turn. Any
-// other removal counts as ready when magicctx made it, so the best times can only put it off.
+// A block is ready to be removed as soon as the model has asked to drop it, or the historian has summarised its turn.
+// If a block was removed for another reason, it counts as ready at the time of the removal. The best time of such a
+// removal can only be later.
 type looker struct {
 	// isImplicit says that the provider reads everything before the first change from its cache. Otherwise a
 	// change loses the whole conversation, because breakpoints are at its end only.
@@ -127,7 +128,7 @@ func (l *looker) remove(at, place, tokens int) {
 	l.session[at].Ready = append(l.session[at].Ready, p)
 }
 
-// ask notes that the answer to the newest request asks to drop the tags from first to last.
+// ask records that the model, in its answer to the newest request, asked to drop the tags from first to last.
 func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
 
 // messagesOfTurn is the number of messages that OpenCode stores for a turn: the prompt and the answers.
@@ -153,9 +154,9 @@ func (l *looker) summarise(a answer) {
 	l.summaries = append(l.summaries, summary{at, size})
 }
 
-// excess returns how much money the run would have saved with the best bust times, if no prompt may have more than
-// limit tokens, and these times. It is 0 if the run kept to a window only because of something that the looker does
-// not see.
+// excess returns the best bust times of the run, and the money that busts at these times would have saved. No prompt
+// may have more than limit tokens. The money is 0 if no times keep all prompts within the limit: then the run itself did so
+// because of something that the looker does not see.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {
@@ -172,7 +173,8 @@ func (l *looker) excess(limit int) (money float64, best []int) {
 	return max(0, h.Busts(l.busts)-least), best
 }
 
-// inTurn finds the turn and, except in the words of the user, the step in the first words of a text of the story.
+// inTurn finds the turn in the first words of a text of the story, for example 12 in "§3§ Turn 12, step 4". The texts of
+// the user name no step.
 var inTurn = regexp.MustCompile(`^(?:§\d+§ ?)*Turn (\d+)(, step \d+| is done)?`)
 
 var (

@@ -32,10 +32,11 @@ func TestBlocksOfTheConversation(t *testing.T) {
 	}
 }
 
-// Six requests, each with 50 more tokens, after 1,000 of the system prompt. After the second request the model asks to
-// drop tag 1. The run removes it at the last request, which costs a write of all that is left of the conversation, 49 + 4 x 50 tokens. At the third request,
-// it would have been 1 + 50 tokens, and three requests less would have carried 49 tokens.
-func TestLookerFindsWhatWasReady(t *testing.T) {
+// The session has six requests. The first has 1,000 tokens of system prompt, and each adds 50. After the second request
+// the model asks to drop tag 1. The run removes it at the last request, and writes the rest of the conversation again:
+// 49 + 4 x 50 tokens. At the third request it would have written 1 + 50 tokens, and three requests less would have read
+// the 49 tokens.
+func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}
 	var l looker

@@ -165,8 +165,8 @@ const keptTags = 25
 
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
-// nextDrops returns the tags between the last drops that the model asked for and the newest tags of the
-// conversation, or "" if there are none.
+// nextDrops returns the range of tags that the model asks to drop next, for example "12-40". The range begins after the
+// tags that it has asked for before, and leaves out the newest keptTags. If the range is empty, the result is "".
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {

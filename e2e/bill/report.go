@@ -16,7 +16,7 @@ import (
 // minHitRate bounds the share of the prompts that magicctx reads from the cache.
 const minHitRate = 0.94
 
-// maxHindsight bounds the bill of magicctx as a multiple of that with the same removals at the best bust times.
+// maxHindsight bounds the bill of magicctx, as a multiple of the bill that the same removals would have at the best times.
 const maxHindsight = 1.15
 
 // reports is the output of the command.
@@ -65,8 +65,8 @@ type figure struct {
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is the bill with all answers, divided by the same bill of OpenCode's own compaction. It is 0 if that variant did
-	// not run, or if this run is only cheaper because turns got no answer.
+	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all answers. Ratio
+	// is 0 if the other variant did not run, or if turns of this run got no answer.
 	Ratio float64 `json:"ratio"`
 	// Hindsight is the bill with the answers at the best bust times, and BestBusts their number. Hindsight is 0
 	// without magicctx.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,8 +20,11 @@ var (
 	// document is a reference to a document of this repository, such as
 	// docs/defects.md.
 	document = regexp.MustCompile(`\bdocs/[A-Za-z0-9_/-]+\.md`)
-	// link is a relative link of a Markdown file.
-	link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	// link is a relative link of a Markdown file, with its anchor.
+	link = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	// heading is a heading of a Markdown file. Its anchor has no punctuation.
+	heading     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // A citation leads somewhere: no comment and no document cites what is outside
@@ -51,7 +55,14 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 		}
 		if strings.HasSuffix(file, ".md") {
 			for _, m := range link.FindAllSubmatch(content, -1) {
-				wantFile(t, file, filepath.Join(root, filepath.Dir(file), string(m[1])))
+				target := filepath.Join(root, file)
+				if len(m[1]) > 0 {
+					target = filepath.Join(root, filepath.Dir(file), string(m[1]))
+				}
+				wantFile(t, file, target)
+				if anchor := string(m[2]); anchor != "" && !slices.Contains(anchors(target), anchor) {
+					t.Errorf("%s cites #%s of %s, which has no such heading", file, anchor, target)
+				}
 			}
 		}
 	}
@@ -67,6 +78,16 @@ func prose(file string, content []byte) []byte {
 		b.Write(append(m[1], ' '))
 	}
 	return b.Bytes()
+}
+
+// anchors returns the anchors of a Markdown file's headings.
+func anchors(path string) []string {
+	content, _ := os.ReadFile(path) // wantFile tells if it is missing
+	var all []string
+	for _, m := range heading.FindAllSubmatch(content, -1) {
+		all = append(all, strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(string(m[1])), ""), " ", "-"))
+	}
+	return all
 }
 
 func wantFile(t *testing.T, from, path string) {

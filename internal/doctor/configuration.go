@@ -77,7 +77,7 @@ func (x *examination) configuration(ctx context.Context) {
 		for _, w := range warnings {
 			if !told[w.Message] {
 				told[w.Message] = true
-				x.warn("correct it in "+w.File, "%s", w.Message)
+				x.warn("correct or remove it in "+w.File, "%s", w.Message)
 			}
 		}
 		if !cfg.Enabled {

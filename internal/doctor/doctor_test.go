@@ -45,7 +45,7 @@ func well(t *testing.T) Options {
 	t.Cleanup(func() { os.RemoveAll(home) })
 	o := Options{
 		Version: "1.4.0", Executable: filepath.Join(home, "bin", "magicctx-host"),
-		DataDir: filepath.Join(home, "data"), RuntimeDirs: []string{filepath.Join(home, "run"), filepath.Join(home, "tmp")},
+		DataDir: filepath.Join(home, "da[ta"), RuntimeDirs: []string{filepath.Join(home, "run"), filepath.Join(home, "tmp")},
 		Directory: filepath.Join(home, "project"),
 		Env:       func(name string) string { return map[string]string{"HOME": home}[name] },
 		Now:       time.Now,
@@ -284,7 +284,7 @@ func TestFindings(t *testing.T) {
 			"wrong key", func(t *testing.T, o *Options) {
 				write(t, filepath.Join(o.Env("HOME"), ".config", "magicctx", "magicctx.jsonc"), `{"protected_tag": 3}`, 0o600)
 			},
-			"configuration", Warn, "protected_tag", "correct it in", false,
+			"configuration", Warn, "protected_tag", "correct or remove it in", false,
 		},
 		{
 			"switched off", func(t *testing.T, o *Options) {

@@ -2,15 +2,16 @@ package format
 
 import "fmt"
 
-// A Carry is content that could leave a prompt, in tokens. Paid is what carrying it has cost since the last bust,
-// Price what removing it costs, in the same unit. Cost is Paid in $, 0 if the model has no price.
+// A Carry describes content that a bust could remove from the prompt. Tokens is its size. Paid is its cost in all
+// requests since the last bust, and Price the cost of the bust that would remove it, both in the same unit. Cost is
+// Paid in $, or 0 if the model has no price.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
 }
 
-// Spending says what a setting of the dial has saved, or would have saved, for example "balanced: removing early
-// saved about $3.10 so far". The setting is empty if it is not known.
+// Spending describes the effect of the key "spending", for example "balanced: removing early saved about $3.10 so far".
+// If the setting is unknown, it is empty, and so is the result.
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {

@@ -18,13 +18,7 @@ func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
 	h.restart()
-	h.user("u1", "find it")
-	h.pass()
-	h.tool("a1", found, "tool-calls", 1000)
-	h.pass()
-	h.tool("a2", "two", "stop", 1000)
-	h.user("u2", "thanks")
-	h.pass()
+	h.beginTurn()
 	h.drop("call-1", "2")
 	h.tool("a3", "three", "stop", size)
 	h.user("u3", "go on")
@@ -84,7 +78,7 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h := answering(t, good)
 	h.config.Notices = []string{"busts"}
 	h.restart()
-	h.host.Summarises = true
+	h.host.history.Summarises = true
 	h.talkLong()
 	end := h.compartments()[0].End
 	h.flush()
@@ -106,11 +100,11 @@ func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 			})
 			h.config.Notices = notices
 			h.restart()
-			h.host.Summarises = true
+			h.host.history.Summarises = true
 			h.talk(0, 20, 950, 40_000)
 			h.user("now", "go on")
 			failures, told := 0, 0
-			for i := range 8 * stepsBetween {
+			for i := range 8 * 8 {
 				h.pass()
 				h.settle()
 				if st := h.status().Sessions[0].History; st != nil {

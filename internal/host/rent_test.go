@@ -93,8 +93,9 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// The generous setting waits for the window. So does any setting if next to nothing can go.
-func TestNothingIsRemovedForRent(t *testing.T) {
+// With the generous setting, no bust comes before the window fills. With the other settings, none comes if next to nothing
+// can be removed.
+func TestNoBustForRent(t *testing.T) {
 	for name, h := range map[string]*harness{
 		"generous":       rented(t, schema.SpendingGenerous, 24, 12),
 		"nothing to go":  rented(t, schema.SpendingFrugal, 24, 0),
@@ -112,8 +113,8 @@ func TestNothingIsRemovedForRent(t *testing.T) {
 	}
 }
 
-// Beyond a size from which the provider charges five times the price, content costs more rent, so it goes earlier.
-func TestCliffIsRent(t *testing.T) {
+// Above 30,000 tokens the provider charges five times the price. Content then costs more rent, so it is removed earlier.
+func TestPriceCliffRaisesTheRent(t *testing.T) {
 	passes := make(map[string]int)
 	for _, cliff := range []string{"none", "30000x5"} {
 		h := rented(t, schema.SpendingBalanced, 0, 0)

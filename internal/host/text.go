@@ -10,7 +10,7 @@ import (
 )
 
 // TextComplete removes tags that the model imitated from the start of a text, before the harness stores the
-// text for good. For example, it removes a leading `§12§`. It removes only tags that the session has given to
+// text. For example, it removes a leading `§12§`. It removes only tags that the session has given to
 // units; see render.CutImitations. The rest of the text stays byte for byte.
 //
 // If the model binds its thinking, TextComplete leaves the text unchanged. The model may still send thinking
@@ -41,12 +41,12 @@ func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompl
 	if err != nil {
 		return err
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
-	return h.bindAnswer(ctx, s, p.Message, p.Sent)
+	defer s.Unlock()
+	return h.sessions.BindAnswer(ctx, s, p.Message, p.Sent)
 }
 
 // withoutImitations removes the session's own tags from the start of text.
@@ -55,17 +55,17 @@ func (h *Host) withoutImitations(ctx context.Context, c client.Client, session, 
 	if err != nil {
 		return "", err
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	defer s.unlock()
-	state, err := h.stateOf(ctx, s)
+	defer s.Unlock()
+	state, err := h.sessions.StateOf(ctx, s)
 	if err != nil {
 		h.guard.Wrote(err)
 		return "", err
 	}
-	if !s.mode().Reduces {
+	if !s.Mode().Reduces {
 		return text, nil // the model has not seen a tag that it could imitate
 	}
 	if state.Setup.Binds {

@@ -58,7 +58,7 @@ func (h *harness) wantThinking(when string, want ...string) {
 }
 
 // Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then
-// refuses that thinking. So the same pass removes it, for good. Thinking before the first changed byte stays.
+// refuses that thinking. So the same pass removes it, and no later pass brings it back. Thinking before the first changed byte stays.
 func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -175,18 +175,21 @@ func TestDefectD10ModelSwitchTakesAllThinking(t *testing.T) {
 // D10: the harness restarts after an answer. Its new shim does not know with which wire the request left. But
 // the old shim told the host when the answer was complete.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
-	for _, told := range []string{"by the event", "by the text", ""} {
+	for _, told := range []string{"by the event", "by the event to a new host", "by the text", ""} {
 		h := binding(t)
 		h.think("a1", "one", 1000)
 		h.pass()
 		h.think("a2", "two", 1000)
+		if told == "by the event to a new host" { // an update came while the model was writing
+			h.restart()
+		}
 		if told == "by the text" {
 			params := schema.TextCompleteParams{Session: testSession, Text: "so", Message: "a2", Sent: h.lastWire}
 			if r, err := h.host.TextComplete(t.Context(), h, params); err != nil || r.Text != "so" {
 				t.Fatalf("%q, %v", r.Text, err)
 			}
 		}
-		if told == "by the event" {
+		if strings.HasPrefix(told, "by the event") {
 			h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, infoOf(t, h.messages[len(h.messages)-1]))
 		}
 		h.lastWire = ""
@@ -238,7 +241,7 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 
 // Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
 // text/complete removed an imitated tag from the text before the later thinking had arrived, and made that
-// thinking invalid for good.
+// thinking invalid.
 func TestImitatedTagStaysInFrontOfBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()

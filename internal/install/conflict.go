@@ -26,8 +26,9 @@ type Conflict struct {
 // A ConflictError lists the reasons why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// Harness is the harness's name. CompactionOff is the configuration in which an earlier installation has
-	// switched the harness's own compaction off, empty if there is none.
+	// Harness is the name of the harness.
+	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of the
+	// configuration that says so. Otherwise it is empty.
 	Harness, CompactionOff string
 }
 

@@ -62,8 +62,8 @@ type Harness struct {
 	// pluginConflicts finds conflicts with a plugin that is not a competitor. It may be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
-	// shimDirectory is the name of our plugin's directory in the data directory, and below the
-	// projectDirectory of a project.
+	// shimDirectory is the name of our plugin's directory. For a user it lies in the data directory, for a
+	// project in its projectDirectory.
 	shimDirectory, projectDirectory string
 	// projectNote is a sentence that an installation for a project shows, empty for none.
 	projectNote string

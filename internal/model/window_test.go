@@ -51,7 +51,7 @@ func TestBeliefWeighsItsSources(t *testing.T) {
 	}
 }
 
-func TestOfTwoTimesOneOfTheFutureIsTheEarlier(t *testing.T) {
+func TestTimeInTheFutureCountsAsTheEarlierOne(t *testing.T) {
 	const now = 100
 	for _, test := range []struct {
 		a, b int64

@@ -1,15 +1,17 @@
 // Package promptcache simulates a provider's prompt cache. With it, a mock provider reports believable usage
 // and a replay prints a bill.
 //
-// The rules come from the table of internal/route. A provider with breakpoints
-// caches a prefix where the request marks one. A later request then reads the
-// longest cached prefix that ends at, or shortly before, one of its own
-// breakpoints. A provider without breakpoints caches every prompt, and reads
-// the part that a new prompt shares with a cached one.
+// The rules come from the table of internal/route. There are two kinds of providers:
 //
-// Hindsight looks back at a finished session, and finds the cheapest times for its busts.
+//   - A request to a provider such as Anthropic carries breakpoints. The provider caches the prefix that ends at each
+//     breakpoint. A later request reads the longest cached prefix that ends at a breakpoint of its own, or at most
+//     Route.Lookback blocks before it.
+//   - A provider such as OpenAI has no breakpoints. It caches every prompt, and a later request reads the part that it
+//     shares with a cached one.
 //
-// The package is pure: it uses no clock and no I/O, and the caller passes the time.
+// Hindsight takes a finished session, and finds the requests at which its busts would have cost least.
+//
+// The package uses no clock and no I/O. The caller passes the time.
 //
 // It may import internal/route and schema.
 package promptcache

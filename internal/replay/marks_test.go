@@ -54,9 +54,6 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 // A low mark below the one that the price chooses makes busts deeper. A high mark that the session
 // never reaches costs the same as an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays the edge trace seven times")
-	}
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50
 	done := 0

@@ -62,7 +62,7 @@ func anyways() []anyway {
 // wire, one pressure episode has one bust of our own, and space is freed when it is needed.
 func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
 	all := anyways()
-	if testing.Short() || isRace {
+	if isRace {
 		all = slices.DeleteFunc(all, func(a anyway) bool {
 			return a.trace != "short.jsonl.gz" && (a.mode != "primary" || a.profile != "openai") || strings.HasSuffix(a.trace, "long.jsonl.gz")
 		})

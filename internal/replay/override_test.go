@@ -116,8 +116,9 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	}
 }
 
-// A replay with other settings asks other questions, which the trace cannot answer. So somebody else may answer them.
-func TestSomebodyElseAnswersTheHistorian(t *testing.T) {
+// With other settings, a replay asks its historian other questions, and the trace has no answers to them. So the caller
+// may pass a function that answers.
+func TestReplayTakesAnswersFromAnotherHistorian(t *testing.T) {
 	play := func(p schema.Price) (Summary, int) {
 		t.Helper()
 		var asked atomic.Int32

@@ -49,9 +49,6 @@ func TestRecordedSessionsReplayClean(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			if testing.Short() && filepath.Base(file) == "long.jsonl.gz" {
-				t.Skip("takes half a minute under the race detector")
-			}
 			f, err := os.Open(file)
 			if err != nil {
 				t.Fatal(err)

@@ -24,7 +24,7 @@ type unreadableError struct {
 func (e *unreadableError) Error() string { return e.text }
 func (e *unreadableError) Unwrap() error { return e.cause }
 
-// A source remembers the error of its reader, so that a file that cannot be read is no bad trace.
+// A source remembers the error of its reader. So a file that cannot be read is told apart from a bad trace.
 type source struct {
 	io.Reader
 	failed error

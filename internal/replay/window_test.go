@@ -68,9 +68,6 @@ func numbered(passes ...*Pass) []*Pass {
 // believes this usage, it exceeds the window and has to say so. If it counts its own prompts, it stays
 // inside.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute under the race detector")
-	}
 	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
 		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
 		if err != nil {

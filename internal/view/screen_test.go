@@ -311,8 +311,8 @@ func TestPoorSummariesAreNotHealthy(t *testing.T) {
 	}
 }
 
-// A user reads words, not the host's names for causes. Each of them fits into its column.
-func TestCausesAreWords(t *testing.T) {
+// The screen shows causes in plain words, for example "new model" for "model-changed". Each fits into its column.
+func TestCausesAreShownInPlainWords(t *testing.T) {
 	st := statusOf(1).Sessions[0]
 	st.LastCause, st.LastPassBust = "not-worth-it", false
 	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}

@@ -1,6 +1,5 @@
-// Package frozen holds the decisions that a session's passes have made and
-// never make again: the tag of each unit, the edits, and the setup of the
-// session. The wire is a pure function of the transcript and this state. The
+// Package frozen holds what a session's passes have decided and never decide again: the tag of each unit, the
+// edits, the setup. The wire is a pure function of the transcript and this state. The
 // package also holds the queue of drops, which does not affect the wire.
 //
 // It may import nothing of this module.

@@ -9,8 +9,8 @@ import (
 // The constants of this file are described in docs/history.md.
 
 const (
-	// defaultLimit and defaultThreshold stand for an unknown limit in tokens and an
-	// invalid execute threshold in percent.
+	// defaultLimit, in tokens, is used if the model's limit is unknown.
+	// defaultThreshold, in percent, is used if the execute threshold is invalid.
 	defaultLimit     = 128_000
 	defaultThreshold = 65
 )

@@ -257,8 +257,8 @@ func (r *messageRenderer) says() bool {
 	return false
 }
 
-// lastArc returns the index of the last tool call that the harness sends, or -1
-// if there is none.
+// lastArc returns the index of the message's last tool call, or -1 if it has none.
+// It skips calls that the harness keeps from the provider.
 func (r *messageRenderer) lastArc() int {
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
 		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {
@@ -268,8 +268,8 @@ func (r *messageRenderer) lastArc() int {
 	return -1
 }
 
-// isBlank reports whether only blank texts and reasoning stay. Providers refuse
-// an assistant message that says nothing.
+// isBlank reports whether the message would hold only blank texts and reasoning.
+// Providers refuse such a message of the model.
 func (r *messageRenderer) isBlank() bool {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]

@@ -112,9 +112,8 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the tags of the newest tools of tiers 1 and 2, which are
-// spared. They are tierReserve of all candidates of their tier: for example, 2 of
-// 10.
+// reserved returns the tags that the plan spares: in each of the tiers 1 and 2, the
+// newest candidates. Their share of the tier is tierReserve, for example 2 of 10.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

@@ -310,8 +310,8 @@ func (v View) areDroppedBut(tag int, arcs []int) bool {
 	return true
 }
 
-// NewestAnswer returns the index of the model's newest message that the
-// provider sees, or -1 if there is none.
+// NewestAnswer returns the index of the newest message of the model, -1 if
+// there is none. It skips messages of which the provider sees nothing.
 func (v View) NewestAnswer() int {
 	i := len(v.Messages) - 1
 	for i >= 0 && (v.Messages[i].Role != Assistant || v.Messages[i].Silent) {

@@ -25,9 +25,9 @@ const (
 	OtherEvent EventKind = iota
 	// SessionTitled: the title of a session may have changed.
 	SessionTitled
-	// SessionDeleted: a session is gone for good.
+	// SessionDeleted: the harness has deleted a session.
 	SessionDeleted
-	// MessageRemoved: a message is gone for good.
+	// MessageRemoved: the harness has deleted a message.
 	MessageRemoved
 	// MessageChanged: a message is new or has changed. The host uses the changes of
 	// answers: their usage, their end and their failure.

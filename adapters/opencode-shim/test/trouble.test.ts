@@ -67,13 +67,13 @@ test("a host that stands down in the middle of a session changes nothing more, a
   fake.follow({})
 })
 
-test("a warning of the host is shown once, as soon as the user is there", async (t) => {
-  const { hooks, opencode } = await load(t, { warnings: ["the database was damaged"] })
+test("the warnings of the host are shown once, in one notice, as soon as the user is there", async (t) => {
+  const { hooks, opencode } = await load(t, { warnings: ["the database was damaged", "a key is wrong"] })
   await hooks.event!({ event: { type: "session.idle", properties: { sessionID: "s" } } })
   assert.deepEqual(opencode.toasts, [])
   await pass(hooks, [user("u1", "one", {}, "ses_w")])
   await pass(hooks, [user("u1", "one", {}, "ses_w")])
-  assert.deepEqual(opencode.toasts.map(({ message }) => message), ["the database was damaged"])
+  assert.deepEqual(opencode.toasts.map(({ message }) => message), ["the database was damaged\na key is wrong"])
 })
 
 const idle = (session: string) => ({ event: { type: "session.status", properties: { sessionID: session, status: { type: "idle" } } } })

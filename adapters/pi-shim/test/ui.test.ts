@@ -42,10 +42,13 @@ test("the line shows the open session, and no other", async (t) => {
   assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
 })
 
-test("a warning of the host is shown once", async (t) => {
-  const { pi } = await load(t, { warnings: ["the database was damaged"] })
+test("the warnings of the host are shown once, in one notice", async (t) => {
+  const { pi } = await load(t, { warnings: Array.from({ length: 7 }, (_, i) => `key ${i} is wrong`) })
   for (let i = 1; i <= 2; i++) await pi.pass([user("one", i)])
-  assert.deepEqual(pi.notices, ["warning: the database was damaged"])
+  assert.equal(pi.notices.length, 1)
+  const lines = pi.notices[0]!.split("\n")
+  assert.deepEqual(lines.slice(0, -1), ["warning: key 0 is wrong", "key 1 is wrong", "key 2 is wrong"])
+  assert.match(lines.at(-1)!, /^There are 4 more warnings\. To learn more, run: \S+ doctor$/)
 })
 
 test("trouble at the start is shown, and says when the tools will be there", async (t) => {

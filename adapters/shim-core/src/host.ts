@@ -144,7 +144,7 @@ export class Host {
     else if (connection.backlog < longestUnread) send(connection)
   }
 
-  /** Ends the host process for good. Resolves when it has ended. */
+  /** Ends the host process, and starts no other one. Resolves when the process has ended. */
   stop(graceMS?: number): Promise<void> {
     return this.#supervisor.stop(graceMS)
   }

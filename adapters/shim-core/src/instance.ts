@@ -9,6 +9,9 @@ import { Registrations } from "./registration.ts"
 import type { Lease } from "./shared.ts"
 import { SystemPrompts } from "./system.ts"
 
+/** How many of the host's warnings one notice shows. A broken file can have fifty. */
+const shownAtOnce = 3
+
 /** The harness, as the life of a plugin instance needs to know it. */
 export interface HarnessFacts {
   readonly name: Harness
@@ -176,11 +179,11 @@ export abstract class PluginInstance {
   }
 
   #works(result: InitializeResult): void {
-    for (const warning of result.warnings ?? []) {
-      if (this.#shownWarnings.has(warning)) continue
-      this.#shownWarnings.add(warning)
-      this.tell(warning, false)
-    }
+    const warnings = (result.warnings ?? []).filter((warning) => !this.#shownWarnings.has(warning))
+    for (const warning of warnings) this.#shownWarnings.add(warning)
+    const more = warnings.length - shownAtOnce
+    if (more > 0) warnings.splice(shownAtOnce, more, `There are ${more} more warnings. ${this.learnMore}`)
+    if (warnings.length > 0) this.tell(warnings.join("\n"), false)
     this.#registrations.remember(this.directory, result)
     if (this.#endTrouble()) this.log.info("magicctx works again")
   }

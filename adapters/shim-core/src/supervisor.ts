@@ -143,7 +143,7 @@ export class Supervisor {
     if (this.#state.name === "connected") this.#enterEnding()
   }
 
-  /** Ends the process for good, after graceMS by force. Resolves when it has ended. */
+  /** Ends the process, and starts no other one. After graceMS it kills the process. Resolves when the process has ended. */
   async stop(graceMS?: number): Promise<void> {
     const state = this.#state
     this.#state = { name: "stopped" }

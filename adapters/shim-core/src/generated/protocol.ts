@@ -166,13 +166,16 @@ export interface CancelParams {
   id: unknown
 }
 
-/** Carried is the content that the next bust for rent would remove, and what it has cost so far. */
+/**
+ * Carried describes the content that the next bust for rent would remove. Until then, each request reads it
+ * from the cache again. For example, if the content has 30,000 tokens, ten requests have paid for 300,000.
+ */
 export interface Carried {
-  /** tokens is the size of the content. Since the last bust, each request has paid for it. */
+  /** tokens is the size of the content. */
   tokens: number
   /**
-   * paid is what carrying it has cost, and Price what the bust would cost, both in tokens read from the
-   * cache. Cost is Paid in $, if the model has a price.
+   * paid is the cost of the content in all requests since the last bust, and Price the cost of the bust. Both
+   * are in tokens read from the cache. Cost is Paid in $. It is absent if the model has no price.
    */
   paid: number
   price: number
@@ -285,7 +288,6 @@ export type Harness = "opencode" | "pi"
 /** HeadSections are the sizes of the baseline's sections, in tokens. */
 export interface HeadSections {
   docs?: number
-  profile?: number
   compartments?: number
   memories?: number
 }
@@ -606,16 +608,16 @@ export interface PricedPass {
 }
 
 /**
- * A Removal adds up what one rule has taken off the prompt in requests with the same cause, for example what
- * "tool reclaim" has taken because of "pressure".
+ * A Removal is the sum of all content that one rule has removed from prompts for one cause. For example, the
+ * rule "tool reclaim" has removed 40,000 tokens because of "pressure".
  */
 export interface Removal {
-  /** rule is "summaries" for messages that summaries stand for. */
+  /** rule names the rule. It is "summaries" for messages that a summary has replaced. */
   rule: string
   cause: string
   /**
-   * tokens were removed. Rereads counts the pieces of them that the model read again within 20 requests, and
-   * Reread their tokens.
+   * tokens is the size of the removed content. Rereads is the number of removed pieces that the model read
+   * again within 20 requests, and Reread is their size in tokens.
    */
   tokens: number
   rereads?: number

@@ -239,7 +239,6 @@ export const hostCalls: HostCalls = {
       "delta": 700,
       "sections": {
         "docs": 1200,
-        "profile": 300,
         "compartments": 6000,
         "memories": 900
       },
@@ -577,7 +576,6 @@ export const hostCalls: HostCalls = {
           "delta": 700,
           "sections": {
             "docs": 1200,
-            "profile": 300,
             "compartments": 6000,
             "memories": 900
           },
@@ -945,7 +943,6 @@ export const shimNotifications: ShimNotifications = {
       "delta": 700,
       "sections": {
         "docs": 1200,
-        "profile": 300,
         "compartments": 6000,
         "memories": 900
       },

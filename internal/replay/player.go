@@ -1,0 +1,427 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A player plays the shim's part in a replay.
+type player struct {
+	host     *host.Host
+	trace    *trace
+	clock    *clock.Manual
+	store    *store.Store
+	client   *rpc.Client
+	sessions map[string]*session
+	taken    taken
+	price    schema.Price
+	report   *Report
+
+	// config is used for directories without a configuration in the trace. If isConfigGiven is true, the
+	// caller has chosen config for all directories.
+	config        schema.Config
+	isConfigGiven bool
+	mu            sync.Mutex // guards configs, which the host's goroutines read
+	configs       map[string]schema.Config
+	unknown       []string // questions of the host whose answers the trace does not contain
+	// opened holds the initialize request of each directory.
+	opened map[string]json.Value
+
+	overrides *overrides
+	recount   *recount
+	watch     func(Sent)
+	answered  func(schema.WireMutation)
+}
+
+// session holds the player's state of one session.
+type session struct {
+	mirror *mirror
+	// passes is the number of the newest pass.
+	passes int
+	// hasState is true when the player has settled what the host knew about the session before the trace.
+	// isContinued is true if the session had passes then. isSeen is true after the first pass in the trace.
+	hasState, isContinued, isSeen bool
+	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
+	// last is the newest pass.
+	isRecorded bool
+	last       *Pass
+	before     []render.Rendered
+	dropped    map[string]bool
+	// sent is the token of the newest wire.
+	sent string
+	// pending is the pass whose request still waits for its system prompt.
+	pending     *Pass
+	at          int64
+	model       string
+	route       route.Route
+	wires, raws []render.WireMessage
+	ours, plain *biller
+	// system and rawSystem are the newest system prompt after and before the host's change.
+	system, rawSystem []string
+	// runs is the number of the newest run of the historian.
+	runs int
+	// counted is the usage of the newest pass, nil before the first one.
+	counted *promptcache.Tokens
+}
+
+func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error) {
+	t.cassette.live = o.Ask
+	over, err := newOverrides(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "magicctx-replay-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("directory for the store: %w", err)
+	}
+	p := &player{
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving), regrets: make(map[string]Regret)},
+		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
+		overrides: over, recount: newRecount(!o.AsRecorded), watch: o.Watch, answered: o.Answered,
+	}
+	if o.Config != nil {
+		p.config, p.isConfigGiven = *o.Config, true
+	}
+	over.configure(&p.config)
+	if err = p.configureFirst(ctx); err == nil {
+		p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, nil, err
+	}
+	p.store.HoldLeases()
+	h := host.New(host.Options{
+		Store: p.store, Clock: p.clock, Log: o.Log,
+		LoadConfig: p.loadConfig,
+		Taken:      p.taken.add,
+		Summarises: t.cassette.canAnswer(), Cassette: t.cassette,
+		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
+	})
+	p.host = h
+	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
+	near, far := rpc.Pipe()
+	served := make(chan struct{})
+	go func() {
+		server.ServeConn(ctx, far)
+		close(served)
+	}()
+	p.client = rpc.NewClient(near, p.answer, o.Log)
+	return p, func() {
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		defer cancel()
+		h.Stop(bye)             // ends the runs whose answers the trace does not contain
+		_ = p.client.Close(bye) // nothing is left to write
+		<-served
+		_ = p.store.Close() // the store's directory is removed anyway
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// answer answers a request of the host as the recorded shim did.
+func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
+	switch method {
+	case schema.MethodNotifyShow:
+		return schema.Empty{}, nil // nobody reads the notice in a replay
+	case schema.MethodModelLimits:
+	default:
+		return p.trace.answer(method, params)
+	}
+	var asked schema.ModelLimitsParams
+	if err := json.Unmarshal(params, &asked); err != nil {
+		return nil, err
+	}
+	limits, err := p.overrides.limits(p.trace, asked)
+	if m := asked.Model; err != nil && !p.trace.asked[m] {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.unknown = append(p.unknown, fmt.Sprintf("the limits of %s/%s", m.Provider, m.ID))
+	}
+	return limits, err
+}
+
+// play repeats one step.
+func (p *player) play(ctx context.Context, s step) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	p.clock.Set(max(s.at, p.clock.Now()))
+	if s.take != nil {
+		p.trace.cassette.play(s.take)
+	} else if err := p.request(ctx, s); err != nil {
+		return err
+	}
+	err := p.trace.cassette.settle(ctx)
+	p.noteRuns()
+	return err
+}
+
+// request sends the request or notification of a step.
+func (p *player) request(ctx context.Context, s step) error {
+	switch s.method {
+	case schema.MethodTransform:
+		return p.transform(ctx, s)
+	case schema.MethodSystem:
+		return p.system(ctx, s)
+	case schema.MethodSessionExport:
+		return p.load(ctx, s)
+	case schema.MethodInitialize:
+		var params schema.InitializeParams
+		if err := json.Unmarshal(s.params, &params); err != nil {
+			return err
+		}
+		p.opened[params.Directory] = s.params
+	case schema.MethodEvent:
+		told, err := p.retellEvent(s.params)
+		if err != nil {
+			return err
+		}
+		s.params = told
+	case schema.MethodShutdown, schema.MethodCancel:
+		return nil
+	}
+	// Send a recorded notification as a request too: the next step must wait until the host has handled it.
+	var result json.Value
+	err := p.client.Call(ctx, s.method, s.params, &result)
+	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {
+		return nil // a recorded mistake of the shim or the model is part of the trace
+	}
+	return err
+}
+
+func (p *player) transform(ctx context.Context, s step) error {
+	var params schema.TransformParams
+	if err := json.Unmarshal(s.params, &params); err != nil {
+		return err
+	}
+	ses := p.session(params.Session)
+	p.settle(ses)
+	unchanged := params.Keep
+	if params.Base == 0 {
+		unchanged = 0
+	}
+	params.Parent = p.overrides.parent(params.Parent)
+	params.Model = p.overrides.model(params.Model)
+	messages, err := p.retell(ses, s.attachment)
+	if err != nil {
+		return err
+	}
+	held := len(ses.mirror.entries)
+	if err := ses.mirror.update(unchanged+s.kept, messages); err != nil {
+		return err
+	}
+	if s.kept > 0 { // the host gets the whole array of a resync
+		if messages, err = json.Marshal(ses.mirror.messages()); err != nil {
+			return err
+		}
+	}
+	// If the recorded call was a resync, so is this one. Otherwise the base is the revision in this replay.
+	if params.Base != 0 {
+		params.Base = ses.mirror.revision
+	}
+	// Replace the recorded token by the token of this replay. Older shims sent no tokens, and their traces
+	// have none. Then we assume that each request left with the wire of its pass. If a session began before
+	// the trace, its first token belongs to a wire from that time.
+	isBefore := ses.isContinued && !ses.isSeen
+	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
+		params.Sent = ses.sent
+	}
+	started := time.Now()
+	var w schema.WireMutation
+	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, messages, &w); err != nil {
+		return err
+	}
+	elapsed := time.Since(started)
+	if err := p.trace.cassette.settle(ctx); err != nil { // so that the report of this pass includes the run that it caused
+		return err
+	}
+	if p.answered != nil {
+		p.answered(w)
+	}
+	ses.sent = w.Wire
+	ses.isRecorded = ses.isRecorded && s.hasWire(w.Wire)
+	after, err := ses.mirror.apply(w)
+	if err != nil {
+		return err
+	}
+	// The first array of a session may already hold messages, because the session is a fork. Such an array
+	// did not grow: drops from the original may affect its messages.
+	grew := held > 0 && unchanged >= held
+	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
+	if err != nil {
+		return err
+	}
+	p.checkState(s, params, ses, p.report.Passes[len(p.report.Passes)-1].Cause)
+	if p.systemComesFirst() {
+		p.settle(ses)
+	}
+	return nil
+}
+
+// A transformed holds a pass whose mutation the player has applied.
+type transformed struct {
+	params schema.TransformParams
+	answer schema.WireMutation
+	// after is the array as sent to the provider.
+	after []render.Rendered
+	// grew says that the array only grew at its end.
+	grew bool
+	// elapsed is the duration of the call.
+	elapsed time.Duration
+}
+
+// observe checks a pass from the outside, and adds it to the report.
+func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
+	id := t.params.Session
+	rows, err := p.store.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("the host did not journal pass %d", ses.passes+1)
+	}
+	row := rows[0]
+	var st schema.SessionStatus
+	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: p.trace.harness, Session: id}, &st); err != nil {
+		return err
+	}
+	ses.passes = row.Pass
+	pass := &Pass{
+		Pass: len(p.report.Passes) + 1, Session: id, Verdict: t.answer.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
+		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
+		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
+		HostMS: st.LastPassMS, CallMS: float64(t.elapsed.Microseconds()) / 1000, Taken: p.taken.of(id, row.Pass),
+		Fold: row.FoldReason, Head: st.Head, History: st.History,
+	}
+	if pass.Published, err = p.publishedSince(ctx, ses, id); err != nil {
+		return err
+	}
+	p.report.Passes = append(p.report.Passes, pass)
+
+	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
+	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the previous wire
+	// If a system prompt came before its pass, its bust does not show in the messages.
+	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
+		pass.BustCause = pipeline.BustUnexplained
+		pass.Bust = true
+	}
+	for _, name := range broken(observation{t.answer.Verdict, t.grew, ses.before, t.after, ses.dropped}) {
+		p.report.InvariantViolations = append(p.report.InvariantViolations, Finding{pass.Pass, name, ""})
+	}
+	of, npm := p.modelOf(ses.mirror, t.params)
+	profile := render.ProfileOf(of.Provider, npm)
+	ses.route = route.Of(of, npm)
+	ses.route.Cliff = model.CliffOf(p.configOf(t.params.Directory), of)
+	pass.Route = ses.route.Name
+	for _, v := range render.Validate(profile, t.after, render.Whole(t.after, st.BindsThinking)) {
+		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
+	}
+	if of.ID != "" {
+		pass.Model = of.Provider + "/" + of.ID
+	}
+	pass.WindowTokens = st.ContextTokens
+	if p.overrides.window > 0 && st.ContextTokens == 0 {
+		return fmt.Errorf("a window of %d tokens is none that the host believes", p.overrides.window)
+	}
+	percent, _ := config.Threshold(p.configOf(t.params.Directory), of.Provider, of.ID, st.ContextTokens)
+	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
+	ses.isSeen, ses.last = true, pass
+	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), of.Provider+"/"+of.ID
+	ses.wires = ses.wires[:0]
+	for _, r := range t.after {
+		ses.wires = append(ses.wires, r.Wire)
+	}
+	if ses.raws, err = ses.mirror.raws(); err != nil {
+		return err
+	}
+	if p.watch != nil {
+		p.watch(Sent{pass, profile.Name, st.BindsThinking, ses.mirror})
+	}
+	return nil
+}
+
+// system repeats a request for the system prompt. It then bills the model request that is now complete.
+func (p *player) system(ctx context.Context, s step) error {
+	var params schema.SystemParams
+	if err := json.Unmarshal(s.params, &params); err != nil {
+		return err
+	}
+	var r schema.SystemResult
+	if err := p.client.Call(ctx, s.method, params, &r); err != nil {
+		return err
+	}
+	if r.System == nil {
+		return nil // a request without a pass, for example for a title
+	}
+	ses := p.session(params.Session)
+	ses.system, ses.rawSystem = r.System, params.System
+	p.settle(ses)
+	return nil
+}
+
+// systemComesFirst reports whether the harness asks for a turn's system prompt before the turn's passes.
+func (p *player) systemComesFirst() bool { return p.trace.codec.Vocabulary().System.ComesFirst }
+
+// settle bills the pending pass with the newest known system prompt.
+func (p *player) settle(ses *session) {
+	if ses.pending == nil {
+		return
+	}
+	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.route, prompt{ses.system, ses.wires, len(ses.mirror.head)})
+	var plain Sources
+	ses.pending.Raw, plain = ses.plain.request(ses.at, ses.model, ses.route, prompt{system: ses.rawSystem, messages: ses.raws})
+	ses.pending.Sources.Guidance = max(0, ses.pending.Sources.System-plain.System)
+	ses.pending.Sources.System -= ses.pending.Sources.Guidance
+	ses.pending.price = p.price
+	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens.Billed(ses.route.Cliff), p.price)
+	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw.Billed(ses.route.Cliff), p.price)
+	ses.counted = &ses.pending.Tokens
+	ses.pending = nil
+}
+
+func (p *player) session(id string) *session {
+	ses, ok := p.sessions[id]
+	if !ok {
+		ses = &session{isRecorded: p.trace.cassette.hasTakes() && p.overrides.areNone(), mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		p.sessions[id] = ses
+		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
+	}
+	return ses
+}
+
+// modelOf returns the model that the shim has named, or else the model of the newest user message. It also
+// returns the package that the recorded catalogue names for that model.
+func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
+	var model schema.Model
+	if params.Model != nil {
+		model = *params.Model
+	}
+	for i := len(m.entries) - 1; i >= 0 && params.Model == nil; i-- {
+		d := m.codec.Decode(m.entries[i].raw)
+		if d.Role == transcript.User && d.Model.ID != "" {
+			model = d.Model
+			break
+		}
+	}
+	limits, err := p.overrides.limits(p.trace, schema.ModelLimitsParams{Directory: params.Directory, Model: model})
+	if err == nil && limits.Price.Fresh > 0 {
+		p.price = route.Of(model, limits.NPM).Price(limits.Price)
+	}
+	return model, limits.NPM
+}
