@@ -62,11 +62,13 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 // Most passes ask for nothing again. So only a call that occurred before costs a search
 // through the messages.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
+	isFresh := map[uint64]bool{} // calls of this pass: the newest equal call is one of them, and nothing has removed it
 	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {
 		for _, it := range s.entries[s.updatedFrom+i].items {
-			if it.Tag < s.freshFrom || it.Again == 0 || s.calls[it.Again] < 2 || it.Failed || it.Open {
+			if it.Tag < s.freshFrom || it.Again == 0 || s.calls[it.Again] < 2 || it.Failed || it.Open || isFresh[it.Again] {
 				continue
 			}
+			isFresh[it.Again] = true
 			if u := s.removedBefore(it); u != nil {
 				rereads = append(rereads, Reread{u.Tag, u.MessageKey, u.Tokens})
 			}

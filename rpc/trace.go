@@ -225,7 +225,7 @@ var (
 	// no compressed trace, so a part of the file was lost.
 	ErrTruncated = errors.New("the compressed file breaks off")
 	// ErrTraceTooLarge says that reading a trace would take too much memory.
-	ErrTraceTooLarge = errors.New("the trace is too large")
+	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 
 // These bound the memory of a reader. A trace may come from anywhere, and one

@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -163,4 +165,32 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 		t.Errorf("the transaction left its row: %v, %v", found, err)
 	}
 	must(t, s.CommitPass(ctx, commit(key, 1)))
+}
+
+// A session of 100,000 messages was never stored: its first transaction took longer than the wait for another
+// program's lock. Only that wait is bounded.
+func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	guard := NewGuard(slog.New(slog.DiscardHandler), 50*time.Millisecond)
+	ctx, cancel := guard.Writing(t.Context())
+	defer cancel()
+	err := s.update(ctx, func(tx *transaction) error {
+		<-ctx.Done() // the own work takes longer
+		_, err := tx.exec(`INSERT INTO tidies (at) VALUES (1)`)
+		return err
+	})
+	if err != nil {
+		t.Errorf("work with the lock: %v", err)
+	}
+	caller, leave := context.WithCancel(t.Context())
+	ctx, cancel = guard.Writing(caller)
+	defer cancel()
+	err = s.update(ctx, func(tx *transaction) error {
+		leave()
+		_, err := tx.exec(`INSERT INTO tidies (at) VALUES (2)`)
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller has left: %v", err)
+	}
 }

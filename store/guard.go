@@ -24,10 +24,20 @@ func NewGuard(log *slog.Logger, patience time.Duration) *Guard {
 	return &Guard{log: log, Patience: patience}
 }
 
-// Writing returns a context for a write. The write must be short, because the session's next pass waits for
-// it.
+// Writing returns a context for a write. It bounds the wait for the lock. A transaction that has the lock is bounded
+// by ctx alone: the first one of a long session takes longer, and would never end.
 func (g *Guard) Writing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, g.Patience)
+	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), g.Patience)
+}
+
+type workKey struct{}
+
+// workOf returns the context of a transaction that has the lock.
+func workOf(ctx context.Context) context.Context {
+	if work, ok := ctx.Value(workKey{}).(context.Context); ok {
+		return work
+	}
+	return ctx
 }
 
 // Wrote remembers the result of a write.

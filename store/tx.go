@@ -46,7 +46,7 @@ func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
 	if err := s.file.InPlace(); err != nil {
 		return err
 	}
-	return s.file.Explain(ctx, func() error {
+	err := func() error {
 		conn, err := s.file.Writer().Conn(ctx)
 		if err != nil {
 			return err
@@ -56,16 +56,19 @@ func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
 			c := driverConn.(driver.Conn).Raw()
 			defer c.SetInterrupt(c.SetInterrupt(ctx))
 			tx := &transaction{conn: c, prepared: s.statements, fault: s.fault}
+			if _, err := tx.exec(`BEGIN IMMEDIATE`); err != nil {
+				return err
+			}
+			ctx = workOf(ctx)
+			c.SetInterrupt(ctx)
 			return tx.run(f)
 		})
-	}())
+	}()
+	return s.file.Explain(ctx, err)
 }
 
-// run begins the transaction, calls f, and commits or rolls back.
+// run calls f in a transaction that has begun, and commits or rolls back.
 func (tx *transaction) run(f func(*transaction) error) (err error) {
-	if _, err := tx.exec(`BEGIN IMMEDIATE`); err != nil {
-		return err
-	}
 	isOver := false
 	defer func() {
 		if !isOver {

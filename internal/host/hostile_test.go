@@ -9,6 +9,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -170,5 +171,22 @@ func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	}
 	if n := len(h.journal()); n != 0 {
 		t.Errorf("%d passes were stored", n)
+	}
+}
+
+// Bad transforms were refused without a word about what to do.
+func TestRefusedTransformsNameTheRemedy(t *testing.T) {
+	for _, test := range []struct {
+		params schema.TransformParams
+		want   string
+	}{
+		{schema.TransformParams{Keep: -5, Messages: json.Value(`[]`)}, "send keep 0"},
+		{schema.TransformParams{Messages: json.Value(`[` + strings.Repeat("[", 10_100) + strings.Repeat("]", 10_100) + `]`)}, "take that message back"},
+	} {
+		h := newHarness(t)
+		test.params.Session, test.params.Directory = "ses_1", t.TempDir()
+		if _, err := h.host.Transform(h.ctx, h, test.params); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("the error is %v, want %q", err, test.want)
+		}
 	}
 }

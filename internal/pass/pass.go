@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
@@ -126,11 +127,15 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 		return nil, client.ErrResync
 	}
 	if isResync && p.Keep != 0 {
-		return nil, client.Invalid("keep is %d without a base", p.Keep)
+		return nil, client.Invalid("keep is %d without a base; send keep 0, because base 0 sends the whole array", p.Keep)
 	}
 	var messages json.Array // only this call validates the JSON
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
-		return nil, client.Invalid("attachment of %s: %v", schema.MethodTransform, err)
+		remedy := ""
+		if strings.Contains(err.Error(), "exceeded max depth") {
+			remedy = "; a message holds JSON of more than 10,000 levels: take that message back in the harness, or begin a new session"
+		}
+		return nil, client.Invalid("attachment of %s: %v%s", schema.MethodTransform, err, remedy)
 	}
 	ps := &Pass{e: e, Client: c, Session: s, started: started, At: e.Clock.Now(), Params: p, Config: e.Clients.Config(s.Key.Harness, p.Directory)}
 	if isResync {

@@ -42,7 +42,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 		return fmt.Errorf("messages: %w", err)
 	}
 	if unchanged < 0 || unchanged > len(m.entries) {
-		return fmt.Errorf("the trace keeps %d of %d messages", unchanged, len(m.entries))
+		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", unchanged, len(m.entries))
 	}
 	m.entries = m.entries[:unchanged]
 	for _, raw := range messages {
@@ -54,7 +54,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 // resume takes the first kept messages from the mirror of before a resync, without their patches.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
-		return fmt.Errorf("the trace keeps %d of %d messages", kept, len(before.entries))
+		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))
 	}
 	for _, e := range before.entries[:kept] {
 		m.entries = append(m.entries, mirrored{key: e.key, raw: e.raw})

@@ -365,3 +365,11 @@ func TestPlantedTriggersNeverRun(t *testing.T) {
 		must(t, c.Close())
 	}
 }
+
+// The remedy was to make room on the disk.
+func TestDirectoryInPlaceOfTheDatabaseIsForeign(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(PathIn(dir), 0o700))
+	_, err := openFile(t, dir)
+	assertIs(t, err, ErrForeign)
+}

@@ -25,7 +25,7 @@ func CheckOwner(dir string) error {
 	return nil
 }
 
-// CheckFile fails with ErrForeign if path is a named pipe, a socket or a device. For example, opening a named
+// CheckFile fails with ErrForeign if path is a named pipe, a socket, a device or a directory. For example, opening a named
 // pipe would block until another program opens its other end. If the path does not exist, that is not an
 // error.
 func CheckFile(path string) error {
@@ -41,6 +41,8 @@ func CheckFile(path string) error {
 		kind = "socket"
 	case mode&fs.ModeDevice != 0:
 		kind = "device"
+	case mode.IsDir():
+		kind = "directory"
 	default:
 		return nil
 	}
