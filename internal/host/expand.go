@@ -139,12 +139,12 @@ func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (
 			return nil, 0, err
 		}
 	}
-	source, err = h.sourceOf(s, directory)
+	source, err = h.sourceOf(ctx, s, directory)
 	return source, s.work.limit, err
 }
 
 // sourceOf is rawSource for a caller that holds the session's lock and has read its chronicle.
-func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
+func (h *Host) sourceOf(ctx context.Context, s *session, directory string) (rawSource, error) {
 	anchors := anchorsOf(s.chronicle.compartments)
 	if s.pipe != nil {
 		if entries, raws := s.pipe.Raw(); isWhole(entries, anchors) {
@@ -156,6 +156,10 @@ func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
 	}
 	session := h.storedSession(s)
 	session.Directory = directory
+	var err error
+	if session.Typed, err = h.Store.Typed(ctx, s.key); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return h.RawHistory.Read(ctx, session, start, end, yield)
 	}, nil

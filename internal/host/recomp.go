@@ -101,7 +101,7 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 	if err != nil {
 		return nil, "", err
 	}
-	if e.source, err = h.sourceOf(s, directory); err != nil {
+	if e.source, err = h.sourceOf(ctx, s, directory); err != nil {
 		return nil, "", err
 	}
 	r.errand = e

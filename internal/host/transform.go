@@ -116,6 +116,7 @@ func (h *Host) begin(ctx context.Context, c client.Client, s *session, p schema.
 		s.bytes.Store(0)
 	}
 	s.bytes.Add(int64(len(p.Messages)))
+	s.pipe.LearnTyped(p.Typed)
 	ps.fresh = s.pipe.Update(p.Keep, messages, p.Sent)
 	s.noteRereads()
 	if p.Model != nil {
