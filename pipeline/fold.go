@@ -18,7 +18,6 @@ type History struct {
 	// that a revert has taken, in the order of their publication.
 	Compartments, Withdrawn []history.Compartment
 	Docs                    []history.Doc
-	Profile                 []string
 	// Memories and Updates are ordered by id.
 	Memories []history.Memory
 	Updates  []history.MemoryUpdate
@@ -195,7 +194,7 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 	} else {
 		h := r.History
 		text := history.Baseline(history.BaselineInput{
-			Docs: h.Docs, Profile: h.Profile, Memories: h.Memories, Compartments: shown,
+			Docs: h.Docs, Memories: h.Memories, Compartments: shown,
 			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
@@ -396,7 +395,7 @@ func ids(list string) []int64 {
 }
 
 func sectionsOf(t history.BaselineText) frozen.HeadSections {
-	return frozen.HeadSections{Docs: t.Sections.Docs, Profile: t.Sections.Profile, History: t.Sections.History, Memory: t.Sections.Memory, Tiers: t.Tiers}
+	return frozen.HeadSections{Docs: t.Sections.Docs, History: t.Sections.History, Memory: t.Sections.Memory, Tiers: t.Tiers}
 }
 
 // hasNews reports whether there are compartments that the head does not show yet.

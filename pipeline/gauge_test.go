@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -308,6 +309,22 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
+// OpenCode had pruned the outputs of old steps, so their prompts had grown by much more than
+// is left of them. In a session that was new to the host, these prompts made it believe
+// that each of its tokens is two of the provider's.
+func TestPromptOfPrunedOutputsSaysNothing(t *testing.T) {
+	p := newProvider(t, 1000, 1)
+	p.turn(12, 800)
+	for i, raw := range p.w.raw {
+		p.w.replace(i, bytes.Replace(raw, []byte(`"output":`), []byte(`"time":{"start":1,"end":2,"compacted":3},"output":`), 1))
+	}
+	p.turn(10, 400)
+	real := p.prompt()
+	p.forget()
+	p.turn(0, 0)
+	p.wantSize(t, real)
+}
+
 // F16: after a lost database the size of the prompt is the host's estimate, in the
 // provider's tokens, and a bust frees most of it. The bust was subtracted in the host's
 // own tokens: the host believed 18,822 tokens when it sent 7,876.
@@ -324,6 +341,20 @@ func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 		p.turn(0, 0)
 		if len(p.w.decision.Edits) == 0 {
 			t.Fatal("no room was made")
+		}
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
+// A bust frees a part of the measured prompt, in the tokens of that measurement. As long as
+// no token ratio was learned, one token of the host counted as one of the provider's. If the
+// next answer reported no usage, the host then believed 1,807 tokens when it sent 5,379.
+func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
+	for _, perToken := range []float64{0.6, 1, 1.7} {
+		p := newProvider(t, 1000, perToken)
+		for p.turn(3, 400); !p.w.result.Bust; {
+			p.step(400, true)
 		}
 		p.turn(0, 0)
 		p.wantSize(t, p.prompt())

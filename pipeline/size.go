@@ -214,22 +214,27 @@ func ratio(theirs, own int) float64 {
 // grown estimates, from an array that the host sees for the first time, the size of
 // the prompt without its messages, and the provider's tokens per token of the host. It
 // reads usages up to the first prompt that has not grown with the array, because up to
-// there no content had been dropped.
+// there no content had been dropped. A prompt that has grown by much more than the array had
+// content that is gone by now, for example outputs that the harness has pruned.
 func (s *Session) grown() Gauge {
 	var first, last Gauge
-	raw, compacted := 0, s.compactedAt()
+	raw, thought, compacted := 0, 0, s.compactedAt() // thought is the thinking since last
 	for i := range s.entries {
 		e := &s.entries[i]
 		if e.isMeasured() && e.header.created >= compacted {
 			n := e.header.usage.Prompt()
-			if n < last.Tokens || float64(n-last.Tokens) < leastRatio*float64(raw-last.Own-leastCount) {
+			own := raw - last.Own
+			if n < last.Tokens || float64(n-last.Tokens) < leastRatio*float64(own-leastCount) ||
+				last.Tokens > 0 && float64(n-last.Tokens-thought) > mostRatio*float64(own+leastCount) {
 				break
 			}
+			thought = 0
 			last = Gauge{Tokens: n, Own: raw}
 			if first.Tokens == 0 {
 				first = last
 			}
 		}
+		thought += e.traits.thought / BytesPerToken
 		for _, it := range e.items {
 			if u := s.State.ByTag(it.Tag); u != nil {
 				raw += u.Tokens + u.InputTokens
@@ -248,10 +253,9 @@ func (s *Session) grown() Gauge {
 const leastCount = 100
 
 // isMeasured reports whether the provider reported the size of the session's prompt
-// with this message. A summary does not count: the harness requested it with a separate
-// prompt.
+// with this message.
 func (e *entry) isMeasured() bool {
-	return e.header.role == transcript.Assistant && !e.header.summary && e.header.usage.Prompt() > 0
+	return e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0
 }
 
 // measurement names the message's usage.

@@ -73,6 +73,8 @@ func TestBadRequestsAreNamed(t *testing.T) {
 		{"cancel without id", schema.MethodCancel, any0{}, -32602, []string{"$/cancelRequest", "/id"}},
 		{"unknown harness", schema.MethodInitialize, any0{"protocol": any0{"major": 1}, "harness": "emacs"}, -32602, []string{"/harness", "emacs"}},
 		{"no directory", schema.MethodInitialize, any0{"protocol": any0{"major": 1}, "harness": "pi"}, -32602, []string{"/directory is missing"}},
+		{"a relative directory", schema.MethodInitialize, any0{"protocol": any0{"major": 1}, "harness": "pi", "directory": "../x"}, -32602, []string{`/directory is "../x"`, "absolute path"}},
+		{"a zero byte", schema.MethodInitialize, any0{"protocol": any0{"major": 1}, "harness": "pi", "directory": "/x\x00y"}, -32602, []string{"/directory holds a zero byte", "absolute path"}},
 		{"second harness", schema.MethodInitialize, any0{"protocol": any0{"major": 1}, "harness": "pi", "directory": "/x"}, -32600, []string{"opencode", "pi"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

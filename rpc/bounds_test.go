@@ -304,6 +304,11 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for until := patience(t); ; time.Sleep(time.Millisecond) { // ServeConn runs on goroutines of its own
 		r.server.mu.Lock()
 		n := len(r.server.conns)
+		for c := range r.server.conns {
+			c.mu.Lock()
+			c.client.initialized = true // none leaves for the next one
+			c.mu.Unlock()
+		}
 		r.server.mu.Unlock()
 		if n == maxConns {
 			break
@@ -346,12 +351,37 @@ func TestSilentConnectionEnds(t *testing.T) {
 	})
 }
 
+// 256 connections that never initialized locked every new client out, even if each had said a word.
+func TestNewClientTakesThePlaceOfOneThatNeverInitialized(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &scriptedHost{})
+		first := r.open()
+		for range maxConns - 1 {
+			idle := r.connect(nil)
+			mustCall(t, idle, schema.MethodVersion, schema.VersionParams{}, nil)
+		}
+		wantCode(t, r.connect(nil).Call(t.Context(), schema.MethodInitialize, hello(), nil), schema.CodeBusy)
+		time.Sleep(initializeTimeout)
+		r.open()
+		r.open()
+		if _, err := transform(t.Context(), first, "s", 0, "[]"); err != nil {
+			t.Errorf("a client that was there: %v", err)
+		}
+		synctest.Wait()
+		r.server.mu.Lock()
+		defer r.server.mu.Unlock()
+		if n := len(r.server.conns); n != maxConns {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
 // A refused connection does not stay open.
 func TestRefusedConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})
 		for range maxConns {
-			r.server.conns[&conn{}] = struct{}{}
+			r.server.conns[&conn{since: time.Now()}] = struct{}{}
 		}
 		ours, theirs := net.Pipe()
 		start := time.Now()

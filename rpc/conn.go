@@ -42,7 +42,9 @@ type conn struct {
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
 
+	since     time.Time
 	stopAsked chan struct{} // closed when the other end asked for shutdown
+	crowded   chan struct{} // closed when the place is needed for another client
 	// spoken is closed when the first message has come; speak closes it.
 	spoken chan struct{}
 	speak  func()
@@ -71,7 +73,9 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		ready:     make(chan struct{}),
 		quick:     make(chan struct{}, maxQuickCalls),
 		inLanes:   make(chan struct{}, maxRunningOfClient),
+		since:     time.Now(),
 		stopAsked: make(chan struct{}),
+		crowded:   make(chan struct{}),
 		spoken:    make(chan struct{}),
 		calls:     map[jsonrpc2.ID]*call{},
 	}

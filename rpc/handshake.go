@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -92,8 +93,21 @@ func checkNames(p *schema.InitializeParams) error {
 		if len(name.value) > name.limit {
 			return tooLong(name.field, len(name.value), name.limit)
 		}
+		if strings.ContainsRune(name.value, 0) {
+			return refuse(jsonrpc2.CodeInvalidParams, "params: /%s holds a zero byte; %s", name.field, pathRemedy)
+		}
+	}
+	if p.Directory != "" && !isAbsolute(p.Directory) {
+		return refuse(jsonrpc2.CodeInvalidParams, "params: /directory is %.100q, which depends on where the host runs; %s", p.Directory, pathRemedy)
 	}
 	return nil
+}
+
+const pathRemedy = "send the absolute path of the project's directory"
+
+// isAbsolute knows the paths of all systems, because a trace may be replayed on another one.
+func isAbsolute(path string) bool {
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
 
 func tooLong(field string, bytes, limit int) error {

@@ -114,6 +114,8 @@ func (s *Server) await(ctx context.Context, c *conn) {
 		case <-c.stream.ended:
 		case <-c.rpc.DisconnectNotify():
 		case <-c.stopAsked:
+		case <-c.crowded:
+			s.log.Warn("connection closed", "cause", "there are too many, and its client has not initialized")
 		case <-ctx.Done():
 		}
 		return
@@ -157,15 +159,36 @@ const refusalTimeout = 5 * time.Second
 // than stallTimeout, which ends a connection within its first message and says so.
 const silenceTimeout = 2 * stallTimeout
 
-// add registers a new connection. If there are too many, c gets a refusal.
+// initializeTimeout is how long a connection that has not initialized keeps its place when there are too many. A
+// client initializes at once.
+const initializeTimeout = 5 * time.Second
+
+// add registers a new connection. If there are too many, the oldest one that should have initialized long ago leaves.
+// If there is none, c gets a refusal.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.conns) >= maxConns {
+	if len(s.conns) >= maxConns && !s.makePlace() {
 		c.refusal = refuse(schema.CodeBusy, "%d programs are connected to the host, and there may not be more; end one of them", len(s.conns))
 		return
 	}
 	s.conns[c] = struct{}{}
+}
+
+// makePlace ends a connection that has not initialized in time. The caller holds mu.
+func (s *Server) makePlace() bool {
+	var oldest *conn
+	for c := range s.conns {
+		if _, initialized := c.status(); !initialized && (oldest == nil || c.since.Before(oldest.since)) {
+			oldest = c
+		}
+	}
+	if oldest == nil || time.Since(oldest.since) < initializeTimeout {
+		return false
+	}
+	delete(s.conns, oldest)
+	close(oldest.crowded)
+	return true
 }
 
 func (s *Server) remove(c *conn) {

@@ -34,7 +34,6 @@ type HeadStatus struct {
 // HeadSections are the sizes of the baseline's sections, in tokens.
 type HeadSections struct {
 	Docs         int `json:"docs,omitzero"`
-	Profile      int `json:"profile,omitzero"`
 	Compartments int `json:"compartments,omitzero"`
 	Memories     int `json:"memories,omitzero"`
 }

@@ -223,12 +223,14 @@ func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
 // ForgetWaiting removes the files of waiting units that were not written since the time before. No session
 // needs them: a session that is still used either writes its file again or stores the units.
 func (s *Store) ForgetWaiting(before time.Time) error {
-	files, err := filepath.Glob(s.Path() + ".waiting-*")
+	dir, base := filepath.Split(s.Path())
+	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")
 	if err != nil {
 		return fmt.Errorf("find files of waiting units: %w", err)
 	}
 	var errs []error
-	for _, path := range files {
+	for _, name := range files {
+		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if err == nil && info.ModTime().Before(before) {
 			err = os.Remove(path)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
 // An Asker runs a hidden agent on one prompt.
@@ -55,6 +57,22 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
+// orCounted returns the usage with our own count of the question or the answer where the reported number is less
+// than half of it. Some providers and proxies report no usage, and a question that seems free could be repeated
+// without end. A provider's own tokens may be larger than ours, but not twice as large.
+func (u Usage) orCounted(r Request, text string) Usage {
+	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
+		u.Input, u.CacheRead, u.CacheWrite = asked, 0, 0
+	}
+	if said := tokens.Count(text); 2*u.Output < said {
+		u.Output = said
+	}
+	return u
+}
+
+// Tokens returns our own count of the tokens that the model reads.
+func (r Request) Tokens() int { return tokens.Count(r.System) + tokens.Count(r.Prompt) }
+
 var errTimeout = errors.New("the agent did not answer in time")
 
 // Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests
@@ -79,6 +97,7 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := a.Ask(bound, r)
 	if err == nil {
 		answer.Model = cmp.Or(answer.Model, r.Model)
+		answer.Usage = answer.Usage.orCounted(r, answer.Text)
 		return answer, nil
 	}
 	return Answer{}, failure(ctx, bound, r, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
 func TestKindsOfFailures(t *testing.T) {
@@ -123,6 +125,30 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 		}), ask.Request{Model: test.model})
 		if d := cmp.Diff(test.want, asked); d != "" || ask.Classify(err) != ask.UnknownModel {
 			t.Errorf("%+v: %v, %s", test, err, d)
+		}
+	}
+}
+
+// A harness that reported 10 tokens for each question made a historian of endless answers look free, so it was
+// asked 93 times.
+func TestUsageIsAtLeastWhatWasSaid(t *testing.T) {
+	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
+	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)
+	for _, test := range []struct {
+		name           string
+		reported, want ask.Usage
+	}{
+		{"nothing", ask.Usage{}, ask.Usage{Input: asked, Output: said}},
+		{"hardly anything", ask.Usage{Input: 10, Output: 10, CacheRead: 2}, ask.Usage{Input: asked, Output: said}},
+		{"only the prompt", ask.Usage{CacheWrite: asked}, ask.Usage{CacheWrite: asked, Output: said}},
+		{"a prompt in the cache", ask.Usage{Input: 3, CacheRead: asked, Output: 2 * said}, ask.Usage{Input: 3, CacheRead: asked, Output: 2 * said}},
+		{"by larger tokens", ask.Usage{Input: asked * 6 / 10, Output: said * 6 / 10}, ask.Usage{Input: asked * 6 / 10, Output: said * 6 / 10}},
+	} {
+		got, err := ask.Once(t.Context(), asker(func(context.Context, ask.Request) (ask.Answer, error) {
+			return ask.Answer{Text: text, Usage: test.reported}, nil
+		}), ask.Request{System: "be brief", Prompt: prompt})
+		if err != nil || got.Usage != test.want {
+			t.Errorf("%s: %+v, %v, want %+v", test.name, got.Usage, err, test.want)
 		}
 	}
 }

@@ -2,5 +2,5 @@
 // try. The host implements Asker with the harness. A replay implements
 // it with a recording.
 //
-// It may import internal/json and internal/overflow.
+// It may import internal/json, internal/overflow and internal/tokens.
 package ask

@@ -2,6 +2,7 @@ package historian
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -15,7 +16,7 @@ type Unconfirmed struct {
 	// several tiers have counts once.
 	Quotes int
 	// Unsourced counts the facts that name no messages, Misplaced those that name messages outside the chunk, and
-	// Unfounded those that share no anchor with the messages that they name.
+	// Unfounded those that share no anchor with the messages that they name, or that quote what the user has not typed.
 	Unsourced, Misplaced, Unfounded int
 }
 
@@ -31,7 +32,7 @@ func (u Unconfirmed) LogValue() slog.Value {
 func (c *candidate) confirm(j *Job) {
 	for i := range c.compartments {
 		q := quotes{typed: typedIn(within(j.Raw(), c.compartments[i].Range)), refused: map[string]bool{}}
-		c.compartments[i].Tiers = q.confirm(&c.compartments[i])
+		q.confirm(&c.compartments[i])
 		c.unconfirmed.Quotes += len(q.refused)
 	}
 	if j.WithoutFacts {
@@ -41,10 +42,11 @@ func (c *candidate) confirm(j *Job) {
 	c.unconfirmed.Unsourced = c.draft.Unsourced
 	chunk, e := Range{j.Chunk.Start, j.Chunk.End}, newEvidence(j.Raw())
 	c.draft.Facts = slices.DeleteFunc(c.draft.Facts, func(f Fact) bool {
+		q := quotes{typed: typedIn(within(j.Raw(), f.Source)), refused: map[string]bool{}}
 		switch {
 		case !chunk.holds(f.Source.Start) || !chunk.holds(f.Source.End):
 			c.unconfirmed.Misplaced++
-		case !e.supports(f):
+		case !e.supports(f) || q.line(f.Content) != f.Content:
 			c.unconfirmed.Unfounded++
 		default:
 			return false
@@ -55,8 +57,9 @@ func (c *candidate) confirm(j *Job) {
 
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
-// A quote begins with "U:" at the start of a line or behind another character than a letter or digit, and ends
-// with its line. It stays if one message of the user has its words in the same order, without others between
+// A quote begins with "U:" at the start of a line or after another character than a letter or digit, and ends
+// with its line. At the start of a line, forms that a model may read as "U:" begin a quote, too, for example "u :",
+// "**U**：" or "User:". It stays if one message of the user has its words in the same order, without others between
 // them. Case, blanks, line breaks, forms of quotation marks, and marks around the quote do not count. If only the
 // first sentences of a quote stand in a message, only they stay.
 type quotes struct {
@@ -76,9 +79,11 @@ func typedIn(messages []Message) []haystack {
 	return all
 }
 
-// confirm returns the tiers of a compartment without the quotes that no message confirms. If nothing else is left
+// confirm takes the quotes that no message confirms out of a compartment's title and tiers. If nothing else is left
 // of a tier, the tier above it takes its place.
-func (q *quotes) confirm(c *Compartment) (tiers [4]string) {
+func (q *quotes) confirm(c *Compartment) {
+	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
+	var tiers [4]string
 	for i, tier := range c.Tiers {
 		var kept []string
 		for line := range strings.SplitSeq(tier, "\n") {
@@ -91,22 +96,22 @@ func (q *quotes) confirm(c *Compartment) (tiers [4]string) {
 	tiers[0] = cmp.Or(tiers[0], tiers[1], tiers[2], tiers[3], c.Title)
 	tiers[1] = cmp.Or(tiers[1], tiers[0])
 	tiers[2] = cmp.Or(tiers[2], tiers[1])
-	return tiers
+	c.Tiers = tiers
 }
 
 // line returns a line of a tier without its unconfirmed quotes.
 func (q *quotes) line(line string) string {
-	marks := quoteMark().FindAllStringSubmatchIndex(line, -1)
+	marks := quoteMarks(line)
 	if len(marks) == 0 {
 		return line
 	}
-	kept := line[:marks[0][2]]
-	for i, at := range marks {
+	kept := line[:marks[0].start]
+	for i, mark := range marks {
 		end := len(line)
 		if i+1 < len(marks) {
-			end = marks[i+1][2]
+			end = marks[i+1].start
 		}
-		words := line[at[3]:end]
+		words := line[mark.end:end]
 		confirmed := ""
 		if q.seen++; q.seen <= maxQuotes {
 			confirmed = q.beginning(words)
@@ -115,7 +120,7 @@ func (q *quotes) line(line string) string {
 			q.refused[quotable(words)] = true
 		}
 		if confirmed != "" {
-			kept += line[at[2]:at[3]] + confirmed
+			kept += line[mark.start:mark.end] + confirmed
 		}
 	}
 	return strings.TrimRight(kept, " \t")
@@ -154,29 +159,54 @@ func quotable(text string) string { return normalise(quotationMarks.Replace(text
 
 var quotationMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'", "\ufeff", " ")
 
-// quoteMark matches "U:" in front of a quote. A path such as U:\tmp is not a quote.
-var quoteMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^\pL\pN_])(U:)(?:[^\\/]|$)`) })
+// quoteMark matches "U:" in front of a quote, and its other forms at the start of a line. A path such as U:\tmp is not
+// a quote.
+var quoteMark = sync.OnceValue(func() *regexp.Regexp {
+	const start = `^[\s>*#-]*`
+	const forms = `(?:\*\*|__)?(?:[UuＵｕ]|[Uu]ser|USER)\p{Cf}*(?:\*\*|__)?[\s\p{Cf}]*[:：](?:\*\*|__)?`
+	return regexp.MustCompile(`(?:` + start + `(` + forms + `)|[^\pL\pN_](U:))(?:[^\\/]|[\\/]\s|$)`)
+})
+
+// quoteMarks returns where the marks of quotes stand in a line.
+func quoteMarks(line string) (marks []struct{ start, end int }) {
+	for _, at := range quoteMark().FindAllStringSubmatchIndex(line, -1) {
+		start, end := at[2], at[3]
+		if start < 0 {
+			start, end = at[4], at[5]
+		}
+		marks = append(marks, struct{ start, end int }{start, end})
+	}
+	return marks
+}
 
 // evidence holds the raw messages of a chunk, for the search for the anchors of facts.
 type evidence struct {
 	messages       []Message
 	texts, outputs int // how many bytes may still be searched
-	prepared       map[int]*haystack
+	prepared       map[place]*haystack
+}
+
+// A place names a message, with or without the words of others: outputs of tools, attached files.
+type place struct {
+	message    int
+	withOthers bool
 }
 
 func newEvidence(messages []Message) *evidence {
-	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[int]*haystack{}}
+	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[place]*haystack{}}
 }
 
 // supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
-// symbol or quoted words. If a fact has no anchors, a sentence must say the same.
+// symbol or quoted words. If a fact has no anchors, a sentence must say the same. For a rule or a constraint, only the
+// words of the user and what the model said and did count: a web page must not make rules for every later session.
 func (e *evidence) supports(f Fact) bool {
 	anchors := anchorsOfFact(f.Content)
+	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
 	for i := range e.messages {
 		if !f.Source.holds(e.messages[i].Ordinal) {
 			continue
 		}
-		h := e.haystack(i)
+		h := e.haystack(place{i, withOthers})
 		if slices.ContainsFunc(anchors, h.holds) {
 			return true
 		}
@@ -199,26 +229,30 @@ var quotedWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"([^\"]{3,80})\"|“([^”]{3,80})”|`([^`]{3,80})`")
 })
 
-// haystack returns a message's texts, arguments and outputs, and the words of others, prepared for the search.
-func (e *evidence) haystack(i int) *haystack {
-	if h := e.prepared[i]; h != nil {
+// haystack returns a message's texts and arguments, and the words of others if they count, prepared for the search.
+func (e *evidence) haystack(at place) *haystack {
+	if h := e.prepared[at]; h != nil {
 		return h
 	}
-	m := &e.messages[i]
+	m := &e.messages[at.message]
 	var parts []string
 	for _, text := range m.Texts {
 		parts = append(parts, scan(text, &e.texts))
-	}
-	for _, text := range m.Others {
-		parts = append(parts, scan(text, &e.outputs))
 	}
 	for _, call := range m.Calls {
 		for _, a := range stringArguments(call.Arguments) {
 			parts = append(parts, scan(a.text, &e.texts))
 		}
-		parts = append(parts, scan(call.Output, &e.outputs))
+	}
+	if at.withOthers {
+		for _, text := range m.Others {
+			parts = append(parts, scan(text, &e.outputs))
+		}
+		for _, call := range m.Calls {
+			parts = append(parts, scan(call.Output, &e.outputs))
+		}
 	}
 	h := newHaystack("", [4]string{strings.Join(parts, "\n")}, nil)
-	e.prepared[i] = &h
+	e.prepared[at] = &h
 	return &h
 }

@@ -70,10 +70,15 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal.
+// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal. It also
+// removes invisible characters, for example those that turn the direction of a line. Only the joiners stay, because some
+// scripts need them.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
+		switch {
+		case r == unicode.ReplacementChar, unicode.IsControl(r) && r != '\n' && r != '\t':
+			return -1
+		case unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d':
 			return -1
 		}
 		return r

@@ -242,6 +242,9 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 		if problem != nil && problem.Kind.Final() {
 			break
 		}
+		if r.hasAnswered(model) {
+			continue // the harness had chosen it, and it has had its repair
+		}
 		if text, problem = r.ask(ctx, model, prompt, repair); problem == nil {
 			if c, invalid := r.check(text, ByFallback); invalid == nil {
 				return c, nil
@@ -249,6 +252,11 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 		}
 	}
 	return nil, problem
+}
+
+// hasAnswered reports whether a model has answered in this run.
+func (r *run) hasAnswered(model string) bool {
+	return slices.ContainsFunc(r.attempts, func(a Attempt) bool { return a.Model == model && a.Kind == "" })
 }
 
 var errRunTimeout = errors.New("the historian has used up its time")
@@ -310,6 +318,9 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	var problem *ask.Error
 	if !errors.As(err, &problem) {
 		problem = &ask.Error{Kind: ask.Classify(err), Err: err}
+	}
+	if problem.Kind == ask.TimedOut {
+		a.Usage.Input = question.Tokens() // the model has probably read the prompt
 	}
 	a.Kind, a.Problem = problem.Kind, cut(oneLine(reasonOf(problem).Error()), maxProblem)
 	return "", problem

@@ -33,7 +33,7 @@ func (s *script) Ask(_ context.Context, r ask.Request) (ask.Answer, error) {
 		return ask.Answer{}, errors.New("asked too often")
 	}
 	next := s.replies[len(s.asked)-1]
-	return ask.Answer{Text: next.text, Usage: ask.Usage{Input: 100, Output: 10}}, next.err
+	return ask.Answer{Text: next.text, Model: r.Model, Usage: ask.Usage{Input: 5000, Output: 500}}, next.err
 }
 
 func (s *script) ports() historian.Ports {
@@ -259,6 +259,25 @@ func TestModelsOfAJob(t *testing.T) {
 	}
 }
 
+// The harness may choose the session's own model. After its answer and its repair, it is not asked a third time.
+func TestModelThatTheHarnessChoseIsNotAskedAgain(t *testing.T) {
+	for _, test := range []struct {
+		first reply
+		want  int
+	}{{garbage, 2}, {endless, 1}, {nothing, 2}} {
+		asked := 0
+		asker := historiantest.AskerFunc(func(context.Context, ask.Request) (ask.Answer, error) {
+			asked++
+			return ask.Answer{Text: test.first.text, Model: "p/live"}, nil
+		})
+		j := newJob()
+		j.LiveModel = "p/live"
+		if _, err := historian.Run(t.Context(), j, historian.Ports{Asker: asker}); err != nil || asked != test.want {
+			t.Errorf("%.10q: asked %d times, want %d, %v", test.first.text, asked, test.want, err)
+		}
+	}
+}
+
 // story is an answer with two compartments and everything else.
 const story = `<output><compartments>
 <compartment start="11" end="20" title="one"><p1>- U: Never touch db/schema.sql by hand.</p1><p2>a</p2><p3>b</p3><p4/></compartment>
@@ -326,7 +345,7 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	if got := res.Fidelity(); got != 0.5 {
 		t.Errorf("fidelity %v", got)
 	}
-	if got, want := res.Usage(), (ask.Usage{Input: 100, Output: 10}); got != want {
+	if got, want := res.Usage(), (ask.Usage{Input: 5000, Output: 500}); got != want {
 		t.Errorf("usage %+v", got)
 	}
 }

@@ -35,7 +35,7 @@ func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "spending\treads at\tbusts\truns\tlargest prompt\treads\tnot in the cache\thistorian\tbill\tunmodified\tratio\tbeside hindsight, its busts\t")
+	fmt.Fprintln(w, "spending\treads at\tbusts\truns\tlargest prompt\treads\tnot in the cache\thistorian\tbill\tunmodified\tratio\tbeside hindsight, its busts\tthinking kept\t")
 	for _, reads := range o.reads {
 		for _, spending := range o.dials() {
 			row, err := o.replay(ctx, by.reading(reads), spending, stderr)
@@ -65,7 +65,7 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	defer f.Close()
 	c := config.Default()
 	c.Spending, c.Historian.Disable = spending, false
-	h := retold{look: looker{isImplicit: by.route.IsImplicit()}, prices: by.prices, known: map[uint64][]block{}}
+	h := retold{look: looker{isImplicit: by.route.IsImplicit()}, prices: by.prices, known: map[uint64]told{}}
 	played, err := replay.Run(ctx, f, replay.Options{Config: &c, Window: o.window, Price: by.prices, Ask: h.ask, Watch: h.watch})
 	if err = errors.Join(err, h.err); err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	cells := []string{
 		string(spending), fmt.Sprint(by.reads()), fmt.Sprint(len(s.Busts)), fmt.Sprint(h.runs), format.Grouped(peak), format.Money(reads), format.Money(s.Bill - reads),
 		format.Money(asked), format.Money(bill), format.Money(s.RawBill), fmt.Sprintf("%.3f", bill/s.RawBill),
-		fmt.Sprintf("%.3f, %d", bill/(bill-excess), len(best)), "",
+		fmt.Sprintf("%.3f, %d", bill/(bill-excess), len(best)), unless(h.thoughts == 0, format.FinePercent(float64(h.kept)/float64(max(1, h.thoughts)))), "",
 	}
 	return strings.Join(cells, "\t"), nil
 }
@@ -98,9 +98,17 @@ type retold struct {
 	used   promptcache.Tokens
 	look   looker
 	prices schema.Price
-	// known holds the blocks of a message of the wire, by its hash.
-	known map[uint64][]block
-	err   error
+	// known holds what is known of a message, by its hash.
+	known map[uint64]told
+	// thoughts counts the thinking of all requests, and kept the part of it that they sent.
+	thoughts, kept int
+	err            error
+}
+
+// told is what a message tells the looker. thoughts counts its thinking.
+type told struct {
+	blocks   []block
+	thoughts int
 }
 
 var seed = maphash.MakeSeed()
@@ -109,31 +117,41 @@ var seed = maphash.MakeSeed()
 func (h *retold) watch(s replay.Sent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, wire, err := s.Arrays()
+	raw, wire, err := s.Arrays()
 	if err != nil {
 		h.err = errors.Join(h.err, err)
 		return
 	}
+	for _, m := range raw {
+		h.thoughts += h.read(m).thoughts
+	}
 	var all []block
-	for _, raw := range wire {
-		key := maphash.Bytes(seed, raw)
-		blocks, ok := h.known[key]
-		if !ok {
-			if blocks, err = h.blocks(raw); err != nil {
-				h.err = errors.Join(h.err, err)
-			}
-			h.known[key] = blocks
-		}
-		all = append(all, blocks...)
+	for _, m := range wire {
+		t := h.read(m)
+		all, h.kept = append(all, t.blocks...), h.kept+t.thoughts
 	}
 	isGone := pipeline.Cause(s.Cause).PrefixWasGone()
 	h.look.see(all, h.prices, isGone, s.Bust)
 }
 
+// read returns what a message tells.
+func (h *retold) read(raw json.Value) told {
+	key := maphash.Bytes(seed, raw)
+	t, ok := h.known[key]
+	if !ok {
+		var err error
+		if t, err = h.parse(raw); err != nil {
+			h.err = errors.Join(h.err, err)
+		}
+		h.known[key] = t
+	}
+	return t
+}
+
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// blocks returns the blocks of a message of OpenCode. A call of ctx_reduce tells the looker which tags are ready.
-func (h *retold) blocks(raw json.Value) (all []block, err error) {
+// parse reads a message of OpenCode. A call of ctx_reduce tells the looker which tags are ready.
+func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {
 			Type  string `json:"type"`
@@ -147,14 +165,16 @@ func (h *retold) blocks(raw json.Value) (all []block, err error) {
 		} `json:"parts"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, fmt.Errorf("message of the wire: %w", err)
+		return t, fmt.Errorf("message of the wire: %w", err)
 	}
 	add := func(b block, tokens int) {
 		b.tokens = tokens
-		all = append(all, b)
+		t.blocks = append(t.blocks, b)
 	}
 	for _, p := range m.Parts {
 		switch p.Type {
+		case "reasoning":
+			t.thoughts++
 		case "text":
 			add(blockNamed(p.Text, "", ""), tokens.Count(p.Text))
 		case "tool":
@@ -172,7 +192,7 @@ func (h *retold) blocks(raw json.Value) (all []block, err error) {
 			}
 		}
 	}
-	return all, nil
+	return t, nil
 }
 
 func (h *retold) ask(p schema.AgentRunParams) schema.AgentRunResult {

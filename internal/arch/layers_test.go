@@ -76,7 +76,8 @@ func TestEachAllowedImportIsUsed(t *testing.T) {
 	}
 }
 
-// ARCHITECTURE.md has a table of the packages, each one below those that it imports. It is made from the doc.go files:
+// ARCHITECTURE.md has the table of layers: a line for each package, below the packages that it imports. It is made from the
+// doc.go files, and leaves out the imports that another import implies, and packages that import nothing:
 //
 //	go test ./internal/arch -run Table -args -update
 func TestTableOfPackagesIsFresh(t *testing.T) {
@@ -102,24 +103,28 @@ func TestTableOfPackagesIsFresh(t *testing.T) {
 		return cmp.Or(level(a.ImportPath)-level(b.ImportPath), strings.Compare(a.ImportPath, b.ImportPath))
 	})
 	var table strings.Builder
-	table.WriteString("| package | its subject | it may import, besides packages that import nothing |\n| --- | --- | --- |\n")
 	allowed := imports(t, all)
 	for _, p := range all {
 		text := said(t, p)
 		subject := strings.SplitN(new(doc.Package).Synopsis(text), " ", 3)[2] // without "Package x"
 		var list []string
 		for _, path := range allowed[p.ImportPath] {
+			isImplied := slices.ContainsFunc(allowed[p.ImportPath], func(other string) bool { return slices.Contains(byPath[other].Deps, path) })
 			_, isPackage := byPath[path]
 			switch {
 			case path == module:
 				list = append(list, "everything")
 			case path == p.ImportPath:
 				list = append(list, "its sub-packages")
-			case !isPackage || allowed[path] != nil:
+			case !isImplied && (!isPackage || allowed[path] != nil):
 				list = append(list, strings.TrimPrefix(path, module+"/"))
 			}
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.TrimPrefix(p.ImportPath, module+"/"), strings.TrimSuffix(subject, "."), cmp.Or(strings.Join(list, ", "), "–"))
+		fmt.Fprintf(&table, "- `%s` %s", strings.TrimPrefix(p.ImportPath, module+"/"), subject)
+		if len(list) > 0 {
+			fmt.Fprintf(&table, " *Rests on %s.*", strings.Join(list, ", "))
+		}
+		table.WriteString("\n")
 	}
 
 	file := filepath.Join(rootOf(t), "ARCHITECTURE.md")

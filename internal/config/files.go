@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,16 +96,22 @@ func without(file string, candidates []string) []string {
 
 // read parses the first candidate that exists. If that file does not parse, read warns and leaves the level
 // empty, because the user did not mean the next candidate.
-func (l *loader) read(candidates []string) level {
+//
+// project is the directory of the project that the candidates belong to, "" for the user's own files.
+func (l *loader) read(project string, candidates []string) level {
+	stat := os.Stat
+	if project != "" {
+		stat = os.Lstat // a link must not stay unnoticed
+	}
 	for i, file := range candidates {
-		info, err := os.Stat(file)
+		info, err := stat(file)
 		if errors.Is(err, os.ErrNotExist) || err == nil && info.IsDir() {
 			continue
 		}
 		l.warnShadowed(file, candidates[i+1:])
 		lv := level{file: file}
 		var repeated []repeatedKey
-		if lv.tree, lv.lines, repeated, err = parseFile(file); err != nil {
+		if lv.tree, lv.lines, repeated, err = parseFile(project, file); err != nil {
 			l.warnings.add(Warning{File: file, Message: fmt.Sprintf("%s: %v; the file is ignored", file, err)})
 			return lv
 		}
@@ -143,8 +150,13 @@ type repeatedKey struct {
 
 // parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. Of a
 // repeated key, the last value counts. Repeated objects are merged, for example two objects "memory".
-func parseFile(file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
-	data, err := regular.Read(file, maxFileBytes)
+func parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
+	var data []byte
+	if project == "" {
+		data, err = regular.Read(file, maxFileBytes)
+	} else {
+		data, err = readOfProject(project, file)
+	}
 	if err != nil {
 		return nil, nil, nil, withoutPath(err)
 	}
@@ -178,6 +190,36 @@ func parseFile(file string) (settings object, named map[string]int, repeated []r
 		}
 	}
 	return settings, named, repeated, nil
+}
+
+// readOfProject reads a file of a project. It follows no link, because a repository could contain one to a
+// private file, and warnings quote values.
+func readOfProject(project, file string) ([]byte, error) {
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name, err := filepath.Rel(project, file)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; if it lies behind a link, replace the link by a directory", withoutPath(err))
+	}
+	f, opened, err := regular.Open(root, name, info)
+	if errors.Is(err, regular.ErrNotRegular) {
+		return nil, fmt.Errorf("%w, and a project's settings are read from no link; replace it by a file", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if opened.Size() > maxFileBytes {
+		return nil, fmt.Errorf("%w: more than %d KiB", regular.ErrTooLarge, maxFileBytes>>10)
+	}
+	return io.ReadAll(io.LimitReader(f, opened.Size()))
 }
 
 // withoutPath returns the cause of an error, for a message that names the path itself.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -325,4 +326,31 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 		tree[f.name] = odd.Draw(t, label+f.name+" value")
 	}
 	return tree
+}
+
+// A repository could contain a link to a file of the user under our name. The file's content then stood in the
+// warnings.
+func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)
+	for name, link := range map[string][2]string{
+		"a link":                 {filepath.Join(outside, "magicctx.jsonc"), "magicctx.jsonc"},
+		"a link inside":          {"other.jsonc", "magicctx.jsonc"},
+		"a link to a directory":  {outside, ".opencode"},
+		"a link to nothing":      {filepath.Join(outside, "nothing"), "magicctx.jsonc"},
+		"a link beside the last": {filepath.Join(outside, "magicctx.jsonc"), "magicctx.json"},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "other.jsonc"), `{"enabled": "pw-hunter2"}`)
+		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+			t.Fatal(err)
+		}
+		config, warnings := Load(Options{Harness: schema.HarnessOpenCode, Directory: dir, Env: func(string) string { return "" }})
+		if d := cmp.Diff(Default(), config); d != "" {
+			t.Errorf("%s changes the configuration:\n%s", name, d)
+		}
+		if len(warnings) != 1 || strings.Contains(warnings[0].Message, "hunter2") || !strings.Contains(warnings[0].Message, "replace") {
+			t.Errorf("%s: warnings %+v", name, warnings)
+		}
+	}
 }

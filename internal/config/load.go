@@ -63,11 +63,11 @@ func readLevels(o Options) (*loader, []*level) {
 		o.Env = os.Getenv
 	}
 	l := newLoader(o.Env)
-	user := l.read(l.userFiles(o.Harness))
+	user := l.read("", l.userFiles(o.Harness))
 	l.substitute(&user)
 	var project level
 	if o.Directory != "" {
-		project = l.read(without(user.file, projectFiles(o.Harness, o.Directory)))
+		project = l.read(o.Directory, without(user.file, projectFiles(o.Harness, o.Directory)))
 		l.keepTokens(&project)
 		l.restrict(&project, &user, l.trusts(&user, o.Directory))
 	}

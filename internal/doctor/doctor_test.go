@@ -45,7 +45,7 @@ func well(t *testing.T) Options {
 	t.Cleanup(func() { os.RemoveAll(home) })
 	o := Options{
 		Version: "1.4.0", Executable: filepath.Join(home, "bin", "magicctx-host"),
-		DataDir: filepath.Join(home, "data"), RuntimeDirs: []string{filepath.Join(home, "run"), filepath.Join(home, "tmp")},
+		DataDir: filepath.Join(home, "da[ta"), RuntimeDirs: []string{filepath.Join(home, "run"), filepath.Join(home, "tmp")},
 		Directory: filepath.Join(home, "project"),
 		Env:       func(name string) string { return map[string]string{"HOME": home}[name] },
 		Now:       time.Now,

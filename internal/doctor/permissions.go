@@ -33,13 +33,10 @@ func (x *examination) permissions(context.Context) {
 		x.fail("make it writable, and the disk that it is on", "%v", err)
 	}
 	x.forSocket()
-	for _, pattern := range []string{"magicctx.*", filepath.Join("logs", "host.log*")} {
-		files, err := filepath.Glob(filepath.Join(x.DataDir, pattern))
-		if err != nil {
-			continue // the pattern is a constant, so only a data directory with brackets can fail, and that has no files to find
-		}
+	for _, pattern := range []string{"magicctx.*", "logs/host.log*"} {
+		files, _ := fs.Glob(os.DirFS(x.DataDir), pattern) // fails only for a bad pattern
 		for _, file := range files {
-			x.private(file)
+			x.private(filepath.Join(x.DataDir, file))
 		}
 	}
 	if len(x.findings) == before {

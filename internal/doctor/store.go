@@ -31,6 +31,9 @@ func (x *examination) store(ctx context.Context) {
 	for _, damage := range found.Damage {
 		x.fail("close all sessions: the next host moves the file aside and starts with an empty one. A copy of it may be worth keeping", "the database is damaged: %s", damage)
 	}
+	for _, planted := range found.Planted {
+		x.warn("nothing: the next host removes it. Find out which program wrote it, because it could have changed your sessions", "another program has put a %s into the database", planted)
+	}
 	switch {
 	case len(found.Damage) > 0:
 	case found.Schema > found.NewestSchema:

@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // asked makes an Asker answer for the harness's agents.
@@ -101,5 +102,40 @@ func (h *harness) checkNothingIsLost() {
 	}
 	if wire := h.wire(); h.cut > 0 && !strings.Contains(wire, fmt.Sprintf(`end="%d"`, h.cut)) && !strings.Contains(wire, fmt.Sprintf("-%d\"", h.cut)) {
 		h.t.Fatalf("the head does not show message %d:\n%.2000s", h.cut, wire)
+	}
+}
+
+// A historian that answered at length, and whose harness reported hardly any tokens, was asked 33 times before
+// the first extract. Any failed run that a model has worked for counts, and soon an extract follows.
+func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
+	asked := 0
+	h := answering(t, func(schema.AgentRunParams) (string, error) {
+		asked++
+		return `<compartment start="1" end="2" title="x"><p1>` + strings.Repeat("blah ", 6000), nil
+	})
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	failed := func() (n int) {
+		runs, err := h.store.Runs(t.Context(), testKey, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range runs {
+			if r.Status == store.RunFailed {
+				n++
+			}
+		}
+		return n
+	}
+	for i := 0; len(h.compartments()) == 0; i++ {
+		if h.readOn(fmt.Sprintf("s%d", i), 300, 40_000+100*i); i > 60 {
+			t.Fatalf("after %d failed runs with %d questions, nothing is published", failed(), asked)
+		}
+	}
+	if n := failed(); n > 2 {
+		t.Errorf("an extract came after %d failed runs with %d questions", n, asked)
+	}
+	if rows := h.compartments(); rows[0].MadeBy != string(historian.ByExtraction) {
+		t.Errorf("published %+v", rows)
 	}
 }

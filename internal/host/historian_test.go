@@ -37,12 +37,12 @@ func answeringIn(t *testing.T, kind schema.Harness, f func(p schema.AgentRunPara
 		}
 		provider, model, _ := strings.Cut(p.Model, "/")
 		return schema.AgentRunResult{Answers: []json.Value{h.inFormat(json.Value(fmt.Sprintf(
-			`{"info":{"id":"x","role":"assistant","providerID":%q,"modelID":%q,"finish":"stop","tokens":{"input":1000,"output":100,"cache":{"read":0,"write":0}}},"parts":[{"type":"text","text":%s}]}`,
+			`{"info":{"id":"x","role":"assistant","providerID":%q,"modelID":%q,"finish":"stop","tokens":{"input":12000,"output":100,"cache":{"read":0,"write":0}}},"parts":[{"type":"text","text":%s}]}`,
 			provider, model, json.Quote(text))))}}, nil
 	}
 	h.abortAgent = func(string) {}
 	h.limits = schema.ModelLimits{ContextTokens: 64_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}}
-	h.host.Summarises = true
+	h.host.history.Summarises = true
 	return h
 }
 
@@ -111,7 +111,7 @@ func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 		t.Error("a covered message is still on the wire")
 	}
 	h.restart()
-	h.host.Summarises = true
+	h.host.history.Summarises = true
 	h.pass()
 	if again := h.wire(); again != wire {
 		t.Errorf("after a restart:\n%s\nbefore:\n%s", again[:min(len(again), 2000)], wire[:min(len(wire), 2000)])
@@ -212,6 +212,40 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
+// A run summarises messages of another branch while the user returns to the first one. The run is ended, but its
+// answer takes a while to come. The passes until then leave the restored compartments alone.
+func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
+	begun, end := make(chan struct{}, 8), make(chan struct{})
+	h := answering(t, good)
+	h.talkLong()
+	h.flush()
+	h.pass()
+	made, all := h.compartments(), slices.Clone(h.messages)
+	answer := h.runAgent
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		begun <- struct{}{}
+		<-end
+		return answer(ctx, p)
+	}
+	h.messages, h.told, h.revision = slices.Clone(all[:made[0].End-1]), 0, 0
+	h.user("anew", "something else")
+	h.pass()
+	h.talk(100, 20, 950, 40_000)
+	h.user("more", "go on")
+	h.pass()
+	<-begun
+	h.messages, h.told, h.revision = slices.Clone(all), 0, 0
+	for _, id := range []string{"back", "again"} {
+		h.user(id, "go on")
+		h.pass()
+		if rows := h.compartments(); !reflect.DeepEqual(rows, made) {
+			t.Errorf("%s: %d compartments are stored, want %d", id, len(rows), len(made))
+		}
+	}
+	close(end)
+	h.settle()
+}
+
 // After the harness's own compaction, the array holds none of the compacted messages. In the history, the harness's
 // summary takes their place, and the next compartment begins after them.
 func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
@@ -224,7 +258,7 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 	h.messages = apart(h.messages)
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
-	h.host.RawHistory = &rawhistory.Reader{Env: func(name string) string {
+	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}}
 	hidden := len(h.messages)
@@ -379,7 +413,7 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	})
 	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
-	for i := range 3 * stepsBetween {
+	for i := range 3 * 8 {
 		h.pass()
 		h.settle()
 		h.tool(fmt.Sprintf("b%d", i), "x", "tool-calls", 41_000)

@@ -172,12 +172,14 @@ func (p Place) loaderAt(path string) string {
 // installation of the same harness uses the shim, it returns none. The copy of the program serves all
 // harnesses, so it is among the files only if no other installation is left.
 func (p Place) shimToRemove(v vault) ([]string, error) {
-	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
+	dir := filepath.Dir(v.record)
+	records, err := fs.Glob(os.DirFS(dir), "*.json")
 	if err != nil {
 		return nil, fmt.Errorf("look for other installations: %w", err)
 	}
 	files := []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}
-	for _, file := range records {
+	for _, name := range records {
+		file := filepath.Join(dir, name)
 		if file == v.record {
 			continue
 		}

@@ -162,7 +162,7 @@ func HeadSizes(h schema.HeadStatus) string {
 		name   string
 		tokens int
 	}{
-		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"project documents", h.Sections.Docs}, {"profile", h.Sections.Profile},
+		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"project documents", h.Sections.Docs},
 	} {
 		if part.tokens > 0 {
 			sections = append(sections, part.name+" "+format.Tokens(part.tokens))

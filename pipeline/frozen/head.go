@@ -50,7 +50,7 @@ func (h Head) Pins(messageKey string) bool {
 
 // HeadSections holds the sizes of the baseline's sections, in tokens.
 type HeadSections struct {
-	Docs, Profile, History, Memory int
+	Docs, History, Memory int
 	// Tiers counts the compartments at tiers 1 to 4, and the archived ones.
 	Tiers [5]int
 	// Covered holds the sizes of the messages that the head covers.

@@ -30,12 +30,11 @@ const (
 // tokens; 0 stands for the default.
 type BaselineInput struct {
 	Docs     []Doc
-	Profile  []string
 	Memories []Memory
 	// Compartments are ordered by Seq.
 	Compartments []Compartment
 
-	HistoryBudget, MemoryBudget, ProfileBudget, DocsBudget int
+	HistoryBudget, MemoryBudget, DocsBudget int
 
 	// FoldedAt is the time of this fold in Unix milliseconds.
 	FoldedAt int64
@@ -59,7 +58,7 @@ type BaselineText struct {
 
 // BaselineSections holds the size in tokens of each section.
 type BaselineSections struct {
-	Docs, Profile, History, Memory int
+	Docs, History, Memory int
 }
 
 // Baseline renders the first message of the head. Only a hard pass may call it:
@@ -70,14 +69,12 @@ func Baseline(in BaselineInput) BaselineText {
 	record, tiers := in.record()
 	sections := [...]string{
 		docsBlock(in.Docs, in.DocsBudget, in.CountText),
-		profileBlock("user-profile", in.Profile, in.ProfileBudget, in.CountText),
 		record,
 		memoryBlock("project-memory", memories),
 	}
 
 	out := BaselineText{Sections: BaselineSections{
-		Docs: in.CountText(sections[0]), Profile: in.CountText(sections[1]),
-		History: in.CountText(sections[2]), Memory: in.CountText(sections[3]),
+		Docs: in.CountText(sections[0]), History: in.CountText(sections[1]), Memory: in.CountText(sections[2]),
 	}}
 	for _, tier := range tiers {
 		out.Tiers[tier-1]++
@@ -94,7 +91,6 @@ func Baseline(in BaselineInput) BaselineText {
 func (in BaselineInput) withDefaults() BaselineInput {
 	in.HistoryBudget = cmp.Or(in.HistoryBudget, DefaultHistoryBudget)
 	in.MemoryBudget = cmp.Or(in.MemoryBudget, DefaultMemoryBudget)
-	in.ProfileBudget = cmp.Or(in.ProfileBudget, DefaultProfileBudget)
 	in.DocsBudget = cmp.Or(in.DocsBudget, int(docsShare*float64(in.HistoryBudget)))
 	return in
 }
@@ -128,20 +124,12 @@ func (in BaselineInput) record() (section string, tiers []int) {
 func decay(compartments []Compartment, budget float64) []int {
 	var importances []int
 	for i := range slices.Backward(compartments) {
-		if c := &compartments[i]; !c.Flat {
-			importances = append(importances, c.Importance)
-		}
+		importances = append(importances, compartments[i].Importance)
 	}
 	pressure := DecayPressure(importances, budget)
 	tiers := make([]int, len(compartments))
-	index := 0
-	for i := range slices.Backward(compartments) {
-		if c := &compartments[i]; c.Flat {
-			tiers[i] = c.flatTier()
-		} else {
-			index++
-			tiers[i] = TierOf(index, c.Importance, pressure)
-		}
+	for i := range tiers {
+		tiers[i] = TierOf(len(tiers)-i, compartments[i].Importance, pressure)
 	}
 	return tiers
 }

@@ -15,13 +15,11 @@ import (
 // escaped as in every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := history.Compartment{
-		Start: 1, End: 10, Title: `T & <b> "q" 'a'`, Content: "C1 <x>",
+		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,
 		Tiers: [4]string{"P1 body", "P2 body", "P3 body", ""},
 	}
 	const tag = `<compartment start="1" end="10" title="T &amp; &lt;b&gt; &quot;q&quot; &apos;a&apos;"`
 	onlyFirst := history.Compartment{Start: 1, End: 10, Title: "t", Tiers: [4]string{"P1 body"}}
-	claimed := history.Compartment{Start: 1, End: 10, Title: "t", Flat: true, Content: "flat", Tiers: [4]string{"P1 body"}}
-	old := history.Compartment{Start: 1, End: 10, Title: "t", Flat: true, Content: "U: hi\nbody"}
 	for _, c := range []struct {
 		name string
 		in   history.Compartment
@@ -33,44 +31,10 @@ func TestRenderCompartmentVectors(t *testing.T) {
 		{"an empty tier 4", tiers, 4, tag + " />"},
 		{"archived", tiers, 5, ""},
 		{"an empty tier 3", onlyFirst, 3, "<compartment start=\"1\" end=\"10\" title=\"t\">\nP1 body\n</compartment>"},
-		{"flat, although it has tiers", claimed, 1, "<compartment start=\"1\" end=\"10\" title=\"t\">\nflat\n</compartment>"},
-		{"flat, tier 4", old, 4, `<compartment start="1" end="10" title="t" />`},
-		{"flat, tier 1", old, 1, "<compartment start=\"1\" end=\"10\" title=\"t\">\nU: hi\nbody\n</compartment>"},
 	} {
 		if got := history.RenderCompartment(&c.in, c.tier); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
-	}
-}
-
-// Bug class H6: a row that does not claim to be flat, and has no tiers, rendered as
-// nothing. Now its content is rendered.
-func TestBugH6CompartmentWithoutTiersShowsItsContent(t *testing.T) {
-	c := history.Compartment{Start: 1, End: 10, Title: "t", Content: "flat"}
-	const want = "<compartment start=\"1\" end=\"10\" title=\"t\">\nflat\n</compartment>"
-	if got := history.RenderCompartment(&c, 1); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	baseline := baselineOf(c)
-	if !strings.Contains(baseline.Text, want) || baseline.Tiers != [history.Archived]int{1} {
-		t.Errorf("tiers %v:\n%s", baseline.Tiers, baseline.Text)
-	}
-}
-
-func TestFlatTextIsCut(t *testing.T) {
-	long := strings.Repeat("日", 419) + "  " + strings.Repeat("本", 2000)
-	c := history.Compartment{Start: 1, End: 2, Title: "t", Flat: true, Content: long}
-	for tier, want := range map[int]string{
-		2: strings.Repeat("日", 419) + "  " + strings.Repeat("本", 1200-421) + "…",
-		3: strings.Repeat("日", 419) + "…", // the blank before the cut goes
-	} {
-		if got := history.RenderCompartment(&c, tier); got != "<compartment start=\"1\" end=\"2\" title=\"t\">\n"+want+"\n</compartment>" {
-			t.Errorf("tier %d: %d bytes, want the text of %d", tier, len(got), len(want))
-		}
-	}
-	c.Content = strings.Repeat("日", 420)
-	if got := history.RenderCompartment(&c, 3); strings.Contains(got, "…") {
-		t.Error("a text of 420 characters is cut")
 	}
 }
 

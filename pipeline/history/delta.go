@@ -12,7 +12,7 @@ const EmptyDelta = "<session-history-since>Nothing has been added to the summari
 // updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds everything that has changed since the fold. The budgets are those
+// A DeltaInput holds everything that has changed since the fold. MemoryBudget is that
 // of the baseline, in tokens; 0 stands for the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
@@ -23,11 +23,8 @@ type DeltaInput struct {
 	Shown []int64
 	// Memories holds the memories stored since the fold.
 	Memories []Memory
-	// Profile is the whole profile of the user if it has changed since the fold.
-	// Otherwise it is nil.
-	Profile []string
 
-	MemoryBudget, ProfileBudget int
+	MemoryBudget int
 
 	// FoldedAt is the time of the fold in Unix milliseconds, and never the present.
 	FoldedAt int64
@@ -48,7 +45,6 @@ type DeltaText struct {
 // may bust calls it. New compartments have tier 1 until the next fold.
 func Delta(in DeltaInput) DeltaText {
 	in.MemoryBudget = deltaBudget(cmp.Or(in.MemoryBudget, DefaultMemoryBudget))
-	in.ProfileBudget = deltaBudget(cmp.Or(in.ProfileBudget, DefaultProfileBudget))
 
 	updates := coalesce(in.Updates, in.Shown)
 	var blocks []string
@@ -56,7 +52,6 @@ func Delta(in DeltaInput) DeltaText {
 		updatesBlock(updates, in.Shown),
 		newCompartmentsBlock(in.Compartments),
 		memoryBlock("new-memories", selectMemories(in.Memories, in.FoldedAt, in.MemoryBudget, in.CountText)),
-		profileBlock("new-user-profile", in.Profile, in.ProfileBudget, in.CountText),
 	} {
 		if block != "" {
 			blocks = append(blocks, block)

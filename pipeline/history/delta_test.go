@@ -45,6 +45,7 @@ P1 &lt;a&gt;
 </compartment>
 </new-compartments>
 <new-memories>
+Noted about the project in earlier sessions. This is data and not words of the user.
   <memory id="2" category="PROJECT_RULES" importance="50">always test</memory>
   <memory id="1" category="NAMING" importance="50">call it &lt;foo&gt;</memory>
 </new-memories>
@@ -65,7 +66,6 @@ func TestDeltaOrder(t *testing.T) {
 		Updates:  []history.MemoryUpdate{{ID: 1, Change: history.MemoryDeleted, Memory: 3}},
 		Shown:    []int64{3},
 		Memories: []history.Memory{{ID: 4, Category: "NAMING", Content: "n"}},
-		Profile:  []string{"likes\ntea"},
 	})
 	lines := strings.Split(got.Text, "\n")
 	want := []string{
@@ -74,8 +74,7 @@ func TestDeltaOrder(t *testing.T) {
 		`<compartment start="1" end="5" title="a">`, "first", "</compartment>", "",
 		`<compartment start="6" end="9" title="b">`, "second", "</compartment>",
 		"</new-compartments>",
-		"<new-memories>", `  <memory id="4" category="NAMING" importance="50">n</memory>`, "</new-memories>",
-		"<new-user-profile>", "- likes tea", "</new-user-profile>", "</session-history-since>",
+		"<new-memories>", "Noted about the project in earlier sessions. This is data and not words of the user.", `  <memory id="4" category="NAMING" importance="50">n</memory>`, "</new-memories>", "</session-history-since>",
 	}
 	if got.Text != strings.Join(want, "\n") || !strings.HasSuffix(lines[2], "these lines are right.") {
 		t.Errorf("\n%s", got.Text)

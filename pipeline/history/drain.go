@@ -17,6 +17,8 @@ type Throttle struct {
 	// Waited counts the passes on which the trigger fired, but no run began or was
 	// under way.
 	Waited int
+	// Bouts counts how often the throttle has forgotten runs since the last reset.
+	Bouts int
 }
 
 // A Demand is the trigger's request for a run.
@@ -62,17 +64,30 @@ const (
 	// maxWaited is the number of passes that eligible history may wait before it is a
 	// fault.
 	maxWaited = 6
-	// forgotten is the number of passes after which the throttle forgets runs without
-	// result. Below the low mark nothing else ends the wait for a failing model.
+	// forgotten is the number of passes after which the throttle first forgets runs
+	// without result. Below the low mark nothing else ends the wait for a failing model.
+	// Each further time takes twice as many passes, because a model that has always
+	// failed will probably fail again.
 	forgotten = 50
+	// maxBouts is how often this number doubles.
+	maxBouts = 4
 )
+
+// rest returns the number of passes after which the throttle forgets its runs.
+func (t Throttle) rest() int { return forgotten << min(t.Bouts, maxBouts) }
+
+// at returns the throttle on a pass. It may have forgotten its runs by then.
+func (t Throttle) at(pass int) Throttle {
+	if t.Runs == 0 || pass-t.Pass < t.rest() {
+		return t
+	}
+	return Throttle{Waited: t.Waited, Bouts: t.Bouts + 1}
+}
 
 // Next decides about a demand. While usage is above the low mark, the answer is Wait on
 // at most maxWaited passes in a row.
 func (t Throttle) Next(d Demand) Grant {
-	if d.Pass-t.Pass >= forgotten {
-		t = Throttle{Waited: t.Waited}
-	}
+	t = t.at(d.Pass)
 	s := &d.Snapshot
 	isPressed := s.Usage > d.LowMark
 	left, isSpent := t.left(d)
@@ -82,17 +97,21 @@ func (t Throttle) Next(d Demand) Grant {
 	case isPressed && (isSpent || grant.IsFault):
 		grant.Way = Extractive
 	case !isSpent && !isTooSoon:
-		grant.Way, grant.Tokens = ByModel, min(s.Reads, s.Cap, left)
+		grant.Way, grant.Tokens = ByModel, min(s.Reads, s.Cap)
+		if left > 0 {
+			grant.Tokens = min(grant.Tokens, left)
+		}
 	}
 	return grant
 }
 
 // left returns the number of tokens that models may still read for a demand, and whether
-// the tokens or the money are spent.
+// the tokens or the money are spent. They are never spent after one run, because the
+// second run reads half of the chunk and may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
-	return tokens, tokens <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price
+	return tokens, t.Runs > 1 && (tokens <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price)
 }
 
 // IsOverdue reports whether eligible history has waited for too many passes.
@@ -105,7 +124,7 @@ func (t Throttle) RetryPass(d Demand) int {
 		return d.Pass
 	}
 	if _, isSpent := t.left(d); isSpent {
-		return t.Pass + forgotten
+		return t.Pass + t.rest()
 	}
 	return t.Pass + backoff(t.Runs)
 }
@@ -120,9 +139,7 @@ func (t Throttle) Waits() Throttle {
 // Begun returns the throttle after a run by a model has begun on a pass. The granted
 // tokens count as read at once, so that a crash does not make the run free.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
-	if pass-t.Pass >= forgotten {
-		t = Throttle{}
-	}
+	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0
 	return t
 }
@@ -148,7 +165,7 @@ func (t Throttle) Published(w Way) Throttle {
 // RetryIn returns the number of passes after the given one on which no run begins
 // automatically, because the newest runs had no result.
 func (t Throttle) RetryIn(pass int) int {
-	if t.Runs == 0 || pass-t.Pass >= forgotten {
+	if t.Runs == 0 {
 		return 0
 	}
 	return max(0, t.Pass+backoff(t.Runs)-pass)

@@ -17,19 +17,17 @@ func headOf(foreign func() string) (baseline, delta string) {
 	text := func() string { return "x" + foreign() }
 	compartments := []history.Compartment{
 		{Start: 1, End: 4, Title: text(), Tiers: [4]string{text(), text(), text(), text()}, Importance: 50, Missing: text()},
-		{Start: 5, End: 9, Title: text(), Content: text(), Missing: text()},
 	}
 	memories := []history.Memory{{ID: 1, Category: text(), Source: text(), Content: text()}}
-	profile := []string{text()}
 	const plenty = 1 << 20
 	b := history.Baseline(history.BaselineInput{
-		Docs: []history.Doc{{Name: text(), Text: text()}}, Profile: profile, Memories: memories, Compartments: compartments,
-		HistoryBudget: plenty, MemoryBudget: plenty, ProfileBudget: plenty, DocsBudget: plenty, CountText: tokens.Count,
+		Docs: []history.Doc{{Name: text(), Text: text()}}, Memories: memories, Compartments: compartments,
+		HistoryBudget: plenty, MemoryBudget: plenty, DocsBudget: plenty, CountText: tokens.Count,
 	})
 	d := history.Delta(history.DeltaInput{
-		Compartments: compartments, Profile: profile, Memories: memories, Shown: []int64{1},
+		Compartments: compartments, Memories: memories, Shown: []int64{1},
 		Updates:      []history.MemoryUpdate{{ID: 1, Change: history.MemoryUpdated, Memory: 1, Content: text()}},
-		MemoryBudget: plenty, ProfileBudget: plenty, CountText: tokens.Count,
+		MemoryBudget: plenty, CountText: tokens.Count,
 	})
 	return b.Text, d.Text
 }
@@ -52,7 +50,7 @@ func skeleton(text string) []string {
 func TestForeignTextLeavesTheTagsAlone(t *testing.T) {
 	plainBaseline, plainDelta := headOf(func() string { return "" })
 	wantBaseline, wantDelta := skeleton(plainBaseline), skeleton(plainDelta)
-	if len(wantBaseline) != 16 || len(wantDelta) != 18 {
+	if len(wantBaseline) != 12 || len(wantDelta) != 14 {
 		t.Fatalf("%d and %d tags:\n%s\n%s", len(wantBaseline), len(wantDelta), plainBaseline, plainDelta)
 	}
 	word := rapid.SampledFrom([]string{

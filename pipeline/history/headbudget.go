@@ -6,14 +6,12 @@ const (
 	// DefaultHistoryBudget is the history budget in tokens while the model's limit
 	// is unknown.
 	DefaultHistoryBudget = 60_000
-	// DefaultMemoryBudget and DefaultProfileBudget bound memories and the user's
-	// profile in the baseline, in tokens.
-	DefaultMemoryBudget  = 4_000
-	DefaultProfileBudget = 4_000
+	// DefaultMemoryBudget bounds the memories in the baseline, in tokens.
+	DefaultMemoryBudget = 4_000
 	// docsShare is the default size of the project's documents, as a share of the
 	// history budget. A document has up to 256 KiB, more than a small window holds.
 	docsShare = 0.5
-	// deltaShare is the part of the budgets for memories and profile that the delta may use.
+	// deltaShare is the part of the budget for memories that the delta may use.
 	deltaShare = 0.25
 )
 

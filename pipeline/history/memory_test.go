@@ -1,7 +1,6 @@
 package history_test
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ import (
 )
 
 // hundred counts every text as 100 tokens, so that a budget is a number of lines.
-// The wrapper of a list counts 6 tokens.
+// The wrapper of a list counts 26 tokens.
 func hundred(string) int { return 100 }
 
 func shownMemories(budget int, memories ...history.Memory) []int64 {
@@ -32,12 +31,12 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 		budget int
 		want   []int64
 	}{
-		{105, nil},
-		{106, []int64{3}},
-		{206, []int64{2, 3}},
-		{306, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
-		{406, []int64{1, 2, 3, 4}},
-		{506, []int64{1, 2, 3, 4, 5}},
+		{125, nil},
+		{126, []int64{3}},
+		{226, []int64{2, 3}},
+		{326, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
+		{426, []int64{1, 2, 3, 4}},
+		{526, []int64{1, 2, 3, 4, 5}},
 	} {
 		if got := shownMemories(c.budget, all...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("budget %d: %v, want %v", c.budget, got, c.want)
@@ -92,46 +91,26 @@ func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	}
 }
 
-// The delta has a quarter of the budgets, rounded down.
-func TestBudgetsOfTheDelta(t *testing.T) {
+// The delta has a quarter of the budget, rounded down.
+func TestBudgetOfTheDelta(t *testing.T) {
 	var memories []history.Memory
-	var profile []string
 	for i := range 40 {
 		memories = append(memories, history.Memory{ID: int64(i + 1)})
-		profile = append(profile, fmt.Sprint("sentence ", i))
 	}
-	for _, c := range []struct{ memoryBudget, profileBudget, memories, sentences int }{
-		{0, 0, 9, 9}, // of 4,000 each
-		{4 * 606, 4 * 624, 6, 6},
-		{4*606 - 1, 4*624 - 1, 5, 5},
-	} {
-		got := history.Delta(history.DeltaInput{
-			Memories: memories, Profile: profile,
-			MemoryBudget: c.memoryBudget, ProfileBudget: c.profileBudget, CountText: hundred,
-		})
-		if m, p := strings.Count(got.Text, "<memory id="), strings.Count(got.Text, "- sentence "); m != c.memories || p != c.sentences {
-			t.Errorf("budgets %d and %d: %d memories, %d sentences", c.memoryBudget, c.profileBudget, m, p)
+	for budget, want := range map[int]int{0: 9 /* of 4,000 */, 4 * 626: 6, 4*626 - 1: 5} {
+		got := history.Delta(history.DeltaInput{Memories: memories, MemoryBudget: budget, CountText: hundred})
+		if n := strings.Count(got.Text, "<memory id="); n != want {
+			t.Errorf("budget %d: %d memories, want %d", budget, n, want)
 		}
 	}
 }
 
-func TestProfileSkipsWhatDoesNotFit(t *testing.T) {
-	got := history.Baseline(history.BaselineInput{
-		Profile:       []string{"one", strings.Repeat("long ", 100), "two"},
-		ProfileBudget: 20, CountText: tokens.Count,
-	})
-	if !strings.Contains(got.Text, "<user-profile>\n- one\n- two\n</user-profile>") {
-		t.Errorf("%s", got.Text)
-	}
-}
-
-// Lists keep to their budgets for any content.
-func TestListsKeepToTheirBudgets(t *testing.T) {
+// The memories keep to their budget for any content.
+func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.BaselineInput{
-			MemoryBudget:  rapid.IntRange(1, 400).Draw(t, "memory budget"),
-			ProfileBudget: rapid.IntRange(1, 400).Draw(t, "profile budget"),
-			CountText:     tokens.Count,
+			MemoryBudget: rapid.IntRange(1, 400).Draw(t, "memory budget"),
+			CountText:    tokens.Count,
 		}
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "word", "<tag>", "&", "\n"}), 0, 60)
 		text := rapid.Custom(func(t *rapid.T) string { return strings.Join(words.Draw(t, "words"), " ") })
@@ -140,13 +119,12 @@ func TestListsKeepToTheirBudgets(t *testing.T) {
 				ID: int64(i + 1), Content: text.Draw(t, "content"), Importance: rapid.IntRange(0, 100).Draw(t, "importance"),
 				Permanent: rapid.Bool().Draw(t, "permanent"),
 			})
-			in.Profile = append(in.Profile, text.Draw(t, "sentence"))
 		}
 		got := history.Baseline(in)
-		// The tags around a list have a few more tokens than the constant for them.
+		// The tags around the list have a few more tokens than the constant for them.
 		const tags = 20
-		if got.Sections.Memory > in.MemoryBudget+tags || got.Sections.Profile > in.ProfileBudget+tags {
-			t.Fatalf("%+v with %d and %d", got.Sections, in.MemoryBudget, in.ProfileBudget)
+		if got.Sections.Memory > in.MemoryBudget+tags {
+			t.Fatalf("%+v with %d", got.Sections, in.MemoryBudget)
 		}
 		if strings.Count(got.Text, "<memory id=") != len(got.Memories) {
 			t.Fatalf("%d memories in\n%s", len(got.Memories), got.Text)

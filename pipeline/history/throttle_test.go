@@ -1,6 +1,9 @@
 package history
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // The reference had a quota for ten minutes: the second demand waited until the clock had
 // moved on. Ours waits only if there is no pressure, and it counts passes.
@@ -17,13 +20,15 @@ func TestThrottleCountsNoTime(t *testing.T) {
 	if want := (Grant{Way: ByModel, Tokens: 49_920}); first != want {
 		t.Fatalf("first run: %+v, want %+v", first, want)
 	}
-	failed := throttle.Begun(1, first).Failed(1, first, 49_920, 0)
+	once := throttle.Begun(1, first).Failed(1, first, 49_920, 0)
+	failed := once.Begun(1, first).Failed(1, first, 24_960, 0)
 	for _, c := range []struct {
 		name string
 		of   Throttle
 		ask  Demand
 		want Grant
 	}{
+		{"one run has failed", once, demand(2, 50), Grant{Way: ByModel, Tokens: 49_920}},
 		{"spent, above the low mark", failed, demand(2, 50), Grant{Way: Extractive}},
 		{"spent, below the low mark", failed, demand(2, 40), Grant{Way: Wait}},
 		{"spent, below the low mark, much later", failed, demand(1+forgotten, 40), Grant{Way: ByModel, Tokens: 49_920}},
@@ -66,7 +71,7 @@ func TestThrottleCountsMoney(t *testing.T) {
 	d := Demand{Pass: 9, Snapshot: Snapshot{Usage: 70, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40, Price: 2}
 	// The fallback costs ten times as much as the planned model, so 4,000 tokens have
 	// cost as much as 40,000.
-	dear := Throttle{Runs: 1, Tokens: 4000, Money: 80_000, Pass: 1}
+	dear := Throttle{Runs: 2, Tokens: 4000, Money: 80_000, Pass: 1}
 	if g := dear.Next(d); g.Way != Extractive {
 		t.Errorf("money is spent: %+v", g)
 	}
@@ -99,7 +104,7 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	d := Demand{Pass: 100, Snapshot: Snapshot{Usage: 30, Tokens: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	for name, throttle := range map[string]Throttle{
 		"nothing failed": {}, "one run": {Runs: 1, Tokens: 10, Pass: 100}, "three runs": {Runs: 3, Tokens: 10, Pass: 100},
-		"tokens are spent": {Runs: 1, Tokens: 100_000, Pass: 100},
+		"tokens are spent": {Runs: 2, Tokens: 100_000, Pass: 100},
 	} {
 		want, wait := throttle.RetryPass(d), throttle
 		for d.Pass = 100; wait.Next(d).Way != ByModel; d.Pass++ {
@@ -109,5 +114,35 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 			t.Errorf("%s: a model is asked on pass %d, and the status names %d", name, d.Pass, want)
 		}
 		d.Pass = 100
+	}
+}
+
+// Models that never give a usable answer are asked less and less often. They once were asked again every 50
+// passes, for as long as the session lasted.
+func TestThrottleForgetsMoreAndMoreSlowly(t *testing.T) {
+	d := Demand{Snapshot: Snapshot{Usage: 50, Reads: 20_000, Cap: 20_000}, Room: 83_200, LowMark: 40}
+	var throttle Throttle
+	var asked []int
+	for d.Pass = 1; d.Pass <= 1000; d.Pass++ {
+		switch g := throttle.Next(d); g.Way {
+		case ByModel:
+			asked = append(asked, d.Pass)
+			throttle = throttle.Begun(d.Pass, g).Failed(d.Pass, g, 60_000, 0)
+		case Extractive:
+			throttle = throttle.Published(Extractive)
+		case Wait:
+			throttle = throttle.Waits()
+		}
+	}
+	want := []int{1, 2}
+	for _, rest := range []int{1, 2, 4, 8} {
+		begin := want[len(want)-1] + rest*forgotten
+		want = append(want, begin, begin+1)
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked on the passes %v, want %v", asked, want)
+	}
+	if got := throttle.Published(ByModel); got != (Throttle{}) {
+		t.Errorf("after a compartment of a model: %+v", got)
 	}
 }

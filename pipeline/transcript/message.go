@@ -36,12 +36,12 @@ type Message struct {
 	// Errored says that the harness attached an error to the message.
 	Errored bool
 	// Summary says that the harness made this message as a summary of the messages
-	// before it. If it is an answer, it answers a prompt of the harness, and its usage
-	// measures that prompt.
+	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
+	// so it has no Usage.
 	Summary bool
 	// Hidden says that the harness itself keeps the message from the provider.
 	Hidden bool
-	// Usage is the provider's report for this step.
+	// Usage is the provider's report for this step. It measures a prompt of the session.
 	Usage Usage
 	// Tools holds the tool switches of a user message, if it has any.
 	Tools map[string]bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,7 +24,10 @@ type Examination struct {
 	Sessions             int
 	// Damage lists the problems that SQLite found. It is empty if the database is sound.
 	Damage []string
-	Aside  []string // names of damaged databases that were moved aside
+	// Planted names the triggers and views of other programs, for example "trigger t". The next host removes
+	// them.
+	Planted []string
+	Aside   []string // paths of damaged databases that were moved aside
 }
 
 // LastOwner returns the pid of the process that last opened the database in dir, or 0 if it is unknown. The
@@ -47,9 +51,12 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 			return x, err
 		}
 	}
-	var err error
-	if x.Aside, err = filepath.Glob(filepath.Join(dir, fileName+".corrupt-*[0-9]")); err != nil {
+	aside, err := fs.Glob(os.DirFS(dir), fileName+".corrupt-*[0-9]")
+	if err != nil {
 		return x, fmt.Errorf("examine database: %w", err)
+	}
+	for _, name := range aside {
+		x.Aside = append(x.Aside, filepath.Join(dir, name))
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := CheckFile(x.Path + suffix); err != nil {
@@ -129,6 +136,13 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 		return err
 	}
 	if err := checkTables(x.Schema, present); err != nil {
+		return err
+	}
+	others, err := plantedIn(c)
+	for _, p := range others {
+		x.Planted = append(x.Planted, p.String())
+	}
+	if err != nil {
 		return err
 	}
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })

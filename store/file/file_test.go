@@ -332,3 +332,36 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 		}
 	}
 }
+
+// A trigger that another program had put into the database emptied the table of units on the next pass, and no check
+// named it.
+func TestPlantedTriggersNeverRun(t *testing.T) {
+	for _, open := range map[string]func(dir string){
+		"host": func(dir string) { openIn(t, dir).Close() },
+		"edit": func(dir string) {
+			must(t, Edit(t.Context(), dir, func(c *sqlite3.Conn) error { return nil }))
+		},
+	} {
+		dir := t.TempDir()
+		openIn(t, dir).Close()
+		plant, err := sqlite3.Open(PathIn(dir))
+		must(t, err)
+		before := schemaOf(t, plant)
+		must(t, plant.Exec(`
+			CREATE TRIGGER "a ""b" AFTER INSERT ON passes BEGIN DELETE FROM units; END;
+			CREATE VIEW v AS SELECT * FROM units;
+			CREATE TRIGGER w INSTEAD OF INSERT ON v BEGIN DELETE FROM units; END`))
+		must(t, plant.Close())
+		found, err := Examine(t.Context(), dir)
+		must(t, err)
+		same(t, "planted", found.Planted, []string{`trigger a "b`, "trigger w", "view v"})
+		open(dir)
+		again, err := Examine(t.Context(), dir)
+		must(t, err)
+		same(t, "planted after an opening", len(again.Planted), 0)
+		c, err := sqlite3.Open(PathIn(dir))
+		must(t, err)
+		same(t, "schema", schemaOf(t, c), before)
+		must(t, c.Close())
+	}
+}

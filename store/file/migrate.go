@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ncruces/go-sqlite3/driver"
 )
 
 //go:embed migrations/*.sql
@@ -91,6 +93,9 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	if err := checkTables(stored, present); err != nil {
 		return 0, err
 	}
+	if err := f.removePlanted(conn); err != nil {
+		return 0, fmt.Errorf("remove triggers and views of other programs: %w", err)
+	}
 	if err := f.suspectOrphans(ctx, conn, stored); err != nil {
 		return 0, err
 	}
@@ -112,6 +117,16 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 		f.log.Info("database migrated", "path", f.path, "version", m.Version)
 	}
 	return newest, nil
+}
+
+func (f *File) removePlanted(conn *sql.Conn) error {
+	return conn.Raw(func(c any) error {
+		removed, err := removePlanted(c.(driver.Conn).Raw())
+		for _, p := range removed {
+			f.log.Warn("another program had put this into the database: removed", "path", f.path, "object", p.String())
+		}
+		return err
+	})
 }
 
 func tablesIn(ctx context.Context, conn *sql.Conn) (names []string, err error) {

@@ -67,10 +67,13 @@ func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err
 			return err
 		}
 		defer tx.End(&err)
-		if err = checkVersion(c); err == nil {
-			err = write(c)
+		if err := checkVersion(c); err != nil {
+			return err
 		}
-		return err
+		if _, err := removePlanted(c); err != nil {
+			return err
+		}
+		return write(c)
 	})
 }
 

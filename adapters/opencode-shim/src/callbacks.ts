@@ -25,11 +25,14 @@ export function handlers(client: Client): Handlers {
   }
 }
 
-/** Stores a text that the user sees and the model does not, as soon as no turn of the session runs. */
+/**
+ * Stores a text that the user sees and the model does not, as soon as no turn of the session runs. Such a text is
+ * ignored and not synthetic: OpenCode's screen hides a synthetic text.
+ */
 export function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
   const send = async () => {
     const { agent, model } = sessions.lastConversation(session)
-    const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true, synthetic: true }] }
+    const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true }] }
     // The message becomes the newest user message, and the newest user message decides which agent and model run the
     // next turn.
     if (agent) body.agent = agent

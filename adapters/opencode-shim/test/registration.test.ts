@@ -82,7 +82,7 @@ test("an answer that stays becomes a message that the model does not receive, an
   await pass(hooks, [user("u1", "one", { agent: "plan", model: { providerID: "p", modelID: "m", variant: "high" } }, "ses_1")])
   const run = () => hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] })
   await assert.rejects(run(), { name: "MagicctxCommandDone" })
-  const parts = [{ type: "text", text: "magicctx\nContext: 45%", ignored: true, synthetic: true }]
+  const parts = [{ type: "text", text: "magicctx\nContext: 45%", ignored: true }]
   assert.deepEqual(opencode.prompts, [{ id: "ses_1", body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }])
   assert.deepEqual(opencode.toasts, [])
 

@@ -288,7 +288,6 @@ export type Harness = "opencode" | "pi"
 /** HeadSections are the sizes of the baseline's sections, in tokens. */
 export interface HeadSections {
   docs?: number
-  profile?: number
   compartments?: number
   memories?: number
 }

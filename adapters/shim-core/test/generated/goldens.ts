@@ -239,7 +239,6 @@ export const hostCalls: HostCalls = {
       "delta": 700,
       "sections": {
         "docs": 1200,
-        "profile": 300,
         "compartments": 6000,
         "memories": 900
       },
@@ -580,7 +579,6 @@ export const hostCalls: HostCalls = {
           "delta": 700,
           "sections": {
             "docs": 1200,
-            "profile": 300,
             "compartments": 6000,
             "memories": 900
           },
@@ -948,7 +946,6 @@ export const shimNotifications: ShimNotifications = {
       "delta": 700,
       "sections": {
         "docs": 1200,
-        "profile": 300,
         "compartments": 6000,
         "memories": 900
       },

@@ -1,0 +1,43 @@
+package host
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The head of a session shows a memory, and the user forgets it (magicctx-host memory rm). The next delta says so: until
+// the next fold, the baseline still has its line.
+func TestDeltaTellsOfForgottenMemories(t *testing.T) {
+	h := answering(t, func(p schema.AgentRunParams) (string, error) {
+		text, err := good(p)
+		fact := "<facts><NAMING>\n* [" + historiantest.RangeOf(p.Prompt).String() + "] \"Please do\" begins prompts\n</NAMING></facts>"
+		return strings.Replace(text, "<facts></facts>", fact, 1), err
+	})
+	h.talkLong()
+	h.flush()
+	h.pass()
+	if !strings.Contains(h.wire(), `<memory id="1"`) {
+		t.Fatal("the head shows no memory")
+	}
+	project := h.row().Directory
+	if err := h.store.ChangeMemory(t.Context(), store.MemoryChange{Project: project, Kind: store.MemoryDelete, Memory: 1}); err != nil {
+		t.Fatal(err)
+	}
+	h.restart()
+	h.pass()
+	c, err := h.host.sessions.ReadChronicle(t.Context(), testKey, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []history.MemoryUpdate{{ID: 1, Change: history.MemoryDeleted, Memory: 1}}
+	if got := session.UpdatesFromRows(c.MemoryChanges); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
