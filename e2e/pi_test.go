@@ -27,6 +27,8 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessPi)
 }
 
+func TestPiTemplateIsNotTheUser(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessPi) }
+
 func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) }
 
 func TestPiOutputsLargerThanTheWindow(t *testing.T) {

@@ -175,6 +175,13 @@ type header struct {
 
 // NewSession returns a session without messages.
 func NewSession(c Config, meta Meta, state *frozen.State) *Session {
+	typed := make(map[string]string)
+	for _, u := range state.Units() {
+		if u.Typed != "" {
+			typed[u.MessageKey] = u.Typed
+		}
+	}
+	c.Codec = transcript.WithTyped(c.Codec, typed)
 	return &Session{
 		Config: c, Meta: meta, State: state, shown: state.With(frozen.Additions{}),
 		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
@@ -194,6 +201,10 @@ func (s *Session) ForgetClient() {
 		s.unsent[key] = true
 	}
 }
+
+// LearnTyped notes the lines that the user typed in place of templates of commands, by
+// message key. It comes before the Update with these messages.
+func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
 // Update keeps the first messages of the array, as many as the argument unchanged says.
 // It replaces all others by raws, and returns the units that it saw for the first time,
@@ -283,7 +294,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 		u := s.State.ByKey(key)
 		if u == nil {
 			measured := s.measure(m.Key, key, p)
-			measured.Fingerprint = fingerprint(m, p)
+			measured.Fingerprint, measured.Typed = fingerprint(m, p), p.Typed
 			if p.Kind == transcript.Text {
 				measured.GapSeconds, gap = gap, 0 // only the first text shows the pause
 			}

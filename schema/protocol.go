@@ -168,6 +168,10 @@ type TransformParams struct {
 	// Model is the model that the request goes to. It is absent if the harness's
 	// user messages name their model.
 	Model *Model `json:"model,omitzero"`
+	// Typed holds lines that the user typed and in whose place the harness has put
+	// the template of a command, for example "/review main". Their keys are the ids
+	// of the messages. A line that a pass has answered is not sent again.
+	Typed map[string]string `json:"typed,omitempty"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
 	Messages json.Value `json:"-"`

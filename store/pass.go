@@ -45,8 +45,8 @@ type PassCommit struct {
 var sessionUpsertSQL string
 
 const unitInsertSQL = `
-	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const editUpsertSQL = `
 	INSERT INTO edits (harness, session_id, tag, kind, pass, payload)
@@ -148,7 +148,7 @@ func (s *Store) insertUnits(tx *transaction, key Key, units []UnitRow) error {
 	}
 	for _, u := range units {
 		_, err := tx.exec(unitInsertSQL, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
-			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Note, u.Fingerprint)
+			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Note, u.Fingerprint, u.Typed)
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", u.Tag, err)
 		}

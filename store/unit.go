@@ -26,6 +26,8 @@ type UnitRow struct {
 	Note string
 	// Fingerprint is the same for a unit and its twin in a copy of the session. It is 0 if none was computed.
 	Fingerprint int64
+	// Typed is the line that the user typed, if the unit holds the template of a command, or "".
+	Typed string
 }
 
 // readUnits returns the units in the order of their tags. expected is an estimate of their number.
@@ -33,7 +35,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
 	err := scan(c, `
-		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint
+		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed
 		FROM units
 		WHERE harness = ? AND session_id = ?
 		ORDER BY tag`,
@@ -51,9 +53,33 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 				GapSeconds:  row.ColumnInt(9),
 				Note:        row.ColumnText(10),
 				Fingerprint: row.ColumnInt64(11),
+				Typed:       row.ColumnText(12),
 			})
 		}, key.Harness, key.Session)
 	return units, err
+}
+
+const typedSelectSQL = `
+	SELECT message_key, typed FROM units
+	WHERE harness = ? AND session_id = ? AND typed <> ''`
+
+// Typed returns the lines that the user typed in place of templates of commands, by message key.
+func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		lines, err = (&Browser{c}).Typed(key)
+		return err
+	})
+	return lines, err
+}
+
+// Typed is Store.Typed.
+func (b *Browser) Typed(key Key) (map[string]string, error) {
+	lines := make(map[string]string)
+	err := scan(b.conn, typedSelectSQL, func(row *sqlite3.Stmt) { lines[row.ColumnText(0)] = row.ColumnText(1) }, key.Harness, key.Session)
+	if err != nil {
+		return nil, fmt.Errorf("read the typed lines of %s: %w", key, err)
+	}
+	return lines, nil
 }
 
 // An interner lets equal column values of different rows share memory. It

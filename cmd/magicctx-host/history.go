@@ -173,8 +173,10 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 		for _, c := range rows {
 			known.Know(c.Start, c.Keys)
 		}
+		typed, typedErr := b.Typed(found.Key)
+		known.Typed = typed
 		all = append(all, known)
-		return err
+		return errors.Join(err, typedErr)
 	})
 	if err != nil && !errors.Is(err, store.ErrMissing) || len(all) > 0 {
 		return all, err

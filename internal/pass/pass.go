@@ -145,6 +145,7 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 		s.Bytes.Store(0)
 	}
 	s.Bytes.Add(int64(len(p.Messages)))
+	s.Pipe.LearnTyped(p.Typed)
 	ps.Fresh = s.Pipe.Update(p.Keep, messages, p.Sent)
 	if p.Model != nil {
 		s.Pipe.AskModel(*p.Model)

@@ -63,7 +63,7 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 		entries[i] = history.Entry{Key: row.ID, IsSummary: row.IsSummary}
 	}
 	read := func(i int) (json.Value, error) { return db.Raw(s.ID, rows[i].ID) }
-	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)
+	return Deliver(ctx, transcript.WithTyped(transcript.OpenCode{}, s.Typed), entries, s.Anchors, start, end, read, yield)
 }
 
 // ErrNoDatabase is the error if OpenCode has no store, because it never ran.

@@ -44,7 +44,7 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	for i := range steps {
 		entries[i].Key = steps[i].key
 	}
-	return Deliver(ctx, transcript.Pi{}, entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
+	return Deliver(ctx, transcript.WithTyped(transcript.Pi{}, s.Typed), entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
 // branch returns the entries from the root to the leaf, which is the newest readable entry. If the chain of

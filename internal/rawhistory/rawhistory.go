@@ -19,6 +19,9 @@ type Session struct {
 	Directory string
 	// Anchors are the messages with known ordinals, in the order of their ordinals.
 	Anchors []history.Anchor
+	// Typed holds the lines that the user typed in place of templates of commands, by message key. The harness's
+	// store does not hold them.
+	Typed map[string]string
 }
 
 // Know adds the keys of the messages with the ordinals start, start+1 and so on to the anchors.

@@ -56,11 +56,11 @@ func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string)
 			return nil, err
 		}
 	}
-	return ss.SourceOf(s, directory)
+	return ss.SourceOf(ctx, s, directory)
 }
 
 // SourceOf is RawSource for a caller that holds the session's lock and has read its chronicle.
-func (ss *Sessions) SourceOf(s *Session, directory string) (RawSource, error) {
+func (ss *Sessions) SourceOf(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	anchors := AnchorsOf(s.Chronicle.Compartments)
 	if s.Pipe != nil {
 		if entries, raws := s.Pipe.Raw(); isWhole(entries, anchors) {
@@ -72,6 +72,10 @@ func (ss *Sessions) SourceOf(s *Session, directory string) (RawSource, error) {
 	}
 	session := ss.storedSession(s)
 	session.Directory = directory
+	var err error
+	if session.Typed, err = ss.Store.Typed(ctx, s.Key); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return ss.RawHistory.Read(ctx, session, start, end, yield)
 	}, nil

@@ -102,7 +102,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 	if err != nil {
 		return nil, "", err
 	}
-	if e.source, err = h.Sessions.SourceOf(s, directory); err != nil {
+	if e.source, err = h.Sessions.SourceOf(ctx, s, directory); err != nil {
 		return nil, "", err
 	}
 	r.errand = e

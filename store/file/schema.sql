@@ -42,7 +42,7 @@ CREATE TABLE units (
 	bytes        INTEGER NOT NULL,
 	tokens       INTEGER NOT NULL,
 	input_bytes  INTEGER NOT NULL DEFAULT 0,
-	input_tokens INTEGER NOT NULL DEFAULT 0, gap_seconds INTEGER NOT NULL DEFAULT 0, fingerprint INTEGER NOT NULL DEFAULT 0, note TEXT NOT NULL DEFAULT '',
+	input_tokens INTEGER NOT NULL DEFAULT 0, gap_seconds INTEGER NOT NULL DEFAULT 0, fingerprint INTEGER NOT NULL DEFAULT 0, note TEXT NOT NULL DEFAULT '', typed TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (harness, session_id, tag),
 	UNIQUE (harness, session_id, unit_key),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE

@@ -116,7 +116,7 @@ export interface Hooks {
   tool?: Record<string, ToolRegistration>
   "tool.definition"?(input: { toolID: string }, output: { description: string; jsonSchema?: unknown }): Promise<void>
   "chat.message"?(input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void>
-  "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: unknown): Promise<void>
+  "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: { parts: unknown[] }): Promise<void>
   "experimental.chat.messages.transform"?(input: unknown, output: { messages: Message[] }): Promise<void>
   "experimental.chat.system.transform"?(
     input: { sessionID?: string; model?: { id: string; providerID: string } },

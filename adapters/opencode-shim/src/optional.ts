@@ -6,6 +6,8 @@ import type { UserMessage } from "./opencode.ts"
 export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void> {
   instance.sessions.compacting.delete(input.sessionID) // the session's compaction never made its request
   const [first] = output.parts as { text?: string }[]
+  const line = instance.sessions.typedFor(input.sessionID, output.parts)
+  if (line) instance.passes.typed(input.sessionID, output.message.id, line)
   await instance.sessions.prompted(input.sessionID, output.message, first?.text)
 }
 

@@ -49,8 +49,9 @@ function hooks(instance: Instance, registered: InitializeResult | undefined): Ho
     tool: tools(instance, registered),
     "tool.definition": definition(registered),
     "chat.message": guarded("chat.message", chatMessage),
-    "command.execute.before": async (input) => {
+    "command.execute.before": async (input, output) => {
       if (isOurCommand(registered, input.command)) await command(instance, input)
+      await instance.guard("command.execute.before", () => instance.sessions.commanded(input, output.parts))
     },
     "experimental.chat.messages.transform": guarded("messages.transform", transform),
     "experimental.chat.system.transform": guarded("system.transform", system),

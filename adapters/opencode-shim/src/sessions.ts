@@ -37,6 +37,8 @@ export class Sessions extends Turns {
   readonly aside = new Set<string>()
   /** Sessions in which a hidden agent works. The shim leaves their messages unchanged. */
   readonly hidden = new Set<string>()
+  /** The texts of commands that OpenCode is about to store, with the lines that the user typed, by session. */
+  private readonly templates = new Map<string, { text: string; line: string }[]>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
   private readonly conversations = new Map<string, Conversation>()
@@ -152,6 +154,23 @@ export class Sessions extends Turns {
     if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
   }
 
+  /** OpenCode is about to store a message with these parts, which it made of a command that the user typed. */
+  commanded({ sessionID, command, arguments: words }: { sessionID: string; command: string; arguments: string }, parts: unknown[]): void {
+    const text = textsOf(parts)[0] // a command that runs in a subtask has none
+    if (text === undefined) return
+    this.templates.set(sessionID, [...(this.templates.get(sessionID) ?? []), { text, line: `/${command} ${words}`.trimEnd() }])
+  }
+
+  /** The line that the user typed, if OpenCode has made the message with these parts of a command. */
+  typedFor(session: string, parts: unknown[]): string | undefined {
+    const waiting = this.templates.get(session)
+    if (!waiting) return undefined
+    const texts = textsOf(parts)
+    const found = waiting.find(({ text }) => texts.includes(text))
+    this.templates.set(session, waiting.filter((other) => other !== found))
+    return found?.line
+  }
+
   /** A pass reads these messages. */
   passReads(session: string, messages: readonly Message[]): void {
     const unread = this.unread.get(session)
@@ -174,10 +193,16 @@ export class Sessions extends Turns {
     this.parents.delete(session)
     this.conversations.delete(session)
     this.unread.delete(session)
+    this.templates.delete(session)
     this.storedAt.delete(session)
     this.ended.delete(session)
     this.compacting.delete(session)
     this.aside.delete(session)
     this.hidden.delete(session)
   }
+}
+
+/** The texts of a message that OpenCode takes for the user's. */
+function textsOf(parts: unknown[]): string[] {
+  return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }

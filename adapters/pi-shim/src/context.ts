@@ -16,6 +16,7 @@ export async function context<M extends Message>(instance: Instance, { messages 
   instance.unsent.add(session)
   const enabled = await instance.ready()
   const steps = join(messages)
+  instance.lines.read(session, steps, (id, line) => passes.typed(session, id, line))
   const answer = () => ({ messages: flatten(steps) as M[] })
   if (!enabled) {
     if (instance.isInTrouble) await instance.guard("system prompt", () => instance.prompt.prepare(instance, ctx))

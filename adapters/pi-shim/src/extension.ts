@@ -14,6 +14,7 @@ import type {
   CacheWarmingDecision,
   Context,
   ContextEvent,
+  Input,
   Message,
   Model,
   Pi,
@@ -80,6 +81,11 @@ export function handlers(pi: Pi) {
       await guarded("session_shutdown", (instance) => instance.detach(ctx.sessionManager.getSessionId()))
       instance = undefined
       if (reason === "quit") await leaveHome()
+    },
+
+    async input({ text }: Input, ctx: Context): Promise<undefined> {
+      await guarded("input", ({ lines }) => lines.note(ctx.sessionManager.getSessionId(), text))
+      return undefined
     },
 
     before_agent_start(event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {

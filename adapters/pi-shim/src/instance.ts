@@ -6,6 +6,7 @@ import type { Open } from "./pi.ts"
 import { statusLine } from "./status.ts"
 import type { Step } from "./steps.ts"
 import { RunPrompt } from "./system.ts"
+import { Lines } from "./typed.ts"
 import { Screen } from "./ui.ts"
 
 declare const shimVersion: string // defined by the bundler
@@ -22,6 +23,7 @@ const facts = {
 export class Instance extends PluginInstance {
   readonly screen: Screen
   readonly prompt = new RunPrompt()
+  readonly lines = new Lines()
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of Pi."
   /** The open session; undefined between two sessions. */
   open: Open | undefined

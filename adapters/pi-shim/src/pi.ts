@@ -103,6 +103,11 @@ export interface SessionShutdown {
   reason: string
 }
 
+/** The user, a program or an extension has sent a line, and Pi has not read it yet. */
+export interface Input {
+  text: string
+}
+
 export interface ContextEvent<M extends Message = Message> {
   messages: M[]
 }

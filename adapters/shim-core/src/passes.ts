@@ -44,6 +44,8 @@ interface SessionState {
   sent: string | undefined
   /** Whether the host may have changed the system prompt since the shim last asked for it. Hard passes do. */
   isSystemOld: boolean
+  /** The lines that the user typed in place of templates of commands, by message id, until the host has them. */
+  typed: Map<string, string>
 }
 
 /**
@@ -53,7 +55,7 @@ interface SessionState {
 export type SystemPrompt = "answered" | "replayed" | "bare"
 
 /** The parameters of a pass's request, without its delta. */
-type Params = PassOf & { sent?: string }
+type Params = PassOf & { sent?: string; typed?: Record<string, string> }
 
 interface Answer {
   /** The delta that was sent. */
@@ -94,6 +96,11 @@ export class Passes {
     return this.#fallBack(state, messages).outcome
   }
 
+  /** Notes the line that the user typed, if the harness has put the template of a command in its place in a message. */
+  typed(session: string, message: string, line: string): void {
+    this.#state(session).typed.set(message, line)
+  }
+
   /** Notes that the session's next request leaves without a pass. */
   withoutPass(session: string): void {
     const state = this.#sessions.get(session)
@@ -124,7 +131,13 @@ export class Passes {
   }
 
   async #pass(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
-    const params = { ...of, ...(state.sent !== undefined && { sent: state.sent }) }
+    const { typed } = state
+    const params = {
+      ...of,
+      ...(state.sent !== undefined && { sent: state.sent }),
+      ...(typed.size > 0 && { typed: Object.fromEntries(typed) }),
+    }
+    const told = typed.size > 0 ? messages.map(this.#format.key) : []
     state.sent = undefined
     try {
       await this.#host.reach() // before the shim encodes the array, which is the whole array after a failure
@@ -136,6 +149,7 @@ export class Passes {
       state.encoder.confirm(delta, mutation.revision)
       state.generation = this.#host.generation
       this.#settle(state, mutation, of, unfit)
+      for (const id of told) typed.delete(id ?? "")
       this.#observe(undefined)
       return "applied"
     } catch (err) {
@@ -210,6 +224,7 @@ export class Passes {
       last: Promise.resolve(),
       sent: undefined,
       isSystemOld: false,
+      typed: new Map<string, string>(),
     }
     this.#sessions.delete(session)
     this.#sessions.set(session, state)

@@ -983,6 +983,12 @@ export interface TransformParams {
    * model.
    */
   model?: Model
+  /**
+   * typed holds lines that the user typed and in whose place the harness has put the template of a command,
+   * for example "/review main". Their keys are the ids of the messages. A line that a pass has answered is
+   * not sent again.
+   */
+  typed?: Record<string, string>
 }
 
 /** Verdict says what a pass may do to the cached prefix. */

@@ -350,6 +350,9 @@ export const hostCalls: HostCalls = {
     "model": {
       "provider": "anthropic",
       "id": "claude-opus-5"
+    },
+    "typed": {
+      "msg_7": "/review main"
     }
   }, result: {
     "revision": 42,

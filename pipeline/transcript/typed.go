@@ -1,0 +1,44 @@
+package transcript
+
+import (
+	"maps"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// WithTyped returns the codec c with lines that the user typed and in whose place the
+// harness has put the template of a command. They are given by message key, because the
+// messages do not say it.
+func WithTyped(c Codec, lines map[string]string) Codec {
+	if len(lines) == 0 {
+		return c
+	}
+	if known, ok := c.(typedCodec); ok {
+		all := maps.Clone(known.lines) // a decoder in another goroutine may still read it
+		maps.Copy(all, lines)
+		return typedCodec{known.Codec, all}
+	}
+	return typedCodec{c, maps.Clone(lines)}
+}
+
+type typedCodec struct {
+	Codec
+	lines map[string]string
+}
+
+// Decode implements Codec. The template is the first text of the user's message. The other
+// texts of the message are attached files.
+func (c typedCodec) Decode(raw json.Value) Message {
+	m := c.Codec.Decode(raw)
+	line := c.lines[m.Key]
+	if m.Role != User || line == "" {
+		return m
+	}
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == Text && p.Origin == FromUser && !p.Hidden {
+			p.Typed = line
+			break
+		}
+	}
+	return m
+}
