@@ -325,7 +325,7 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	if s.w.decision.Cause != CauseForce || s.w.decision.FreedBy["tiered drop"] == 0 {
 		t.Fatalf("%s (%s), freed by %v", s.w.decision.Verdict, s.w.decision.Cause, s.w.decision.FreedBy)
 	}
-	s.happen("assistant t13..t16 (tool-calls): call bash c# {\"n\":#} -> \"{4000 x}\"")
+	s.happen("assistant t13..t16 (tool-calls): call bash c# {\"n\":#} -> \"{4400 x}\"")
 	if p := s.w.decision.Percent; p < ForcePercent || p >= EmergencyPercent {
 		t.Fatalf("pressure is %v: the test needs one at which the tiered drop would be asked", p)
 	}

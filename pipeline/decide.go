@@ -156,7 +156,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, Rent: s.Meta.Rent, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: r.Counting.Model.value()}
 	a.Size, a.Gauge = s.size(r.Counting)
 	if s.isEstimated(a.Gauge) {
-		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size), s.State), a.Gauge.Own)
+		a.perToken = s.perMeasured(a)
 	}
 	if r.Overflow {
 		refusedAt := limit
@@ -186,6 +186,15 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
+}
+
+// perMeasured returns the number of tokens of the size's measurement in one token of the
+// host's count. If there is no measurement, it returns what the model's tokens are.
+func (s *Session) perMeasured(a Assessment) float64 {
+	if a.Size.Measured == 0 {
+		return a.perToken
+	}
+	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size), s.State), a.Gauge.Own)
 }
 
 // propose asks the rules for edits, and weighs the bust against its gain.
@@ -255,7 +264,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
 	a.Stuck = s.stuckIf(left.Size.Current-(freed-covered) >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
-	freedOfMeasured := lost + thinking + int(a.perToken*float64(coveredOfMeasured+s.freedUpTo(measured, p)))
+	freedOfMeasured := lost + thinking + int(s.perMeasured(a)*float64(coveredOfMeasured+s.freedUpTo(measured, p)))
 	if !r.Subagent {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), change.covered, p.After)
 	}

@@ -347,6 +347,20 @@ func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
+// A bust frees a part of the measured prompt, in the tokens of that measurement. As long as
+// no token ratio was learned, one token of the host counted as one of the provider's. If the
+// next answer reported no usage, the host then believed 1,807 tokens when it sent 5,379.
+func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
+	for _, perToken := range []float64{0.6, 1, 1.7} {
+		p := newProvider(t, 1000, perToken)
+		for p.turn(3, 400); !p.w.result.Bust; {
+			p.step(400, true)
+		}
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
 // F20: while no host ran, the requests of a new fork left unchanged, with everything
 // that the original had dropped. Once the host ran again, it believed their usage:
 // 27,036 tokens, when the next wire had 10,012.

@@ -99,7 +99,7 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	a.Rent = s.meter(*a, r)
 	hasNews := s.hasNews(r)
 	queued := int(a.perToken * float64(s.queued()))
-	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && (a.Rent.Price == 0 || a.Rent.paid(hasNews) < a.Rent.Price) {
+	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && (a.Rent.Price == 0 && !hasNews || a.Rent.paid(hasNews) < a.Rent.Price) {
 		return Decision{}, false
 	}
 	would := *a

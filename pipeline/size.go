@@ -253,10 +253,9 @@ func (s *Session) grown() Gauge {
 const leastCount = 100
 
 // isMeasured reports whether the provider reported the size of the session's prompt
-// with this message. A summary does not count: the harness requested it with a separate
-// prompt.
+// with this message.
 func (e *entry) isMeasured() bool {
-	return e.header.role == transcript.Assistant && !e.header.summary && e.header.usage.Prompt() > 0
+	return e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0
 }
 
 // measurement names the message's usage.

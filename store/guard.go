@@ -10,9 +10,9 @@ import (
 
 // A Guard bounds the writes of a host, and remembers whether the last one succeeded.
 type Guard struct {
-	log *slog.Logger
-	// patience bounds the wait for another program's lock on the database.
-	patience time.Duration
+	// Patience bounds the wait for another program's lock on the database.
+	Patience time.Duration
+	log      *slog.Logger
 	// trouble is the reason why the last write failed. It is nil if the last write succeeded.
 	trouble atomic.Pointer[string]
 	// isDamaged says that a write failed because the database is damaged.
@@ -21,13 +21,13 @@ type Guard struct {
 
 // NewGuard returns a guard whose writes wait no longer than patience.
 func NewGuard(log *slog.Logger, patience time.Duration) *Guard {
-	return &Guard{log: log, patience: patience}
+	return &Guard{log: log, Patience: patience}
 }
 
 // Writing returns a context for a write. It bounds the wait for the lock. A transaction that has the lock is bounded
 // by ctx alone: the first one of a long session takes longer, and would never end.
 func (g *Guard) Writing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), g.patience)
+	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), g.Patience)
 }
 
 type workKey struct{}

@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/marker"
+	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
@@ -127,6 +128,6 @@ func idleExitOf(env func(string) string) time.Duration {
 }
 
 // harnessMarkers returns, for each harness that supports compaction markers, the code that sets them.
-func harnessMarkers() map[schema.Harness]host.Markers {
-	return map[schema.Harness]host.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: os.Getenv}}
+func harnessMarkers() map[schema.Harness]marking.Markers {
+	return map[schema.Harness]marking.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: os.Getenv}}
 }

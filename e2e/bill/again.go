@@ -86,7 +86,7 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	cells := []string{
 		string(spending), fmt.Sprint(by.reads()), fmt.Sprint(len(s.Busts)), fmt.Sprint(h.runs), format.Grouped(peak), format.Money(reads), format.Money(s.Bill - reads),
 		format.Money(asked), format.Money(bill), format.Money(s.RawBill), fmt.Sprintf("%.3f", bill/s.RawBill),
-		fmt.Sprintf("%.3f, %d", bill/(bill-excess), len(best)), format.FinePercent(float64(h.kept) / float64(max(1, h.thoughts))), "",
+		fmt.Sprintf("%.3f, %d", bill/(bill-excess), len(best)), unless(h.thoughts == 0, format.FinePercent(float64(h.kept)/float64(max(1, h.thoughts)))), "",
 	}
 	return strings.Join(cells, "\t"), nil
 }
@@ -102,7 +102,7 @@ type retold struct {
 	known map[uint64]told
 	// thoughts counts the thinking of all requests, and kept the part of it that they sent.
 	thoughts, kept int
-	err   error
+	err            error
 }
 
 // told is what a message tells the looker. thoughts counts its thinking.

@@ -1,25 +1,10 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
 import { before, bytesOf, chainOf, convert, isHidden, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
 import { content, excerpt, head, isHead, outline, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
-
-/** A line of the host's journal. */
-interface Pass {
-  pass: number
-  verdict: string
-  cause: string
-  bust: boolean
-  bustCause: string
-  size: number
-  /** What the content that a bust removed had cost, what the bust cost, and how much it removed: all in tokens. */
-  rent: number
-  cost: number
-  removed: number
-  /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
-  isAfterRefusal: boolean
-}
 
 /** A thinking block's binding: the digest of the prompt before the block, and the request that it answered. */
 export interface Bound {
@@ -65,31 +50,10 @@ export interface Attempt {
   outcome: "applied" | "reapplied" | "unchanged"
 }
 
-/** Events in a session since its last good pass that may explain a bust. */
-export interface Happenings {
-  flush: boolean
-  /** A prompt was refused, and no answer has reported its usage since. */
-  refused: boolean
-  /** The plugin was loaded anew, so the shim has forgotten its patches. */
-  reloaded: boolean
-  systemChanged: boolean
-  /** OpenCode has pruned outputs since the newest usage. */
-  pruned: boolean
-  /** The newest time at which the provider held the prefix. */
-  lastUse: number
-}
-
-export interface Verdict {
+export interface Verdict extends Sizes {
   chain: Chain
   rawChain: Chain
   turns: Turn[]
-  tokens: number
-  /** The size of the prompt if the pass had decided nothing. */
-  expected: number
-  /** The same without the head, for a pass that finds that head reverted. */
-  headless: number
-  /** The same as headless, with the outputs that OpenCode has pruned. */
-  unpruned: number
   isBust: boolean
   isGood: boolean
   passes: Pass[]
@@ -126,9 +90,7 @@ export class Judge {
   private readonly stoodFor = new Map<string, Set<string>>()
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
-  private lastPass = 0
-  /** The newest pass that busted for rent. */
-  private lastRent = -1
+  private readonly journal: Journal
   private readonly tags = new Map<number, string>()
   /** The bindings of thinking blocks, by signature. The sessions of a world share them. */
   private readonly bound: Map<string, Bound>
@@ -164,6 +126,7 @@ export class Judge {
   constructor(machine: Machine, session: Session, bound: Map<string, Bound>, scale: number, report: (rule: string, detail: string) => void) {
     this.machine = machine
     this.session = session
+    this.journal = new Journal(machine, session.id)
     this.bound = bound
     this.scale = scale
     this.report = report
@@ -186,8 +149,7 @@ export class Judge {
     this.sent.clear()
     this.sentByOriginal.clear()
     this.pending = []
-    this.lastPass = 0
-    this.lastRent = -1
+    this.journal.lost()
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
     // A message without a stored binding counts as lost.
@@ -234,7 +196,7 @@ export class Judge {
     const turns = convert(wire, model)
     const rawTurns = convert(raw, model)
     const chain = chainOf({ system, turns })
-    const passes = this.journal()
+    const passes = this.journal.read(this.happened.refused)
     // In Pi the host tells the system prompt first. If the request leaves without it, the host does not know the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.leaves)
     const rows = this.rows(attempt, chain)
@@ -253,9 +215,8 @@ export class Judge {
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
-    const isPruned = raw.some(({ parts }) => parts.some(({ state }) => state?.time?.compacted !== undefined))
-    const unpruned = isPruned ? tokensOf(this.expectedBytes(rawTurns, rows, chain, false, true), this.scale) : headless
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, unpruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const pruned = tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale)
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -277,7 +238,7 @@ export class Judge {
     if (passes.length === 0) this.unjournalledSystem = chain.start
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
     // the pressure.
-    if (passes.length === 1 && this.pending.length === 0) this.pressure(passes[0], verdict, attempt)
+    if (passes.length === 1 && this.pending.length === 0 && isGood) checkSize(passes[0]!, verdict, this.circumstances(model))
     await this.convertReally(attempt, verdict)
 
     this.pending.push(...passes)
@@ -297,15 +258,6 @@ export class Judge {
     return verdict
   }
 
-  private journal(): Pass[] {
-    const rows = this.machine.read(
-      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
-    )
-    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), rent: Number(r.rent_tokens), cost: Number(r.cost_tokens), removed: Number(r.removed_tokens), isAfterRefusal: this.happened.refused }))
-    this.lastPass = passes.at(-1)?.pass ?? this.lastPass
-    return passes
-  }
-
   private rows({ raw, wire, versions }: Attempt, chain: Chain): Map<string, Kept> {
     const bytes = new Map<string, number>()
     for (const { block, bytes: n } of chain.blocks) bytes.set(block.message, (bytes.get(block.message) ?? 0) + n)
@@ -321,16 +273,15 @@ export class Judge {
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well. If asLast, so do messages that have
-   * changed since. If the copy lacks the original's head, its messages go out as the original last sent them
-   * (-seed 900057).
+   * (-seed 750049). Without the head, the messages that it covered go out as well. If the copy lacks the original's
+   * head, its messages go out as the original last sent them (-seed 900057).
    */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, asLast = false): number {
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : (this.sent.get(id) ?? (this.good ? undefined : this.sentByOriginal.get(id)))
-      return its && (!this.good || asLast || its.raw === rows.get(id)!.raw) ? its : undefined
+      return its && (!this.good || its.raw === rows.get(id)!.raw) ? its : undefined
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
@@ -362,7 +313,7 @@ export class Judge {
    * sends the edits of the original, and stores them for the copy with the first pass that it can store (-seed 100250).
    */
   private get unstoredOriginal(): Judge["original"] {
-    return this.lastPass === 0 ? this.original : undefined
+    return this.journal.isEmpty ? this.original : undefined
   }
 
   /** The kinds of the stored edits of a message, by tag. */
@@ -476,7 +427,8 @@ export class Judge {
     const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
-      if (!last || (this.good && last.raw !== now.raw)) continue
+      // A copied message has not changed as long as it is at its first version (-seed 1000270).
+      if (!last || now.raw !== (this.good ? last.raw : "0")) continue
       // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
       // The same holds for a copy whose first good pass comes after a revert (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
@@ -507,8 +459,14 @@ export class Judge {
   /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
   private extends(chain: Chain, raw: readonly Turn[], { passes, expected, tokens }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
-    for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
-    for (const bust of busts) if (bust.bustCause === "rent") this.isDue(bust, busts.length === 1 ? expected - tokens : bust.removed)
+    const last = this.good && {
+      isSameModel: this.good.model === model,
+      isSameSystem: this.good.chain.start === chain.start,
+      // A message that came and went meanwhile counts: the host has seen it.
+      stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown ?? [], raw),
+    }
+    const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, expected, shrunk: busts.length === 1 ? expected - tokens : undefined }
+    for (const bust of busts) this.journal.check(bust, facts)
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
@@ -527,86 +485,10 @@ export class Judge {
     }
   }
 
-  private isTrue({ pass, bustCause, cause, size, isAfterRefusal }: Pass, chain: Chain, raw: readonly Turn[], model: Model, expected: number): void {
-    const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for ${bustCause}, but ${why}`)
-    const { good, happened } = this
-    switch (bustCause) {
-      case "unexplained":
-        this.report("unexplained", `pass ${pass} (${cause}) is a bust that nothing explains`)
-        break
-      case "":
-        this.report("unexplained", `pass ${pass} (${cause}) is a bust without a cause`)
-        break
-      case "first-pass":
-        if (good) lie("the session had passes before")
-        break
-      case "model-changed":
-        if (good && good.model === model) lie("the model is the same")
-        break
-      case "idle": {
-        const idle = this.machine.now() - happened.lastUse
-        // The shortest cache life of any route, less a second for the difference between the two clocks.
-        if (good && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
-        break
-      }
-      case "flush":
-        if (!happened.flush) lie("the user did not ask")
-        break
-      case "overflow":
-        if (!happened.refused && !isAfterRefusal) lie("no prompt was refused")
-        break
-      case "force":
-      case "pressure":
-        // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned (-seed 1000133).
-        if (happened.refused || happened.pruned) break
-        if (good && expected < 0.3 * this.window(model)) this.report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${this.window(model)}`)
-        break
-      case "system-changed":
-        // If the host was not asked for the prompt of the first request after the loss of its database, because it did not
-        // answer in time, the shim has repeated a prompt that the new database does not know (-seed 730006).
-        if (this.hasLostDatabase && pass === 2) break
-        if (!happened.systemChanged && good && good.chain.start === chain.start) lie("the system prompt is the same")
-        break
-      case "transcript-changed":
-        // A message that came and went meanwhile counts: the host has seen it.
-        if (good && good.model === model && !this.hasChanged && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
-        break
-    }
-  }
-
-  /**
-   * A bust for rent comes when what it removes has cost a quarter of its price (docs/decisions.md), so not in two passes
-   * in a row, and it makes the prompt shorter.
-   */
-  private isDue({ pass, rent, cost, removed }: Pass, shrunk: number): void {
-    const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
-    if (cost <= 0 || rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
-    if (pass === this.lastRent + 1) lie("so did the pass before")
-    // Each of the two numbers of tokens may be too large or too small by half.
-    if (shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
-    this.lastRent = pass
-  }
-
   window: (model: Model) => number = () => Infinity
 
-  /** The host's estimate of the prompt's size must be near to the real size. */
-  private pressure(pass: Pass | undefined, { expected, headless, unpruned, tokens, isGood }: Verdict, { model }: Attempt): void {
-    // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
-    if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
-    // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
-    // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
-    // session as such a fork in its first pass, with any verdict (-seed 700231).
-    // The same holds for messages that return with their branch, and for the summaries that return with them. If
-    // OpenCode has pruned outputs of messages that return, the host counts them in full until the next usage, as it
-    // counted them once (-seed 900190). magicctx switches pruning off.
-    const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-    const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, unpruned, tokens] : [expected]
-    const isNear = (real: number) => {
-      const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-      return off <= 0.2 * this.window(model) || (ratio <= 2.2 && ratio >= 0.45)
-    }
-    if (reals.some(isNear)) return
-    this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${this.window(model)}`)
+  private circumstances(model: Model): Pick<Facts, "report" | "happened" | "window"> {
+    return { report: this.report, happened: this.happened, window: this.window(model) }
   }
 
   /** The provider of a binding model checks each thinking block against the prompt before it. */
@@ -672,6 +554,15 @@ export class Judge {
     const violations = await judge({ raw: copy(raw), wire: copy(wire), profile: profiles[model.npm]!, model: { provider: model.provider, id: model.id }, binds: model.binds })
     for (const { rule, where, detail } of violations) this.report(`sdk-${rule}`, `${where}: ${detail}`)
   }
+}
+
+/** The message with the outputs that OpenCode has pruned. */
+function unpruned({ info, parts }: Message): Message {
+  return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
+}
+
+function bytesIn(turns: readonly Turn[]): number {
+  return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
 }
 
 /** A message without content, such as an answer that was refused, says nothing that could be lost. */

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/magicctx/magicctx-host/store"
@@ -14,6 +16,9 @@ type Lease struct {
 	Key    store.Key
 	Holder string
 }
+
+// NewHolder returns a name for a run. The run holds its lease under this name.
+func (r *Runner) NewHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), r.Serial.Next()) }
 
 // Acquire takes the lease. If another run holds it, acquired is false.
 func (l Lease) Acquire(ctx context.Context) (acquired bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -27,24 +28,31 @@ type pkg struct {
 // list returns the packages of this module.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps,Dir,GoFiles", module+"/...")
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(all)
+}
+
+var packages = sync.OnceValues(func() (all []pkg, err error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps,Dir,GoFiles", module+"/...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, &stderr)
+		return nil, fmt.Errorf("go list: %w\n%s", err, &stderr)
 	}
-	var all []pkg
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
-}
+})
 
 // never lists dependencies that packages must not have, directly or indirectly.
 var never = []struct {
@@ -77,7 +85,7 @@ var direct = []struct {
 }
 
 // rooms are the packages that the host is made of. The host imports them, and no room imports the host.
-const rooms = "internal/agent internal/model"
+const rooms = "internal/agent internal/learn internal/marking internal/model internal/notice internal/pass internal/prompt internal/session internal/status internal/summary internal/tool"
 
 // importers lists the only packages that may import a package.
 var importers = []struct {

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// bugID is an id such as A18.
-	bugID = regexp.MustCompile(`[A-Z]\d+`)
+	// bugID is an id such as A18. Those of the two older lists have tests by other names.
+	bugID = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
 	// bugTest is a Go test that has an id in its name.
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
 	// bugCited is a comment that cites an id, for example "bug class A29 in docs/defects.md" or "// A10: …".
@@ -67,7 +67,7 @@ func TestBugIndex(t *testing.T) {
 		}
 		isTested := strings.HasPrefix(m[2], " None: ")
 		for _, id := range bugID.FindAllString(m[1], -1) {
-			ids[id] = true
+			ids[id[strings.Index(id, " ")+1:]] = true
 			isTested = isTested || tested[id]
 		}
 		for _, test := range bugListed.FindAllStringSubmatch(m[2], -1) {

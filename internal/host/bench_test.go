@@ -92,7 +92,7 @@ func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
 			failing.runAgent = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 				return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote("no such model")}}, nil
 			}
-			failing.host.Summarises = true
+			failing.host.history.Summarises = true
 			var took [2][]time.Duration
 			for b.Loop() {
 				for i, h := range []*harness{off, failing} {

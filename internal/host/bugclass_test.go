@@ -24,6 +24,12 @@ import (
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
+// ownPrompt returns a block of the system prompt without our guidance.
+func ownPrompt(block string) string {
+	own, _, _ := strings.Cut(block, "\n\n## Magic Context")
+	return own
+}
+
 // ask returns the system prompt of a request, without the guidance.
 func (h *harness) ask(prompt string) string {
 	h.t.Helper()
@@ -31,12 +37,12 @@ func (h *harness) ask(prompt string) string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return withoutGuidance(r.System[0])
+	return ownPrompt(r.System[0])
 }
 
 func (h *harness) flush() {
 	h.t.Helper()
-	if _, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
+	if _, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Command: "ctx-flush"}); err != nil {
 		h.t.Fatal(err)
 	}
 }

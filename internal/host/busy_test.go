@@ -108,9 +108,9 @@ func (h *harness) lockDatabase() (unlock func()) {
 	if _, err := lock.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
 		h.t.Fatal(err)
 	}
-	h.host.CommitTimeout = 100 * time.Millisecond // do not wait for a lock that stays
+	h.host.guard.Patience = 100 * time.Millisecond // do not wait for a lock that stays
 	return func() {
-		h.host.CommitTimeout = 0
+		h.host.guard.Patience = commitTimeout
 		if _, err := lock.ExecContext(context.Background(), "ROLLBACK"); err != nil {
 			h.t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
 	h.think("a1", "one", 1000)
 	unlock()
 	h.pass()
-	if r, err := h.host.System(t.Context(), h, params); err != nil || len(r.System) != 1 || !strings.Contains(r.System[0], guidanceHeading) {
+	if r, err := h.host.System(t.Context(), h, params); err != nil || len(r.System) != 1 || !strings.Contains(r.System[0], "## Magic Context") {
 		t.Fatalf("system prompt %q, %v, want the guidance behind it", r.System, err)
 	}
 	h.wantThinking("behind another system prompt")
@@ -253,7 +253,7 @@ func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h.user("u4", "more")
 	h.user("u5", "and more")
 	h.pass()
-	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
+	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: "ctx-flush"}); err != nil {
 		t.Fatal(err)
 	}
 	h.pass()

@@ -31,12 +31,12 @@ func (h *harness) dropped() []schema.DroppedUnit {
 // The command and the next pass ask the same code for the bust, so both must name the same figures.
 func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
 	h := turn(t)
-	if got := h.command(commandFlush); got != "There is nothing to free now." {
+	if got := h.command("ctx-flush"); got != "There is nothing to free now." {
 		t.Errorf("before any drop: %s", got)
 	}
 	h.drop("call_1", "2")
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1250, Read: 100}
-	said := h.command(commandFlush)
+	said := h.command("ctx-flush")
 	h.pass()
 	p := h.journal()[len(h.journal())-1]
 	if p.Cause != "flush" || p.Price.Removed == 0 {
@@ -50,7 +50,7 @@ func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
 func TestFlushOfASessionThatIsNotInMemorySaysSo(t *testing.T) {
 	h := turn(t)
 	h.restart()
-	if got := h.command(commandFlush); !strings.Contains(got, "not known") {
+	if got := h.command("ctx-flush"); !strings.Contains(got, "not known") {
 		t.Errorf("said %q", got)
 	}
 }
@@ -61,7 +61,7 @@ func TestDroppedUnitsNameTheirRule(t *testing.T) {
 		t.Fatalf("dropped before any bust: %+v", got)
 	}
 	h.drop("call_1", "2")
-	h.command(commandFlush)
+	h.command("ctx-flush")
 	h.pass()
 	got := h.dropped()
 	if len(got) != 1 {
@@ -71,7 +71,7 @@ func TestDroppedUnitsNameTheirRule(t *testing.T) {
 	if u.Tag != 2 || u.Tool != "read" || u.Rule != "queued drops" || u.Pass != pass.Pass || u.At != pass.At || u.Cause != "flush" || u.Tokens == 0 || !strings.Contains(u.About, `"f"`) {
 		t.Errorf("got %+v, dropped by %+v", u, pass)
 	}
-	if text := h.command(commandStatus); !strings.Contains(text, "§2§ read") || !strings.Contains(text, "queued drops") {
+	if text := h.command("ctx-status"); !strings.Contains(text, "§2§ read") || !strings.Contains(text, "queued drops") {
 		t.Errorf("/ctx-status says:\n%s", text)
 	}
 	h.restart()
@@ -81,7 +81,7 @@ func TestDroppedUnitsNameTheirRule(t *testing.T) {
 }
 
 func TestStatusOfASessionWithoutAPassIsNoError(t *testing.T) {
-	if got := newHarness(t).command(commandStatus); !strings.Contains(got, "no request") {
+	if got := newHarness(t).command("ctx-status"); !strings.Contains(got, "no request") {
 		t.Errorf("said %q", got)
 	}
 }

@@ -1,9 +1,8 @@
-// Package host holds the use cases, one method per hook. For a transform it loads the session's state, runs
-// the pass, commits the decisions and answers. It owns the sessions in memory. It is the only package in
-// which pipeline, store and agents meet.
+// Package host puts the rooms of the host together, and has one method for each method of the protocol. A Standby
+// stands in for a host whose store cannot be opened.
 //
-// It may import agents, internal/agent, internal/background, internal/bug, internal/client, internal/clock,
-// internal/config, internal/format, internal/json, internal/marker, internal/mode, internal/model,
-// internal/overflow, internal/program, internal/projectdocs, internal/promptcache, internal/rawhistory,
-// internal/route, internal/tokens, pipeline, schema and store.
+// It may import internal/agent, internal/background, internal/client, internal/clock, internal/config,
+// internal/json, internal/learn, internal/marking, internal/model, internal/notice, internal/pass,
+// internal/prompt, internal/rawhistory, internal/session, internal/status, internal/summary, internal/tool,
+// pipeline, schema and store.
 package host

@@ -33,11 +33,11 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	key := store.Key{Harness: harness, Session: session}
 	switch e.Kind {
 	case transcript.SessionTitled:
-		err = h.noteTitle(ctx, key, e.Title)
+		err = h.status.NoteTitle(ctx, key, e.Title)
 	case transcript.SessionDeleted:
-		h.sessions.remove(key)
-		h.titles.forget(key)
-		if err = h.removeMarker(ctx, key); err == nil {
+		h.sessions.Remove(key)
+		h.status.Titles.Forget(key)
+		if err = h.markers.Remove(ctx, key); err == nil {
 			err = h.Store.DeleteSession(ctx, key)
 		}
 	case transcript.MessageRemoved:
@@ -45,7 +45,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	case transcript.MessageChanged:
 		err = h.noteStep(ctx, c, key, &e, p.Sent)
 	case transcript.RequestFailed:
-		err = h.noteError(ctx, key, e.Error, nil)
+		err = h.learner.NoteError(ctx, key, e.Error, nil)
 	}
 	if err != nil { // most events write nothing, so only a failure tells us something
 		h.guard.Wrote(err)
@@ -54,18 +54,18 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 }
 
 func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	if err := h.Store.RemoveMessages(writing, key, []string{message}); err != nil {
 		return err
 	}
-	if s.pipe != nil {
-		s.pipe.Forget([]string{message})
+	if s.Pipe != nil {
+		s.Pipe.Forget([]string{message})
 	}
 	return nil
 }
@@ -73,38 +73,41 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 // noteStep records a step of the model: either a refused prompt, or the usage that the provider reported.
 func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
+	if m.Summary {
+		return nil // it answers a prompt of the harness's own compaction
+	}
 	if m.Errored {
-		if err := h.noteError(ctx, key, e.Error, m); err != nil {
+		if err := h.learner.NoteError(ctx, key, e.Error, m); err != nil {
 			return err
 		}
 	}
 	if m.Completed == 0 {
 		return nil // the first update of this step
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
+	defer s.Unlock()
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
 	isAccepted := !m.Errored && m.Usage.Prompt() > 0
 	if isAccepted {
-		s.answeredAt = h.Clock.Now()
-		if err := h.noteAccepted(writing, s, m); err != nil {
+		s.AnsweredAt = h.Clock.Now()
+		if err := h.learner.NoteAccepted(writing, s, m); err != nil {
 			return err
 		}
 	}
-	if s.pipe != nil && s.pipe.Has(m.Key) {
+	if s.Pipe != nil && s.Pipe.Has(m.Key) {
 		return nil // a late update of a step of an earlier pass
 	}
 	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
-	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.pipe == nil {
+	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.Pipe == nil {
 		return err
 	}
-	if err := h.Store.SaveUsage(writing, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
+	if err := h.Store.SaveUsage(writing, key, s.Row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
-	h.publish(key) // the pass had only the size of the request before
-	return h.notePause(writing, s, m.Model, m.Usage)
+	h.status.Publish(key) // the pass had only the size of the request before
+	return h.learner.NotePause(writing, s, m.Model, m.Usage)
 }

@@ -14,10 +14,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -26,7 +26,7 @@ import (
 func (h *harness) expand(args string) string {
 	h.t.Helper()
 	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
-		Session: testSession, Directory: "/p", Tool: expandTool, CallID: "call", Args: json.Value(args),
+		Session: testSession, Directory: "/p", Tool: transcript.ExpandTool, CallID: "call", Args: json.Value(args),
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -37,7 +37,7 @@ func (h *harness) expand(args string) string {
 // readsStores gives the host a reader of stores in an empty home directory.
 func (h *harness) readsStores() (home string) {
 	home = h.t.TempDir()
-	h.host.RawHistory = &rawhistory.Reader{Env: func(name string) string {
+	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
 		if name == "HOME" {
 			return home
 		}
@@ -194,16 +194,13 @@ func TestExpandIsNotForSubagents(t *testing.T) {
 	if got := h.expand(`{"start":1}`); !strings.HasPrefix(got, "Error: this is the session of a subagent") {
 		t.Error(got)
 	}
-	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, 20), expandTool) {
-		t.Error("the guidance of a subagent names ctx_expand")
-	}
 }
 
 func TestExpandIsOfferedWithoutReduce(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false
 	r := Offer(h.config)
-	if len(r.Tools) != 1 || r.Tools[0].Name != expandTool {
+	if len(r.Tools) != 1 || r.Tools[0].Name != transcript.ExpandTool {
 		t.Errorf("%+v", r.Tools)
 	}
 }
@@ -232,7 +229,7 @@ func TestExpandNamesWithheldWords(t *testing.T) {
 	p.answer("done", 10)
 	p.pass()
 	call := func() string {
-		r, err := p.host.ToolExecute(t.Context(), p, schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: expandTool, CallID: "call", Args: json.Value(`{"start":2}`)})
+		r, err := p.host.ToolExecute(t.Context(), p, schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: transcript.ExpandTool, CallID: "call", Args: json.Value(`{"start":2}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +261,7 @@ func TestExpandWorksForPi(t *testing.T) {
 	call := func() string {
 		t.Helper()
 		r, err := p.host.ToolExecute(t.Context(), p, schema.ToolExecuteParams{
-			Session: p.id, Directory: "/p", Tool: expandTool, CallID: "call", Args: json.Value(`{"start":1,"end":3}`),
+			Session: p.id, Directory: "/p", Tool: transcript.ExpandTool, CallID: "call", Args: json.Value(`{"start":1,"end":3}`),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -325,7 +322,7 @@ func TestExpandPagesTogetherShowAll(t *testing.T) {
 		for range 100 {
 			page := h.expand(args)
 			text := record(t, page)
-			if size := tokens.Count(text); size > expandBudget {
+			if size := tokens.Count(text); size > 15_000 {
 				rt.Fatalf("a page has %d tokens", size)
 			}
 			if !utf8.ValidString(text) {

@@ -55,8 +55,7 @@ func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionEx
 	if len(messages) < 2 {
 		return nil, nil
 	}
-	fork := &session{key: key, row: store.SessionRow{Directory: p.Directory}}
-	original, copied, err := h.original(ctx, fork, pipeline.OutlineOf(codec, messages))
+	original, copied, err := h.sessions.Original(ctx, key, p.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil || len(copied.Units) == 0 {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ func TestForkInheritsWhatWaits(t *testing.T) {
 	if !slices.Equal(tags, []int{20, 21, 22}) {
 		t.Errorf("queued in the fork: %v", tags)
 	}
-	if _, err := h.host.CommandExecute(t.Context(), h, schema.CommandExecuteParams{Session: "ses_2", Command: commandFlush}); err != nil {
+	if _, err := h.host.CommandExecute(t.Context(), h, schema.CommandExecuteParams{Session: "ses_2", Command: "ctx-flush"}); err != nil {
 		t.Fatal(err)
 	}
 	f.user("f2", "now")
@@ -249,7 +249,7 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	f.user("f2", "more")
 	f.pass()
 	r, err := h.host.System(t.Context(), h, schema.SystemParams{Session: "ses_2", Directory: "/p", System: []string{"A\nToday's date: 2"}})
-	if err != nil || withoutGuidance(r.System[0]) != first {
+	if err != nil || ownPrompt(r.System[0]) != first {
 		t.Errorf("%q, %v; want %q", r.System, err, first)
 	}
 }
@@ -359,7 +359,7 @@ func TestOnlyCopiesInherit(t *testing.T) {
 			h.pass()
 			f := h.fork("ses_2", len(h.messages))
 			c.change(f)
-			_, copied, err := h.host.original(t.Context(), &session{key: store.Key{Harness: "opencode", Session: f.id}, row: store.SessionRow{Directory: "/p"}},
+			_, copied, err := h.host.sessions.Original(t.Context(), store.Key{Harness: "opencode", Session: f.id}, "/p",
 				pipeline.OutlineOf(transcript.OpenCode{}, f.messages))
 			if err != nil || len(copied.Units) != c.units {
 				t.Errorf("%d units, %v; want %d", len(copied.Units), err, c.units)
@@ -427,17 +427,6 @@ func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// Pi keeps the keys of messages in a fork, and the user can go back to messages that a compaction hides. The
-// compartments of these messages keep their keys, so that the head still covers them.
-func TestHiddenMessagesKeepTheirKeysInAFork(t *testing.T) {
-	rows := []store.CompartmentRow{{Start: 1, End: 2, Keys: []string{"a", "b"}}, {Start: 3, End: 4, Keys: []string{"c", "d"}}}
-	copied := pipeline.Copy{IsCompacted: true, Messages: map[string]string{"c": "c", "d": "d"}}
-	got := historyOfCopy(&store.HeadRow{ThroughKey: "b"}, rows, copied)
-	if want := []string{"a", "b"}; len(got.rows) != 2 || !slices.Equal(got.rows[0].Keys, want) || got.head == nil || got.head.ThroughKey != "b" {
-		t.Errorf("%+v", got)
-	}
-}
-
 // If the user types a prompt while the model works, OpenCode wraps it in a reminder for one step only. The
 // fork holds the prompt as the user typed it.
 func TestForkAfterAWrappedPrompt(t *testing.T) {
@@ -488,12 +477,12 @@ func TestForkWhileTheDatabaseIsBusy(t *testing.T) {
 		want := wireOf(t, h.messages, h.patches)
 		f := h.fork("ses_2", len(h.messages))
 		f.user("f1", "try otherwise")
-		h.host.CommitTimeout = 10 * time.Millisecond
+		h.host.guard.Patience = 10 * time.Millisecond
 		release := lockDatabase(t, h)
 		f.pass()
 		first := wireOf(t, f.messages, f.patches)
 		release()
-		h.host.CommitTimeout = 0
+		h.host.guard.Patience = commitTimeout
 		if !slices.Equal(first[:len(want)], want) {
 			t.Errorf("the wire is another one while the database is busy")
 		}

@@ -42,7 +42,7 @@ func answeringIn(t *testing.T, kind schema.Harness, f func(p schema.AgentRunPara
 	}
 	h.abortAgent = func(string) {}
 	h.limits = schema.ModelLimits{ContextTokens: 64_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}}
-	h.host.Summarises = true
+	h.host.history.Summarises = true
 	return h
 }
 
@@ -111,7 +111,7 @@ func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 		t.Error("a covered message is still on the wire")
 	}
 	h.restart()
-	h.host.Summarises = true
+	h.host.history.Summarises = true
 	h.pass()
 	if again := h.wire(); again != wire {
 		t.Errorf("after a restart:\n%s\nbefore:\n%s", again[:min(len(again), 2000)], wire[:min(len(wire), 2000)])
@@ -258,7 +258,7 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 	h.messages = apart(h.messages)
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
-	h.host.RawHistory = &rawhistory.Reader{Env: func(name string) string {
+	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}}
 	hidden := len(h.messages)
@@ -413,7 +413,7 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	})
 	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
-	for i := range 3 * stepsBetween {
+	for i := range 3 * 8 {
 		h.pass()
 		h.settle()
 		h.tool(fmt.Sprintf("b%d", i), "x", "tool-calls", 41_000)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,9 +12,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/learn"
+	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/model"
-	"github.com/magicctx/magicctx-host/internal/projectdocs"
+	"github.com/magicctx/magicctx-host/internal/notice"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/prompt"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/status"
+	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/internal/tool"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -39,7 +46,7 @@ type Options struct {
 	RawHistory *rawhistory.Reader
 	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
 	// that harness gets no markers.
-	Markers map[schema.Harness]Markers
+	Markers map[schema.Harness]marking.Markers
 	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second. If a
 	// pass's decisions were not stored in time, the next pass makes them again.
 	CommitTimeout time.Duration
@@ -56,24 +63,20 @@ type Options struct {
 // safe for concurrent use. Calls for the same session wait for each other.
 type Host struct {
 	Options
-	guard    *store.Guard
-	clients  *client.Registry
-	models   *model.Models
-	sessions sessions
-	savings  savings
-	titles   titles
-	docs     projectdocs.Reader
-	errands  errands
-	// marking keeps the changes of compaction markers in order. noMarker is the reason why the last change of
-	// a marker failed, or nil.
-	marking    sync.Mutex
-	noMarker   atomic.Pointer[string]
+	guard      *store.Guard
+	clients    *client.Registry
+	models     *model.Models
+	sessions   *session.Sessions
 	background *background.Work
 	serial     *clock.Serial
 	agents     *agent.Runner
-	// summarising counts the runs of the historian: those under way, and those for which a pass has just
-	// asked the trigger.
-	summarising atomic.Int64
+	prompts    *prompt.Prompts
+	learner    *learn.Learner
+	history    *summary.Historian
+	markers    *marking.Keeper
+	status     *status.Statuses
+	passes     *pass.Engine
+	tools      *tool.Tools
 	// damageTold says that some client has already been told about a damaged database.
 	damageTold atomic.Bool
 }
@@ -86,9 +89,41 @@ func New(o Options) *Host {
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
-	h.sessions.byKey = make(map[store.Key]*session)
-	h.savings.known = make(map[store.Key]saving)
-	h.titles.stored = make(map[store.Key]string)
+	h.sessions = session.New(session.Options{Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory})
+	told := notice.New(h.background, o.Log)
+	h.prompts = prompt.New(prompt.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
+	h.learner = learn.New(learn.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
+	h.markers = marking.New(marking.Options{Store: o.Store, Sessions: h.sessions, Background: h.background, Log: o.Log, Markers: o.Markers})
+	h.status = status.New(status.Options{
+		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log,
+		Markers: h.markers.Why, Notices: told,
+	})
+	h.history = summary.New(summary.Options{
+		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
+		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
+	})
+	h.status.History = h.history
+	// The table of the features. Whoever adds a feature adds its row here.
+	features := []pass.Feature{
+		h.learner.Feature(),
+		h.history.Feature(),
+		h.prompts.Feature(),
+		h.markers.Feature(),
+		h.status.Feature(),
+	}
+	for _, f := range features {
+		if f.Copied != nil {
+			h.sessions.Copied = append(h.sessions.Copied, f.Copied)
+		}
+	}
+	h.passes = pass.New(pass.Options{
+		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Serial: h.serial, Clock: o.Clock, Log: o.Log,
+		Features: features, Taken: o.Taken,
+	})
+	h.tools = tool.New(tool.Options{
+		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
+		Statuses: h.status, Clock: o.Clock, Log: o.Log,
+	})
 	return h
 }
 
@@ -103,6 +138,58 @@ func (h *Host) Disconnected(c client.Client) {
 	h.clients.Forget(c)
 }
 
+// Transform runs a pass.
+func (h *Host) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return schema.WireMutation{}, err
+	}
+	return h.passes.Transform(ctx, c, key, p)
+}
+
+// System returns the system prompt of a session.
+func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParams) (schema.SystemResult, error) {
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return schema.SystemResult{}, err
+	}
+	return h.prompts.System(ctx, c, key, p)
+}
+
+// ToolExecute runs a tool of the model.
+func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return schema.ToolExecuteResult{}, err
+	}
+	return h.tools.Run(ctx, key, p)
+}
+
+// CommandExecute runs a command of the user.
+func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	return h.tools.Execute(ctx, c, key, p)
+}
+
+// Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
+func (h *Host) Status(ctx context.Context, _ client.Client, _ schema.StatusParams) (schema.StatusResult, error) {
+	return h.status.Status(ctx)
+}
+
+// SessionStatus reports on one session.
+func (h *Host) SessionStatus(ctx context.Context, _ client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	return h.status.Session(ctx, p)
+}
+
+// Subscribe registers a client for the status of each matching session: after each pass, and as soon as the
+// usage of the pass's answer is known.
+func (h *Host) Subscribe(_ context.Context, c client.Client, p schema.SubscribeParams) (schema.Empty, error) {
+	return schema.Empty{}, h.clients.Subscribe(c, p)
+}
+
 // key returns the store's key for a client's session.
 func (h *Host) key(c client.Client, session string) (store.Key, error) {
 	harness, err := h.clients.Harness(c)
@@ -114,3 +201,7 @@ func (h *Host) key(c client.Client, session string) (store.Key, error) {
 	}
 	return store.Key{Harness: harness, Session: session}, nil
 }
+
+// commitTimeout bounds the wait for another program's lock on the database. It is short because the user
+// waits for the pass. If this pass cannot store its decisions, the next one does.
+const commitTimeout = time.Second

@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/pipeline/transcript/transcripttest"
@@ -50,7 +51,7 @@ type harness struct {
 	shown       []string // the notices, each with its variant before it
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
-	markers     map[schema.Harness]Markers
+	markers     map[schema.Harness]marking.Markers
 }
 
 const testSession = "ses_1"
@@ -432,10 +433,10 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 		return r.System
 	}
 	first := system("You are an agent.\nToday's date: Mon Jan 1 2026\nBe kind.")
-	if len(first) != 1 || strings.Count(first[0], guidanceHeading) != 1 || !strings.Contains(first[0], "ctx_reduce") {
+	if len(first) != 1 || strings.Count(first[0], "## Magic Context") != 1 || !strings.Contains(first[0], "ctx_reduce") {
 		t.Fatalf("system prompt: %q", first)
 	}
-	if again := system(first...); strings.Count(strings.Join(again, "\n"), guidanceHeading) != 1 {
+	if again := system(first...); strings.Count(strings.Join(again, "\n"), "## Magic Context") != 1 {
 		t.Errorf("guidance was added twice")
 	}
 	next := system("You are an agent.\nToday's date: Tue Jan 2 2026\nBe kind.")
@@ -544,7 +545,7 @@ func TestBugB22RemovedMessageTakesItsToolsAlong(t *testing.T) {
 func TestFlushBustsInTheMiddleOfATurn(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
-	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
+	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: "ctx-flush"}); err != nil {
 		t.Fatal(err)
 	}
 	h.restart() // the wish survives a restart
@@ -579,7 +580,7 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 		t.Errorf("heard %+v", h.changes)
 	}
 	h.host.Disconnected(h)
-	h.host.publish(store.Key{Harness: "opencode", Session: testSession})
+	h.host.status.Publish(store.Key{Harness: "opencode", Session: testSession})
 	if len(h.changes) != 1 {
 		t.Error("a client that left still hears")
 	}

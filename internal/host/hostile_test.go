@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -112,7 +112,7 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	cancel(reason)
 	calls := map[string]func() error{
 		"command": func() error {
-			_, err := h.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: commandFlush})
+			_, err := h.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: "ctx-flush"})
 			return err
 		},
 		"system": func() error {
@@ -120,7 +120,7 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 			return err
 		},
 		"tool": func() error {
-			_, err := h.ToolExecute(ctx, c, schema.ToolExecuteParams{Session: "ses_stuck", Directory: "/p", Tool: reduceTool})
+			_, err := h.ToolExecute(ctx, c, schema.ToolExecuteParams{Session: "ses_stuck", Directory: "/p", Tool: mode.ReduceTool})
 			return err
 		},
 	}
@@ -147,38 +147,6 @@ func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 			t.Errorf("status: %v", err)
 		}
 	})
-}
-
-// The oldest session is locked by a call that never returns. The others must still make room.
-func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
-	h := newHarness(t)
-	h.user("msg_1", "one")
-	waiting, answer := make(chan struct{}), make(chan struct{})
-	busy := &stuck{asked: waiting, answer: answer}
-	if _, err := h.host.Initialize(t.Context(), busy, openP); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = h.host.Transform(t.Context(), busy, schema.TransformParams{Session: "ses_busy", Directory: "/p", Messages: []byte("[" + string(h.messages[0]) + "]")})
-	}()
-	t.Cleanup(func() {
-		close(answer)
-		<-ended
-	})
-	<-waiting
-	for i := range maxResidentSessions + 5 {
-		if _, err := h.host.Transform(t.Context(), h, schema.TransformParams{Session: fmt.Sprintf("ses_%d", i), Directory: "/p", Messages: []byte("[" + string(h.messages[0]) + "]")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(h.host.sessions.byKey); n > maxResidentSessions {
-		t.Errorf("%d sessions are in memory, the bound is %d", n, maxResidentSessions)
-	}
-	if _, ok := h.host.sessions.byKey[store.Key{Harness: "opencode", Session: "ses_busy"}]; !ok {
-		t.Error("the busy session was evicted")
-	}
 }
 
 // A pass that has missed its deadline stores nothing and says so.

@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/tool"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -36,7 +37,7 @@ func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.Initial
 		h.Log.Warn("configuration", "directory", p.Directory, "key", w.Key, "file", w.File)
 	}
 	if h.Markers[p.Harness] != nil {
-		h.background.Go(func() { h.checkMarkers(h.background.Lifetime(), p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
+		h.background.Go(func() { h.markers.CheckAll(h.background.Lifetime(), p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
 	}
 	offer(&r, cfg)
 	switch {
@@ -74,14 +75,13 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 		r.Reason = SwitchedOff("the configuration")
 		return
 	}
-	r.Commands = commands
+	r.Commands = tool.Commands()
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
-	r.Tools = append(r.Tools, schema.ToolDefinition{Name: expandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
+	r.Tools = tool.Definitions(cfg)
 	if !cfg.Historian.Disable {
 		r.Agents = agent.Definitions()
 	}
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
-		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
 	}
 }

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
+	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
-	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -26,7 +24,7 @@ func withMarkers(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	db = rawhistorytest.NewOpenCode(t, home)
 	h = answering(t, good)
 	h.config.CompactionMarkers = true
-	h.markers = map[schema.Harness]Markers{schema.HarnessOpenCode: marker.OpenCode{Env: func(name string) string {
+	h.markers = map[schema.Harness]marking.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}}}
 	h.restart()
@@ -39,9 +37,9 @@ func (h *harness) keep(db *rawhistorytest.OpenCode) {
 	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // an answer comes after its prompt
 }
 
-// marking returns a session with markers whose historian has published. It also returns the harness's own
+// marked returns a session with markers whose historian has published. It also returns the harness's own
 // store. The next bust shows the compartments.
-func marking(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
+func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
 	h.talkLong()
 	if len(h.compartments()) == 0 {
@@ -71,13 +69,40 @@ func (h *harness) marks(db *rawhistorytest.OpenCode) (all []opencodedb.Marker) {
 	return all
 }
 
-func (h *harness) recorded() markers {
+// A setMarker is the record of a marker that is set.
+type setMarker struct {
+	BoundaryMessageID string `json:"boundaryMessageId"`
+	Ordinal           int    `json:"ordinal"`
+}
+
+func (m setMarker) isSet() bool { return m.BoundaryMessageID != "" }
+
+// recordedMarkers are the records of the session's markers.
+type recordedMarkers struct {
+	pendingText string
+	pending     struct {
+		EndMessageID string `json:"endMessageId"`
+		Ordinal      int    `json:"ordinal"`
+	}
+	applied setMarker
+}
+
+func (h *harness) recorded() recordedMarkers {
 	h.t.Helper()
 	sum, err := h.store.History(h.t.Context(), testKey)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return readMarkers(sum)
+	all := recordedMarkers{pendingText: sum.PendingMarker}
+	for text, record := range map[string]any{sum.PendingMarker: &all.pending, sum.AppliedMarker: &all.applied} {
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), record); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // reread replaces the array by the array that the harness delivers if the marker is set at a boundary.
@@ -99,7 +124,7 @@ func (h *harness) reread(m opencodedb.Marker) {
 }
 
 func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
-	h, db := marking(t)
+	h, db := marked(t)
 	end := h.compartments()[0]
 	if m := h.recorded(); m.pending.EndMessageID != history.LastKey(end.Keys) || m.pending.Ordinal != end.End || m.applied.isSet() || len(h.marks(db)) > 0 {
 		t.Fatalf("before the bust: %+v, %v", m, h.marks(db))
@@ -107,7 +132,7 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	h.bust()
 	set := h.marks(db)
 	m := h.recorded()
-	if len(set) != 1 || m.pendingText != "" || m.applied != (appliedMarker{set[0].Boundary, end.End}) {
+	if len(set) != 1 || m.pendingText != "" || m.applied != (setMarker{set[0].Boundary, end.End}) {
 		t.Fatalf("after the bust: %+v, %v", m, set)
 	}
 	wire := h.wire()
@@ -155,7 +180,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 	// The newest prompt before u003, message 7, is u002. Message 6 is its answer.
 	set := h.marks(db)
-	if len(set) != 1 || set[0].Boundary != "u002" || h.recorded().applied != (appliedMarker{"u002", 6}) {
+	if len(set) != 1 || set[0].Boundary != "u002" || h.recorded().applied != (setMarker{"u002", 6}) {
 		t.Fatalf("the markers %+v, recorded as %+v", set, h.recorded())
 	}
 	wire := h.wire()
@@ -167,7 +192,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 
 // If markers are switched off, a session gets its whole array back when the harness starts.
 func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
-	h, db := marking(t)
+	h, db := marked(t)
 	h.bust()
 	if len(h.marks(db)) != 1 {
 		t.Fatal("no marker")
@@ -175,7 +200,7 @@ func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
 	h.config.CompactionMarkers = false
 	h.restart()
 	h.settle()
-	if got := h.marks(db); len(got) > 0 || h.recorded() != (markers{}) {
+	if got := h.marks(db); len(got) > 0 || h.recorded() != (recordedMarkers{}) {
 		t.Errorf("left: %v, %+v", got, h.recorded())
 	}
 }
@@ -189,7 +214,7 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 		"no summary text":    `DELETE FROM part WHERE data LIKE '%by magicctx%'`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, db := marking(t)
+			h, db := marked(t)
 			h.bust()
 			db.Exec(sql)
 			h.restart()
@@ -200,7 +225,7 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 		})
 	}
 	t.Run("whole", func(t *testing.T) {
-		h, db := marking(t)
+		h, db := marked(t)
 		h.bust()
 		set := h.marks(db)
 		h.restart()
@@ -210,13 +235,13 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 		}
 	})
 	t.Run("no record", func(t *testing.T) {
-		h, db := marking(t)
+		h, db := marked(t)
 		h.bust()
 		set := h.marks(db)
 		if err := h.store.SaveAppliedMarker(t.Context(), testKey, "", ""); err != nil {
 			t.Fatal(err)
 		}
-		h.host.sessions.remove(testKey)
+		h.host.sessions.Remove(testKey)
 		h.reread(set[0])
 		h.pass()
 		h.settle()
@@ -229,20 +254,20 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 // The host does not change a database of another OpenCode release. The marker waits, and the status names the
 // reason.
 func TestMarkerRefusesAnotherRelease(t *testing.T) {
-	h, db := marking(t)
+	h, db := marked(t)
 	db.Exec(`INSERT INTO migration VALUES ('20990101000000_later', 1)`)
 	h.bust()
 	if len(h.marks(db)) > 0 || h.recorded().pendingText == "" {
 		t.Errorf("%v, %+v", h.marks(db), h.recorded())
 	}
-	isNamed := slices.ContainsFunc(h.host.warnings(), func(w schema.Warning) bool { return w.Source == "markers" })
+	isNamed := slices.ContainsFunc(h.status().Warnings, func(w schema.Warning) bool { return w.Source == "markers" })
 	if !isNamed {
-		t.Errorf("warnings %+v", h.host.warnings())
+		t.Errorf("warnings %+v", h.status().Warnings)
 	}
 }
 
 func TestMarkerGoesWithItsSession(t *testing.T) {
-	h, db := marking(t)
+	h, db := marked(t)
 	h.bust()
 	event := json.Value(`{"type":"session.deleted","properties":{"info":{"id":"ses_1"}}}`)
 	if _, err := h.host.Event(t.Context(), h, schema.EventParams{Session: testSession, Event: event}); err != nil {
@@ -251,127 +276,4 @@ func TestMarkerGoesWithItsSession(t *testing.T) {
 	if got := h.marks(db); len(got) > 0 {
 		t.Errorf("left: %v", got)
 	}
-}
-
-// The vector TV-23: which markers become pointless. The compartments are 1-4 and 5-7.
-func TestMarkerOutcomes(t *testing.T) {
-	two := []history.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
-	ask := func(ordinal int, end string) markers {
-		text, _ := json.Marshal(pendingMarker{EndMessageID: end, Ordinal: ordinal, PublishedAt: 5})
-		return readMarkers(store.HistorySummary{HistoryRow: store.HistoryRow{PendingMarker: string(text)}})
-	}
-	bust := markerMoment{isOn: true, isBust: true, head: frozen.Head{Ordinal: 7}, compartments: two}
-	tests := []struct {
-		name      string
-		ordinal   int
-		end       string
-		pointless bool
-	}{
-		{"superseded", 6, "m7", true},
-		{"the compartment is gone", 6, "m6", true},
-		{"a later compartment is gone", 9, "m9", true},
-		{"due", 7, "m7", false},
-	}
-	for _, c := range tests {
-		m := ask(c.ordinal, c.end)
-		got, ok := m.next(bust)
-		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (history.Anchor{Ordinal: 7, Key: "m7"}) {
-			t.Errorf("%s: %+v, %v", c.name, got, ok)
-		}
-	}
-	current := ask(7, "m7")
-	current.applied = appliedMarker{"m7", 7}
-	if got, ok := current.next(bust); !ok || !got.isPointless {
-		t.Errorf("already there: %+v, %v", got, ok)
-	}
-	if got, ok := ask(7, "m7").next(markerMoment{isOn: true, head: bust.head, compartments: two}); ok {
-		t.Errorf("a steady pass: %+v", got)
-	}
-	if got, ok := ask(7, "m7").next(markerMoment{isOn: true, isBust: true, head: frozen.Head{Ordinal: 4}, compartments: two}); ok {
-		t.Errorf("the head does not cover it: %+v", got)
-	}
-	for _, c := range []struct{ pinned, applied, place int }{
-		{7, 0, 6}, {5, 0, 4}, {3, 0, 2}, {1, 0, 0}, {3, 1, 2}, {3, 2, 0}, {7, 6, 0},
-	} {
-		m, now := ask(7, "m7"), bust
-		if c.applied > 0 {
-			m.applied = appliedMarker{fmt.Sprintf("m%d", c.applied), c.applied}
-		}
-		now.head.Pinned = [frozen.MaxPinned]string{fmt.Sprintf("m%d", c.pinned), "m7"}
-		got, ok := m.next(now)
-		want := markerTask{}
-		if c.place > 0 {
-			want = markerTask{to: history.Anchor{Ordinal: c.place, Key: fmt.Sprintf("m%d", c.place)}, done: m.pendingText}
-		}
-		if ok != (c.place > 0) || got != want {
-			t.Errorf("message %d is pinned, the marker stands at %d: %+v, %v, want %+v", c.pinned, c.applied, got, ok, want)
-		}
-	}
-	reverted := markers{applied: appliedMarker{"m9", 9}}
-	now := bust
-	now.head.Pinned[1] = "m5"
-	if got, ok := reverted.next(now); !ok || got.to != (history.Anchor{Ordinal: 4, Key: "m4"}) {
-		t.Errorf("after a revert: %+v, %v", got, ok)
-	}
-	now.head.Pinned[1] = "m1"
-	if got, ok := reverted.next(now); !ok || got != (markerTask{}) {
-		t.Errorf("after a revert without a place: %+v, %v", got, ok)
-	}
-}
-
-// A prompt that no compartment names could be anywhere.
-func TestFirstPinned(t *testing.T) {
-	all := []history.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
-	for _, c := range []struct {
-		pinned [frozen.MaxPinned]string
-		want   int
-	}{{[2]string{}, 0}, {[2]string{"", "m3"}, 3}, {[2]string{"m1", "m3"}, 1}, {[2]string{"m4", "m3"}, 3}, {[2]string{"m3", "other"}, 1}} {
-		if got := firstPinned(frozen.Head{Pinned: c.pinned}, anchorsOf(all)); got != c.want {
-			t.Errorf("%q: %d, want %d", c.pinned, got, c.want)
-		}
-	}
-}
-
-// A marker hides the messages before it. So it is set only if compartments and the head cover all of these
-// messages, and the head pins none of them. It is removed if no compartment reaches it. Both hold for any recorded state.
-func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}
-		end := 0
-		for range rapid.IntRange(0, 3).Draw(rt, "compartments") {
-			c := history.Compartment{Start: end + 1, End: end + rapid.IntRange(1, 3).Draw(rt, "length")}
-			for n := c.Start; n <= c.End; n++ {
-				c.Keys = append(c.Keys, fmt.Sprintf("m%d", n))
-			}
-			end = c.End
-			now.compartments = append(now.compartments, c)
-		}
-		now.head.Ordinal = rapid.IntRange(0, end).Draw(rt, "covered")
-		pinned := rapid.IntRange(0, now.head.Ordinal).Draw(rt, "first pinned prompt")
-		if pinned > 0 {
-			now.head.Pinned = [frozen.MaxPinned]string{fmt.Sprintf("m%d", pinned), fmt.Sprintf("m%d", rapid.IntRange(pinned, now.head.Ordinal).Draw(rt, "second one"))}
-		}
-		m := markers{}
-		if n := rapid.IntRange(0, 9).Draw(rt, "applied"); n > 0 {
-			m.applied = appliedMarker{fmt.Sprintf("m%d", n), n}
-			now.found = rapid.SampledFrom([]string{"", m.applied.BoundaryMessageID, "other"}).Draw(rt, "found")
-		}
-		if n := rapid.IntRange(0, 9).Draw(rt, "pending"); n > 0 {
-			m.pending, m.pendingText = pendingMarker{fmt.Sprintf("m%d", n), n, 1}, "pending"
-		}
-		t, ok := m.next(now)
-		stays := !ok || t.isPointless
-		switch {
-		case stays && m.applied.isSet() && (!now.isOn || m.applied.Ordinal > end):
-			rt.Fatalf("a marker at %d stays: %+v", m.applied.Ordinal, now)
-		case !stays && t.to.Ordinal > end:
-			rt.Fatalf("a marker at %d is set: %+v", t.to.Ordinal, now)
-		case !stays && t.to.Ordinal > now.head.Ordinal && !(m.applied.Ordinal > t.to.Ordinal):
-			rt.Fatalf("a marker at %d hides what the head does not cover: %+v", t.to.Ordinal, now)
-		case !stays && pinned > 0 && t.to.Ordinal >= pinned:
-			rt.Fatalf("a marker at %d hides a prompt that stays on the wire: %+v", t.to.Ordinal, now)
-		case !stays && t.to.Key != "" && t.to.Key != fmt.Sprintf("m%d", t.to.Ordinal):
-			rt.Fatalf("message %d is not %s", t.to.Ordinal, t.to.Key)
-		}
-	})
 }

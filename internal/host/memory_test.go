@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
-	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -32,9 +32,12 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	}
 	h.restart()
 	h.pass()
-	ps := &pass{h: h.host, s: h.host.sessions.byKey[testKey], config: h.config, params: schema.TransformParams{Directory: "/p"}}
+	c, err := h.host.sessions.ReadChronicle(t.Context(), testKey, project)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []history.MemoryUpdate{{ID: 1, Change: history.MemoryDeleted, Memory: 1}}
-	if got := ps.history(t.Context(), pipeline.Readings{}); !slices.Equal(got.Updates, want) || len(got.Memories) > 0 {
-		t.Errorf("%+v and %+v, want %+v", got.Updates, got.Memories, want)
+	if got := session.UpdatesFromRows(c.MemoryChanges); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -78,7 +78,7 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h := answering(t, good)
 	h.config.Notices = []string{"busts"}
 	h.restart()
-	h.host.Summarises = true
+	h.host.history.Summarises = true
 	h.talkLong()
 	end := h.compartments()[0].End
 	h.flush()
@@ -100,11 +100,11 @@ func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 			})
 			h.config.Notices = notices
 			h.restart()
-			h.host.Summarises = true
+			h.host.history.Summarises = true
 			h.talk(0, 20, 950, 40_000)
 			h.user("now", "go on")
 			failures, told := 0, 0
-			for i := range 8 * stepsBetween {
+			for i := range 8 * 8 {
 				h.pass()
 				h.settle()
 				if st := h.status().Sessions[0].History; st != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/pipeline/nudge"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store"
@@ -167,20 +166,6 @@ func TestNoteLeavesWithItsOutput(t *testing.T) {
 	h.pass()
 	if got := h.wire(); strings.Contains(got, tones[0]) || !strings.Contains(got, "[dropped §5§]") {
 		t.Errorf("wire:\n%.500s", got)
-	}
-}
-
-func TestNudgeTextsSpeakToTheModel(t *testing.T) {
-	for _, file := range []string{"nudge_gentle.md", "nudge_firm.md", "nudge_urgent.md", "nudge_message.md"} {
-		got := nudgeText(file, nudge.Pile{Reclaimable: 60_499, Oldest: []nudge.Unit{{Tag: 3, Tool: "bash"}, {Tag: 7}}})
-		for _, want := range []string{"60k tokens", "\nOldest that can go: §3§ bash · §7§ tool\n</system-reminder>"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s lacks %q:\n%s", file, want, got)
-			}
-		}
-		if got := nudgeText(file, nudge.Pile{}); strings.Contains(got, "Oldest") || !strings.HasSuffix(got, ".\n</system-reminder>") {
-			t.Errorf("%s without tags:\n%q", file, got)
-		}
 	}
 }
 

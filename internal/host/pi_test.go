@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -160,7 +161,7 @@ func (p *piSession) event(format string, args ...any) {
 func TestPiSession(t *testing.T) {
 	p := newPi(t)
 	before := p.system("You are Pi.\nCurrent date: 2026-11-22")
-	if !strings.Contains(before, guidanceHeading) || !strings.Contains(before, "ctx_reduce") {
+	if !strings.Contains(before, "## Magic Context") || !strings.Contains(before, "ctx_reduce") {
 		t.Errorf("before the first pass the model reads %q", before)
 	}
 	p.user("find it")
@@ -181,7 +182,7 @@ func TestPiSession(t *testing.T) {
 	if after := p.system("You are Pi.\nCurrent date: 2026-11-22"); after != before {
 		t.Errorf("the system prompt became %q", after)
 	}
-	drop := schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: reduceTool, CallID: "c3", Args: json.Value(`{"drop":"2"}`)}
+	drop := schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: mode.ReduceTool, CallID: "c3", Args: json.Value(`{"drop":"2"}`)}
 	if r, err := p.host.ToolExecute(t.Context(), p, drop); err != nil || !strings.Contains(r.Output, "2") {
 		t.Errorf("ctx_reduce: %q, %v", r.Output, err)
 	}
@@ -465,7 +466,7 @@ func TestPiForkBehindACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p.steps, p.revision, p.told = slices.Insert(p.steps, 0, summary), 0, 0
 	p.patches = map[string]schema.Patch{}
 	p.pass()
-	drop := schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: reduceTool, CallID: "d", Args: json.Value(`{"drop":"2-8"}`)}
+	drop := schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: mode.ReduceTool, CallID: "d", Args: json.Value(`{"drop":"2-8"}`)}
 	if _, err := p.host.ToolExecute(t.Context(), p, drop); err != nil {
 		t.Fatal(err)
 	}

@@ -132,33 +132,6 @@ func TestRecompReplacesTheCompartmentsAtTheNextBust(t *testing.T) {
 	}
 }
 
-// The vectors are those of the reference: compartments of 1-10, 11-20 and 21-30.
-func TestPartialRecompTakesWholeCompartments(t *testing.T) {
-	var rows []store.CompartmentRow
-	for n := 1; n < 30; n += 10 {
-		rows = append(rows, store.CompartmentRow{Start: n, End: n + 9})
-	}
-	for _, test := range []struct{ part, want history.Range }{
-		{history.Range{Start: 12, End: 15}, history.Range{Start: 11, End: 20}},
-		{history.Range{Start: 5, End: 25}, history.Range{Start: 1, End: 30}},
-		{history.Range{Start: 25, End: 99}, history.Range{Start: 21, End: 30}},
-		{history.Range{Start: 10, End: 11}, history.Range{Start: 1, End: 20}},
-		{history.Range{}, history.Range{Start: 1, End: 30}},
-	} {
-		if got, err := enclosing(rows, test.part); got != test.want || err != nil {
-			t.Errorf("%v: %v, %v, want %v", test.part, got, err, test.want)
-		}
-	}
-	for _, part := range []history.Range{{Start: 31, End: 40}, {}} {
-		if part.End == 0 {
-			rows = nil
-		}
-		if _, err := enclosing(rows, part); !errors.As(err, new(refusedCommand)) {
-			t.Errorf("%v: %v, want a refusal", part, err)
-		}
-	}
-}
-
 func TestPartialRecompLeavesTheOthers(t *testing.T) {
 	h, script := summarised(t)
 	want := h.texts()
@@ -368,7 +341,7 @@ func TestRevertDuringARecomp(t *testing.T) {
 	<-script.asked
 	h.revertFrom(len(h.messages))
 	h.pass()
-	if h.host.errands.of(testKey) == nil {
+	if h.host.history.Running(testKey) == nil {
 		t.Fatal("a revert of the tail ended the recomp")
 	}
 	rows := h.compartments()
@@ -428,11 +401,18 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h.user("now2", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)
-	running := h.host.sessions.byKey[testKey].work.running
+	_, after, err := h.store.CompartmentsOf(t.Context(), testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := ""
+	if err := h.database().QueryRow(`SELECT holder FROM histories WHERE session_id = ?`, testSession).Scan(&holder); err != nil || holder == "" {
+		t.Fatalf("the run holds no lease: %v", err)
+	}
 	h.revertFrom(read.End)
 	h.pass()
 	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
-	err := h.store.PublishHistory(t.Context(), store.Publication{Key: testKey, Holder: running.holder, After: running.after, Compartments: rows})
+	err = h.store.PublishHistory(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
 	if !errors.Is(err, store.ErrStale) {
 		t.Errorf("error %v", err)
 	}

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/learn"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -135,8 +138,8 @@ func TestRegretBelongsToTheProject(t *testing.T) {
 		}
 	}
 	for directory, want := range map[string][]string{"/a": {"tool reclaim"}, "/b": nil, "/c": {"tool reclaim"}, "/d": nil} {
-		ps := &pass{h: h.host, s: &session{}, params: schema.TransformParams{Directory: directory}}
-		isRegretted := ps.isRegretted(t.Context())
+		ps := &pass.Pass{Session: &session.Session{}, Params: schema.TransformParams{Directory: directory}}
+		isRegretted := learn.New(learn.Options{Store: h.store}).IsRegretted(t.Context(), ps)
 		got := slices.DeleteFunc([]string{"tool reclaim", "tiered drop"}, func(rule string) bool { return !isRegretted(rule) })
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", directory, got, want)

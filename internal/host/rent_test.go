@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -134,5 +135,38 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 	}
 	if passes["30000x5"] >= passes["none"] {
 		t.Errorf("requests that bust: %v", passes)
+	}
+}
+
+// Summaries that are made for rent show at once, also in the middle of a turn, and the run keeps all of them: what it
+// leaves stays in the prompt and is read again by the next run.
+func TestSummariesForRentShowAtOnce(t *testing.T) {
+	h := answering(t, func(p schema.AgentRunParams) (string, error) {
+		r := historiantest.RangeOf(p.Prompt)
+		first, last := r, r
+		first.End, last.Start = r.Start+1, r.Start+2
+		return historiantest.Output(historiantest.Compartment(first, "Told of "+first.String()), historiantest.Compartment(last, "Told of "+last.String())), nil
+	})
+	h.config.Spending = schema.SpendingBalanced
+	h.limits = schema.ModelLimits{ContextTokens: 1_000_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 3, Write: 3.75, Read: 0.3}}
+	h.restart()
+	for i := 0; len(h.compartments()) == 0; i++ {
+		if i == 100 {
+			t.Fatal("the historian has not run")
+		}
+		if i%10 == 0 {
+			h.user(fmt.Sprintf("u%03d", i), "read on")
+		}
+		h.step(i)
+		h.settle()
+	}
+	if n := len(h.compartments()); n != 2 {
+		t.Errorf("the run has published %d compartments, want both", n)
+	}
+	published := len(h.journal())
+	h.tool("mid", strings.Repeat("word ", 1000), "tool-calls", 9000+1000*published)
+	h.pass()
+	if pass, _ := h.bustFor(pipeline.CauseRent); pass != published+1 {
+		t.Errorf("request %d shows the summaries, want %d", pass, published+1)
 	}
 }

@@ -106,19 +106,19 @@ func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 // forgetSome deletes a part of an expired session. It holds the session's lock, so no other call of the
 // session runs meanwhile. The next call starts from the rows that are left in the store.
 func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isDone bool, err error) {
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return false, err
 	}
-	defer h.sessions.remove(key)
-	defer s.unlock()
-	if err := h.removeMarker(ctx, key); err != nil {
+	defer h.sessions.Remove(key)
+	defer s.Unlock()
+	if err := h.markers.Remove(ctx, key); err != nil {
 		// If we deleted these rows while the marker stays, the array of the harness would begin at the marker for
 		// good. So we keep the session until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}
 	isDone, err = h.Store.ForgetSome(ctx, key, before)
-	s.forget()
+	s.Forget()
 	return isDone, err
 }

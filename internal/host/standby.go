@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/status"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -299,7 +300,7 @@ func (s *Standby) Status(ctx context.Context, c client.Client, p schema.StatusPa
 		return s.host.Status(ctx, c, p)
 	}
 	return schema.StatusResult{
-		Database: s.path, Reason: s.reason, Sessions: []schema.SessionStatus{}, MemoryBytes: residentBytes(),
+		Database: s.path, Reason: s.reason, Sessions: []schema.SessionStatus{}, MemoryBytes: status.ResidentBytes(),
 		Warnings: []schema.Warning{{Source: "store", Message: s.reason}},
 	}, nil
 }

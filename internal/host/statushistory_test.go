@@ -67,16 +67,3 @@ func TestStatusNamesAFailingHistorian(t *testing.T) {
 		t.Errorf("after an extract, the history is %+v", n)
 	}
 }
-
-// Only a session that is still used causes a warning, because nobody can do anything about one that has
-// ended.
-func TestOverdueHistoryIsAWarning(t *testing.T) {
-	const now = 10_000_000
-	st := func(overdue bool, at int64) schema.SessionStatus {
-		return schema.SessionStatus{Session: "ses_1", Directory: "/p", LastPassAt: at, History: &schema.HistoryStatus{Waited: 7, IsOverdue: overdue, LastError: "a refusal"}}
-	}
-	all := historyWarnings([]schema.SessionStatus{st(true, now-1000), st(false, now), st(true, now-4_000_000), {}}, now)
-	if len(all) != 1 || all[0].Source != "history" || !strings.Contains(all[0].Message, "7 requests") || !strings.Contains(all[0].Message, "a refusal") {
-		t.Errorf("warnings %+v", all)
-	}
-}

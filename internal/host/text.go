@@ -41,12 +41,12 @@ func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompl
 	if err != nil {
 		return err
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer s.unlock()
-	return h.bindAnswer(ctx, s, p.Message, p.Sent)
+	defer s.Unlock()
+	return h.sessions.BindAnswer(ctx, s, p.Message, p.Sent)
 }
 
 // withoutImitations removes the session's own tags from the start of text.
@@ -55,17 +55,17 @@ func (h *Host) withoutImitations(ctx context.Context, c client.Client, session, 
 	if err != nil {
 		return "", err
 	}
-	s, err := h.sessions.lock(ctx, key)
+	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	defer s.unlock()
-	state, err := h.stateOf(ctx, s)
+	defer s.Unlock()
+	state, err := h.sessions.StateOf(ctx, s)
 	if err != nil {
 		h.guard.Wrote(err)
 		return "", err
 	}
-	if !s.mode().Reduces {
+	if !s.Mode().Reduces {
 		return text, nil // the model has not seen a tag that it could imitate
 	}
 	if state.Setup.Binds {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
@@ -123,7 +124,7 @@ func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 		}
 		h.user("u1", "go on "+strings.Repeat("more ", 100))
 		h.pass()
-		s, err := h.host.sessions.lock(t.Context(), testKey)
+		s, err := h.host.sessions.Lock(t.Context(), testKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,18 +132,19 @@ func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 		if perToken == 2 {
 			want = 32_000
 		}
-		w := s.work.workload
-		w.config.Historian.Agent.Model = "anthropic/m"
-		limit, err := h.host.historianLimit(t.Context(), &w)
-		if s.work.limit != want || limit != want || err != nil {
-			t.Errorf("the window has %d of our tokens, a historian reads %d, %v; want %d", s.work.limit, limit, err, want)
+		s.Chronicle.Compartments = []history.Compartment{{Start: 1, End: 1}}
+		h.config.Spending, h.limits.ContextTokens = schema.SpendingGenerous, 64_000
+		ps, err := h.host.passes.Forecast(t.Context(), h, s, h.project)
+		if err != nil {
+			t.Fatal(err)
 		}
-		s.chronicle.compartments = []history.Compartment{{Start: 1, End: 1}}
-		ps := &pass{h: h.host, s: s, config: h.config}
-		r := pipeline.Readings{LimitTokens: 64_000, Threshold: 50, Counting: ps.counting(t.Context())}
-		if got := ps.history(t.Context(), r).BudgetTokens; got != want/2*15/100 {
-			t.Errorf("the history may have %d of our tokens, want %d", got, want/2*15/100)
+		if got := summary.LimitOf(s); got != want {
+			t.Errorf("the window has %d of our tokens, want %d", got, want)
 		}
-		s.unlock()
+		percent := ps.Readings.Threshold / 100
+		if got, budget := ps.Readings.History.BudgetTokens, int(float64(want)*percent*0.15); got != budget {
+			t.Errorf("the history may have %d of our tokens, want %d", got, budget)
+		}
+		s.Unlock()
 	}
 }

@@ -113,6 +113,26 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
+// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. Its size and its refusal
+// counted as those of the session's prompt: a window of 48k became one of 73.5k, and the next request made a needless bust.
+func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
+	h := turn(t)
+	h.answered("a9", 60_000)
+	before, asked := h.sessionStatus(), h.clock.Now()
+	h.clock.Advance(time.Second)
+	const summary = `{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"sum","sessionID":"ses_1","role":"assistant",` +
+		`"mode":"compaction","agent":"compaction","summary":true,"time":{"created":%d,"completed":%[1]d},"providerID":"anthropic","modelID":"m",%s}}}`
+	h.event(summary, h.clock.Now(), `"finish":"stop","tokens":{"input":0,"output":1,"cache":{"read":0,"write":120000}}`)
+	h.wantWindow(100_000, schema.LimitCatalogue, asked)
+	h.event(summary, h.clock.Now(), `"finish":"error","error":{"name":"ContextOverflowError","data":{"message":"Session too large to compact - context exceeds model limit even after stripping media"}}`)
+	if after := h.sessionStatus(); after.InputTokens != before.InputTokens || after.Tokens != before.Tokens {
+		t.Errorf("%d tokens (%+v), want %d (%+v)", after.InputTokens, after.Tokens, before.InputTokens, before.Tokens)
+	}
+	if row := h.row(); row.OverflowAt != 0 {
+		t.Error("the refusal of the compaction counts as one of the session's prompt")
+	}
+}
+
 // The need to free space must not outlive its cause. When a prompt of the session has been answered, no space
 // needs to be freed, whoever made the room.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {

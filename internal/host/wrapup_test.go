@@ -56,21 +56,21 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 // If nothing can be dropped, /ctx-flush frees nothing. Then it names the command that does, if there is one.
 func TestFlushPointsToWrapUp(t *testing.T) {
 	h, _ := wrapped(t)
-	if said := h.command(commandFlush); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
+	if said := h.command("ctx-flush"); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
 		t.Errorf("before the wrap-up: %s", said)
 	}
 	h.pass()
 	h.command("ctx-wrapup")
 	h.settle()
 	h.pass()
-	if said := h.command(commandFlush); said != "There is nothing to free now." {
+	if said := h.command("ctx-flush"); said != "There is nothing to free now." {
 		t.Errorf("after the wrap-up: %s", said)
 	}
 	h, _ = wrapped(t)
 	h.config.Historian.Disable = true
 	h.restart()
 	h.pass()
-	if said := h.command(commandFlush); strings.Contains(said, "wrapup") {
+	if said := h.command("ctx-flush"); strings.Contains(said, "wrapup") {
 		t.Errorf("without a historian: %s", said)
 	}
 }
@@ -204,7 +204,7 @@ func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	t.Helper()
 	h.restart()
 	h.pass()
-	said := h.command(commandStatus)
+	said := h.command("ctx-status")
 	if !strings.Contains(said, "The "+errand+" stopped") || strings.Count(said, reason) != 1 {
 		t.Errorf("/ctx-status says %s", said)
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// ReduceTool is the tool with which a model drops its own tool output.
+const ReduceTool = "ctx_reduce"
+
 // A Mode says what kind of session it is, and whether its model may drop its own
 // tool output. The zero Mode is "primary-no-reduce".
 type Mode struct {

@@ -7,5 +7,5 @@
 //
 // It may import internal/agent, internal/clock, internal/config, internal/format, internal/host,
 // internal/json, internal/mode, internal/model, internal/program, internal/promptcache, internal/route,
-// internal/tokens, pipeline, rpc, schema and store.
+// internal/status, internal/tokens, pipeline, rpc, schema and store.
 package replay

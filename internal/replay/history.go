@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/status"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -20,7 +20,7 @@ func (p *player) publishedSince(ctx context.Context, ses *session, id string) ([
 	for _, r := range slices.Backward(runs) {
 		ses.runs = max(ses.runs, r.Run)
 		if r.Run > before && r.Status == store.RunSuccess {
-			all = append(all, host.PublishStatus(r))
+			all = append(all, status.PublishStatus(r))
 		}
 	}
 	return all, nil

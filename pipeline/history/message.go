@@ -22,11 +22,10 @@ type Message struct {
 	// and the beginning of its calls, but not their results.
 	Reads int
 	// Texts holds the words of the message's author: what the user has typed, or what the
-	// model has written. It leaves out words that a harness or a plugin has put into a
-	// user's text, for example a system reminder.
+	// model has written.
 	Texts []string
-	// Others holds the texts of others in a message of the user, for example the content
-	// of an attached file.
+	// Others holds the words of others in a message of the user, for example the content
+	// of an attached file, or a reminder that a plugin has put into the user's text.
 	Others []transcript.Said
 	Calls  []Call
 }
@@ -51,9 +50,7 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == transcript.Text && !p.Hidden:
-			for _, s := range p.Said() {
-				out.say(s)
-			}
+			out.say(p)
 		case p.Kind == transcript.Tool:
 			out.Calls = append(out.Calls, Call{ID: p.CallID, Tool: p.Name, Input: p.Input, Asks: true, Answers: p.HasResult()})
 		}
@@ -61,20 +58,26 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds a text. It leaves out what a harness or a plugin has put into it. They write
-// into prompts only.
-func (m *Message) say(s transcript.Said) {
-	if s.Origin == transcript.FromUser || s.Origin == transcript.FromHarness {
-		if s.Text = text.StripInjections(s.Text); text.IsInjectedOnly(s.Text) {
-			return
+// say adds the words of a text. It leaves out the reminders in a text that the harness has
+// written as a whole. In a text of the user they stay, as words of the harness: the user may
+// have typed the marks of a reminder.
+func (m *Message) say(p *transcript.Part) {
+	words := "" // of the message's author
+	for _, s := range p.Said() {
+		if p.Origin == transcript.FromHarness {
+			if s.Text = text.StripInjections(s.Text); text.IsInjectedOnly(s.Text) {
+				continue
+			}
+		}
+		switch {
+		case s.Origin == authorOf(m.Role):
+			words += s.Text
+		case !isBlank(s.Text):
+			m.Others = append(m.Others, s)
 		}
 	}
-	switch {
-	case !strings.ContainsFunc(s.Text, isNoSpace):
-	case s.Origin == authorOf(m.Role):
-		m.Texts = append(m.Texts, s.Text)
-	default:
-		m.Others = append(m.Others, s)
+	if !isBlank(words) {
+		m.Texts = append(m.Texts, strings.TrimFunc(words, text.IsJSSpace))
 	}
 }
 
@@ -86,7 +89,7 @@ func authorOf(role transcript.Role) transcript.Origin {
 	return transcript.FromAgent
 }
 
-func isNoSpace(r rune) bool { return !text.IsJSSpace(r) }
+func isBlank(s string) bool { return strings.TrimFunc(s, text.IsJSSpace) == "" }
 
 // IsPrompt reports whether a user has said something in the message.
 func (m *Message) IsPrompt() bool { return m.Role == transcript.User && len(m.Texts) > 0 }

@@ -23,10 +23,11 @@ func TestMessageOf(t *testing.T) {
 		isPrompt  bool
 	}{
 		{"prompt", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"go"}]}`, []string{"go"}, "", 0, true},
-		{"reminder beside words", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"<SYSTEM-reminder>x</SYSTEM-reminder>go"}]}`, []string{"go"}, "", 0, true},
-		{"reminder alone", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"<system-reminder>x</system-reminder>"}]}`, nil, "", 0, false},
-		{"directive", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"[SYSTEM DIRECTIVE: MAGIC-CONTEXT] x"}]}`, nil, "", 0, false},
-		{"notice of a plugin before words", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"[Category+Skill Reminder] x\n\nand do this"}]}`, []string{"and do this"}, "", 0, true},
+		{"reminder beside words", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"<SYSTEM-reminder>x</SYSTEM-reminder>go"}]}`, []string{"go"}, "H", 0, true},
+		{"typed marks of a reminder", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"Explain <system-reminder> tags. </system-reminder> to me."}]}`, []string{"Explain  to me."}, "H", 0, true},
+		{"reminder alone", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"<system-reminder>x</system-reminder>"}]}`, nil, "H", 0, false},
+		{"directive", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"[SYSTEM DIRECTIVE: MAGIC-CONTEXT] x"}]}`, nil, "H", 0, false},
+		{"notice of a plugin before words", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"[Category+Skill Reminder] x\n\nand do this"}]}`, []string{"and do this"}, "H", 0, true},
 		{"ignored text", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"note","ignored":true}]}`, nil, "", 0, false},
 		{"blank text", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":" \n\ufeff"}]}`, nil, "", 0, false},
 		{"answer", `{"info":{"id":"m","role":"assistant"},"parts":[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"tool","tool":"read","callID":"c","state":{"status":"running"}}]}`, []string{"<system-reminder>x</system-reminder>"}, "", 1, false},

@@ -261,9 +261,14 @@ func TestChunk(t *testing.T) {
 		"user "+says("bye"),
 		"assistant "+says("Done, hash deadbee pushed"),
 	)
+	// The reference leaves out the messages 4 and 6. The user may have typed their marks, so
+	// they are the harness's words here.
 	want := "[1] U: Fix the login bug\n" +
-		"[2-5] A: commits: abc1234, def56789 Looking. / TC: List files / Committed as (fix) and.\n" +
-		"[6-7] U: ok next\n" +
+		"[2-3] A: Looking. / TC: List files\n" +
+		"[4] H: <system-reminder>be quick</system-reminder>\n" +
+		"[5] A: commits: abc1234, def56789 Committed as (fix) and.\n" +
+		"[6] H: [SYSTEM DIRECTIVE: MAGIC-CONTEXT] do this\n" +
+		"[7] U: ok next\n" +
 		"[8] A: TC: grep(" + strings.Repeat("p", 60) + "…) / TC: ctx_note(write) / TC: foo\n" +
 		"[9-10] U: bye\n" +
 		"[11] A: commits: deadbee Done, hash pushed"
@@ -278,7 +283,7 @@ func TestChunk(t *testing.T) {
 		t.Errorf("ranges with tools only: %s", diff)
 	}
 
-	c = ReadChunk(m, 1, 12, 30, tokens.Count)
+	c = ReadChunk(m, 1, 12, 20, tokens.Count)
 	if c.Text() != "[1] U: Fix the login bug" || !c.HasMore || c.Range != (Range{1, 1}) || len(c.Lines) != 1 {
 		t.Errorf("with a small budget: %+v", c)
 	}

@@ -7,6 +7,7 @@ import (
 
 var (
 	reminder  = regexp.MustCompile(`(?is)<system-reminder>.*?</system-reminder>`)
+	initiator = regexp.MustCompile(regexp.QuoteMeta(initiatorComment))
 	emptyLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )
@@ -36,28 +37,94 @@ func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text
 	}
-	text = reminder.ReplaceAllLiteralString(text, "")
-	text = strings.ReplaceAll(text, initiatorComment, "")
-	text = stripDirectives(text)
-	for _, m := range paragraphMarkers {
-		if i := strings.Index(text, m); i >= 0 {
-			text = text[:i] + text[i+paragraphLen(text[i:]):]
-		}
-	}
-	return trimJS(text)
+	return trimJS(strip(text).text)
 }
 
-func stripDirectives(text string) string {
-	var b strings.Builder
-	for {
-		at := directive.FindStringIndex(text)
-		if at == nil {
-			b.WriteString(text)
-			return b.String()
+// A Piece is a part of a text. Injected says that a harness or a plugin seems to have
+// written it.
+type Piece struct {
+	Text     string
+	Injected bool
+}
+
+// Pieces divides a text into what StripInjections leaves and what it removes. The pieces
+// together are the text. If what is left IsInjectedOnly, the whole text is injected.
+func Pieces(text string) []Piece {
+	if !HasInjection(text) {
+		return []Piece{{text, IsInjectedOnly(text)}}
+	}
+	left := strip(text)
+	if IsInjectedOnly(left.text) {
+		return []Piece{{text, true}}
+	}
+	var pieces []Piece
+	add := func(from, to int, injected bool) {
+		if from < to {
+			pieces = append(pieces, Piece{text[from:to], injected})
 		}
-		b.WriteString(text[:at[0]])
-		text = text[at[1]:]
-		text = text[directiveLen(text):]
+	}
+	end := 0 // of the piece before
+	for i := 0; i < len(left.at); {
+		from := i
+		for i++; i < len(left.at) && left.at[i] == left.at[i-1]+1; i++ {
+		}
+		add(end, left.at[from], true)
+		end = left.at[i-1] + 1
+		add(left.at[from], end, false)
+	}
+	add(end, len(text), true)
+	return pieces
+}
+
+// A remainder is what is left of a text. at holds the place of each of its bytes in the
+// whole text.
+type remainder struct {
+	text string
+	at   []int
+}
+
+// remove takes out the ranges, which are in order.
+func (r *remainder) remove(ranges ...[]int) {
+	if len(ranges) == 0 {
+		return
+	}
+	var b strings.Builder
+	var at []int
+	end := 0
+	for _, taken := range append(ranges, []int{len(r.text), len(r.text)}) {
+		b.WriteString(r.text[end:taken[0]])
+		at = append(at, r.at[end:taken[0]]...)
+		end = taken[1]
+	}
+	r.text, r.at = b.String(), at
+}
+
+func strip(text string) remainder {
+	r := remainder{text: text, at: make([]int, len(text))}
+	for i := range r.at {
+		r.at[i] = i
+	}
+	r.remove(reminder.FindAllStringIndex(r.text, -1)...)
+	r.remove(initiator.FindAllStringIndex(r.text, -1)...)
+	r.remove(directives(r.text)...)
+	for _, m := range paragraphMarkers {
+		if i := strings.Index(r.text, m); i >= 0 {
+			r.remove([]int{i, i + paragraphLen(r.text[i:])})
+		}
+	}
+	return r
+}
+
+// directives returns the ranges of the directives in a text.
+func directives(text string) (ranges [][]int) {
+	for from := 0; ; {
+		at := directive.FindStringIndex(text[from:])
+		if at == nil {
+			return ranges
+		}
+		start, end := from+at[0], from+at[1]
+		from = end + directiveLen(text[end:])
+		ranges = append(ranges, []int{start, from})
 	}
 }
 

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -70,6 +71,24 @@ func TestIsInjectedOnly(t *testing.T) {
 	}
 }
 
+// No character of a text is lost: what a plugin seems to have written stands in pieces of its own.
+func TestPieces(t *testing.T) {
+	type pieces = []Piece
+	for in, want := range map[string]pieces{
+		"plain": {{"plain", false}},
+		"":      {{"", false}},
+		"Explain <system-reminder> tags. </system-reminder> ok.": {{"Explain ", false}, {"<system-reminder> tags. </system-reminder>", true}, {" ok.", false}},
+		"a\n\n[EDIT ERROR - IMMEDIATE ACTION REQUIRED] b\n\nc":   {{"a\n\n", false}, {"[EDIT ERROR - IMMEDIATE ACTION REQUIRED] b", true}, {"\n\nc", false}},
+		"a [SYSTEM DIRECTIVE: OH-MY-OPENCODE] b\n- c":            {{"a ", false}, {"[SYSTEM DIRECTIVE: OH-MY-OPENCODE] b\n- c", true}},
+		"[SYSTEM DIRECTIVE: X] y\n\nz":                           {{"[SYSTEM DIRECTIVE: X] y\n\nz", true}},
+		"<!-- OMO_INTERNAL_INITIATOR -->[task CALL FAILED] x":    {{"<!-- OMO_INTERNAL_INITIATOR -->[task CALL FAILED] x", true}},
+	} {
+		if got := Pieces(in); !slices.Equal(got, want) {
+			t.Errorf("Pieces(%q) = %+v, want %+v", in, got, want)
+		}
+	}
+}
+
 func FuzzStripInjections(f *testing.F) {
 	f.Add("a [SYSTEM DIRECTIVE: OH-MY-OPENCODE] b\n\n- c\n\n<system-reminder>\xff</system-reminder>")
 	f.Add("[EDIT ERROR - IMMEDIATE ACTION REQUIRED]\n \n\n§1§")
@@ -83,6 +102,17 @@ func FuzzStripInjections(f *testing.F) {
 		case HasInjection(in) && got != strings.TrimFunc(got, IsJSSpace):
 			t.Fatalf("%q is not trimmed", got)
 		}
-		IsInjectedOnly(in)
+		whole, words := "", ""
+		for _, p := range Pieces(in) {
+			if whole += p.Text; !p.Injected {
+				words += p.Text
+			}
+		}
+		switch {
+		case whole != in:
+			t.Fatalf("the pieces of %q are %q", in, whole)
+		case IsInjectedOnly(got) && words != "", !IsInjectedOnly(got) && HasInjection(in) && trimJS(words) != got:
+			t.Fatalf("%q has the words %q, and without injections it is %q", in, words, got)
+		}
 	})
 }

@@ -3,5 +3,5 @@
 // which harness it serves. Raw messages are kept, and content that no rule
 // changes stays byte for byte.
 //
-// It may import internal/json and schema.
+// It may import internal/json, pipeline/text and schema.
 package transcript

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -35,12 +36,12 @@ type Message struct {
 	// Errored says that the harness attached an error to the message.
 	Errored bool
 	// Summary says that the harness made this message as a summary of the messages
-	// before it. If it is an answer, it answers a prompt of the harness, and its usage
-	// measures that prompt.
+	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
+	// so it has no Usage.
 	Summary bool
 	// Hidden says that the harness itself keeps the message from the provider.
 	Hidden bool
-	// Usage is the provider's report for this step.
+	// Usage is the provider's report for this step. It measures a prompt of the session.
 	Usage Usage
 	// Tools holds the tool switches of a user message, if it has any.
 	Tools map[string]bool
@@ -109,10 +110,24 @@ type Said struct {
 
 // Said returns the words of a text part by their origins.
 func (p *Part) Said() []Said {
-	if p.Attached == 0 {
+	switch {
+	case p.Origin != FromUser:
 		return []Said{{p.Origin, p.Text}}
+	case p.Typed != "":
+		return []Said{{FromUser, p.Typed}, {FromHarness, p.Text}}
 	}
-	return []Said{{FromFile, p.Text[:p.Attached]}, {p.Origin, p.Text[p.Attached:]}}
+	var all []Said
+	if p.Attached > 0 {
+		all = append(all, Said{FromFile, p.Text[:p.Attached]})
+	}
+	for _, piece := range text.Pieces(p.Text[p.Attached:]) {
+		origin := FromUser
+		if piece.Injected {
+			origin = FromHarness
+		}
+		all = append(all, Said{origin, piece.Text})
+	}
+	return all
 }
 
 // Letter returns the letter by which models and people recognise an origin, for example
@@ -130,6 +145,9 @@ type Part struct {
 	// Attached is the number of bytes at the start of a user's text that are FromFile,
 	// because the harness puts attached files into the same text.
 	Attached int
+	// Typed is the line that the user typed, if the harness has put the template of a
+	// command in its place, for example "/review main". Then no word of Text is the user's.
+	Typed string
 	// Path leads to the part.
 	Path string
 

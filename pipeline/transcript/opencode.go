@@ -96,13 +96,11 @@ func (OpenCode) Decode(raw json.Value) Message {
 		Errored:   m.Info.Error != nil,
 		Tools:     m.Info.Tools,
 		Summary:   m.Info.Role == string(Assistant) && string(m.Info.Summary) == "true",
-		Usage: Usage{
-			Input:      int(m.Info.Tokens.Input),
-			Output:     int(m.Info.Tokens.Output),
-			CacheRead:  int(m.Info.Tokens.Cache.Read),
-			CacheWrite: int(m.Info.Tokens.Cache.Write),
-		},
-		Parts: make([]Part, len(m.Parts)),
+		Parts:     make([]Part, len(m.Parts)),
+	}
+	if !msg.Summary {
+		t := &m.Info.Tokens
+		msg.Usage = Usage{Input: int(t.Input), Output: int(t.Output), CacheRead: int(t.Cache.Read), CacheWrite: int(t.Cache.Write)}
 	}
 	if msg.Role == User {
 		msg.Agent = m.Info.Agent

@@ -39,6 +39,19 @@ test("native compaction gets its array unchanged, and the shim still remembers t
   assert.deepEqual(received("session/transform").map(({ params }) => params!.keep), [0, 1])
 })
 
+test("the host does not hear that native compaction was refused, but that the session's own prompt was", async (t) => {
+  const { hooks, received } = await load(t, { hooks: ["session/event"] })
+  const refuse = (message: string) => hooks.event!(event("session.error", { sessionID: "ses_c", error: { name: "ContextOverflowError", data: { message } } }))
+  await pass(hooks, [user("u1", "one", {}, "ses_c")])
+  await hooks["experimental.session.compacting"]!({ sessionID: "ses_c" }, {})
+  await pass(hooks, [user("u1", "one", {}, "ses_c")])
+  await refuse("of the compaction")
+  await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")])
+  await refuse("of the prompt")
+  await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")]) // events go before it
+  assert.deepEqual(received("session/event").map(({ params }) => (params as any).event.properties.error.data.message), ["of the prompt"])
+})
+
 test("the messages and the system prompt of hidden agents stay unchanged", async (t) => {
   const agent = { name: "magicctx-historian", description: "d", prompt: "p", tools: [] }
   const { hooks, received } = await load(t, { agents: [agent] })

@@ -1,0 +1,176 @@
+import type { Machine } from "./machine.ts"
+
+/** A line of the host's journal. */
+export interface Pass {
+  pass: number
+  verdict: string
+  cause: string
+  bust: boolean
+  bustCause: string
+  size: number
+  /** In tokens: the rent of the content that a bust removed, the price of the bust, and the size of that content. */
+  rent: number
+  cost: number
+  removed: number
+  /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
+  isAfterRefusal: boolean
+}
+
+/** Events in a session since its last good pass that may explain a bust. */
+export interface Happenings {
+  flush: boolean
+  /** A prompt was refused, and no answer has reported its usage since. */
+  refused: boolean
+  /** The plugin was loaded anew, so the shim has forgotten its patches. */
+  reloaded: boolean
+  systemChanged: boolean
+  /** OpenCode has pruned outputs since the newest usage. */
+  pruned: boolean
+  /** The newest time at which the provider held the prefix. */
+  lastUse: number
+}
+
+/** The sizes of a prompt in tokens. */
+export interface Sizes {
+  /** As it was sent. */
+  tokens: number
+  /** If the pass had decided nothing. */
+  expected: number
+  /** The same without the head, for a pass that finds that head reverted. */
+  headless: number
+  /** The size of the outputs that OpenCode has pruned. */
+  pruned: number
+}
+
+/** What the judge knows about a request, from the outside. */
+export interface Facts {
+  report: (rule: string, detail: string) => void
+  happened: Happenings
+  /** Comparisons with the last good request, if there was one. */
+  last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
+  hasLostDatabase: boolean
+  expected: number
+  /** By how much the prompt has shrunk; undefined if several busts share in it. */
+  shrunk: number | undefined
+  window: number
+}
+
+/** The host's journal of a session's passes. */
+export class Journal {
+  private last = 0
+  /** The newest pass that busted for rent. */
+  private lastRent = -1
+  private readonly machine: Machine
+  private readonly session: string
+
+  constructor(machine: Machine, session: string) {
+    this.machine = machine
+    this.session = session
+  }
+
+  get isEmpty(): boolean {
+    return this.last === 0
+  }
+
+  /** Notes that the database is gone. */
+  lost(): void {
+    this.last = 0
+    this.lastRent = -1
+  }
+
+  /** The lines since the last call. */
+  read(isAfterRefusal: boolean): Pass[] {
+    const rows = this.machine.read(
+      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session, this.last,
+    )
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), rent: Number(r.rent_tokens), cost: Number(r.cost_tokens), removed: Number(r.removed_tokens), isAfterRefusal }))
+    this.last = passes.at(-1)?.pass ?? this.last
+    return passes
+  }
+
+  /** Reports a bust whose cause is not true. */
+  check(bust: Pass, facts: Facts): void {
+    const { pass, bustCause, cause, size, isAfterRefusal } = bust
+    const { report, happened, last, expected, window } = facts
+    const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for ${bustCause}, but ${why}`)
+    switch (bustCause) {
+      case "unexplained":
+        report("unexplained", `pass ${pass} (${cause}) is a bust that nothing explains`)
+        break
+      case "":
+        report("unexplained", `pass ${pass} (${cause}) is a bust without a cause`)
+        break
+      case "first-pass":
+        if (last) lie("the session had passes before")
+        break
+      case "model-changed":
+        if (last?.isSameModel) lie("the model is the same")
+        break
+      case "idle": {
+        const idle = this.machine.now() - happened.lastUse
+        // The shortest cache life of any route, less a second for the difference between the two clocks.
+        if (last && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
+        break
+      }
+      case "flush":
+        if (!happened.flush) lie("the user did not ask")
+        break
+      case "overflow":
+        if (!happened.refused && !isAfterRefusal) lie("no prompt was refused")
+        break
+      case "force":
+      case "pressure":
+        // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned (-seed 1000133).
+        if (happened.refused || happened.pruned) break
+        if (last && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
+        break
+      case "system-changed":
+        // If the host was not asked for the prompt of the first request after the loss of its database, because it did not
+        // answer in time, the shim has repeated a prompt that the new database does not know (-seed 730006).
+        if (facts.hasLostDatabase && pass === 2) break
+        if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
+        break
+      case "transcript-changed":
+        if (last?.isSameModel && last.stands()) lie("all that was sent before is still there")
+        break
+      case "rent":
+        this.checkRent(bust, facts)
+        break
+    }
+  }
+
+  /**
+   * A bust for rent comes when what it removes has cost a quarter of its price (docs/decisions.md), so not in two passes
+   * in a row, and it makes the prompt shorter.
+   */
+  private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
+    const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
+    if (cost <= 0 || rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
+    if (pass === this.lastRent + 1) lie("so did the pass before")
+    // Each of the two numbers of tokens may be too large or too small by half.
+    if (shrunk !== undefined && shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
+    this.lastRent = pass
+  }
+}
+
+/** The host's estimate of the prompt's size must be near to the real size. */
+export function checkSize(pass: Pass, { expected, headless, pruned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
+  // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
+  if (pass.size === 0 || happened.refused || happened.pruned) return
+  // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
+  // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
+  // session as such a fork in its first pass, with any verdict (-seed 700231).
+  // The same holds for messages that return with their branch, and for the summaries that return with them.
+  const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
+  const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
+  // If the newest usage is gone, the host counts pruned outputs in full until the next one, as it counted them once
+  // (-seed 900190, 1200009). That makes room too early, never too late, and magicctx switches pruning off.
+  const most = returns || pass.pass === 1 ? pruned : 0
+  const isNear = (real: number) => {
+    if (pass.size > real && pass.size <= real + most) return true
+    const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
+    return off <= 0.2 * window || (ratio <= 2.2 && ratio >= 0.45)
+  }
+  if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return
+  report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${window}`)
+}

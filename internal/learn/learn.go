@@ -1,0 +1,70 @@
+package learn
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A Learner learns from the requests of sessions: which rules a project regrets, how long providers keep a
+// prefix, how they count tokens, and how long a prompt they take.
+type Learner struct{ Options }
+
+// Options configure a Learner.
+type Options struct {
+	Store    *store.Store
+	Guard    *store.Guard
+	Sessions *session.Sessions
+	Models   *model.Models
+	Clients  *client.Registry
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+// New returns a learner.
+func New(o Options) *Learner { return &Learner{o} }
+
+// Feature attaches the learner to the passes.
+func (l *Learner) Feature() pass.Feature {
+	return pass.Feature{
+		Begun: func(ctx context.Context, ps *pass.Pass) {
+			noteRereads(ps.Session)
+			if usage, _, ok := ps.Session.Pipe.Answer(); ok { // the event with this usage may be lost
+				writing, cancel := l.Guard.Writing(ctx)
+				l.Guard.Wrote(l.NotePause(writing, ps.Session, ps.Session.Pipe.Meta.Model, usage))
+				cancel()
+			}
+			*pauses.Of(ps.Session) = nil
+			l.Guard.Wrote(l.learnRatio(ctx, ps.Session))
+		},
+		Read: func(ctx context.Context, ps *pass.Pass, r *pipeline.Readings) {
+			r.Knobs.IsRegretted = l.IsRegretted(ctx, ps)
+		},
+		Storing: func(ps *pass.Pass, c *store.PassCommit) {
+			c.Removals, c.Rereads, c.RereadSince = removals(ps), regrets.Of(ps.Session).rereads, c.Session.Passes-pipeline.SoonPasses
+		},
+		Stored: func(ps *pass.Pass) {
+			if len(regrets.Of(ps.Session).rereads) > 0 {
+				*regrets.Of(ps.Session) = regret{}
+			}
+			*pauses.Of(ps.Session) = l.pauseBefore(ps)
+			if ps.SystemChanged { // the provider cannot have read this prompt from its cache
+				*pauses.Of(ps.Session) = nil
+			}
+			if ps.Wire.Bust {
+				*samplings.Of(ps.Session) = sampling{answered: ps.Session.Pipe.Measured()}
+			}
+		},
+	}
+}
+
+// PromptChanged forgets the pause before the session's newest pass, because the harness has changed the system
+// prompt after it: the provider cannot have read such a prompt from its cache.
+func PromptChanged(s *session.Session) { *pauses.Of(s) = nil }

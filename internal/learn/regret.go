@@ -1,0 +1,88 @@
+package learn
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A rule is regretted in a project if the models there read more than regrettedShare of its removed tokens
+// again, in regrettedPieces pieces or more. The goal for all rules together is 2 %. So a rule above twice
+// that share takes content that this project needs. With fewer pieces, the share may be chance.
+const (
+	regrettedShare  = 0.04
+	regrettedPieces = 3
+)
+
+// A regret is what a session knows of content that its models read again.
+type regret struct {
+	// rereads are the removed units that the model has read again, as far as no pass has stored them.
+	rereads []store.RereadRow
+	// regretted names the rules that are regretted in the project. It is nil until it is read.
+	regretted map[string]bool
+}
+
+var regrets = session.NewSlot[regret]()
+
+// noteRereads collects what the new messages read again although it was removed. The pass stores it, or a
+// later one if the database is busy.
+func noteRereads(s *session.Session) {
+	rereads, expansions := s.Pipe.Rereads()
+	if len(rereads)+len(expansions) == 0 {
+		return
+	}
+	entries, _ := s.Pipe.Raw()
+	ordinals := history.Number(entries, session.AnchorsOf(s.Chronicle.Compartments))
+	ordinalOf := make(map[string]int, len(entries))
+	for i, e := range entries {
+		ordinalOf[e.Key] = ordinals[i]
+	}
+	for _, x := range expansions {
+		var keys []string
+		for i, n := range ordinals {
+			if x.Start <= n && n <= x.End {
+				keys = append(keys, entries[i].Key)
+			}
+		}
+		rereads = append(rereads, s.Pipe.RemovedIn(keys, x.Tokens)...)
+	}
+	known := regrets.Of(s)
+	for _, r := range rereads {
+		known.rereads = append(known.rereads, store.RereadRow{Tag: r.Tag, Ordinal: ordinalOf[r.MessageKey], Tokens: r.Tokens})
+	}
+}
+
+// removals returns the removals of the pass by rule.
+func removals(ps *pass.Pass) (rows []store.RemovalRow) {
+	for rule, tokens := range ps.Decision.FreedBy {
+		row := store.RemovalRow{Rule: rule, Tokens: tokens}
+		if rule == pipeline.Summaries {
+			row.Through = ps.Decision.Head.Ordinal
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// IsRegretted returns a function that reports whether a rule is regretted in the session's project. It asks
+// the store once, and again after a reread of this session.
+func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule string) bool {
+	return func(rule string) bool {
+		s, known := ps.Session, regrets.Of(ps.Session)
+		if known.regretted == nil {
+			all, err := l.Store.ProjectRemovals(ctx, ps.Params.Directory)
+			if err != nil {
+				l.Log.Warn("removals of the project not read", "session", s.Key.Session, "error", err)
+			}
+			known.regretted = make(map[string]bool)
+			for _, r := range all {
+				known.regretted[r.Rule] = r.Rereads >= regrettedPieces && float64(r.Reread) > regrettedShare*float64(r.Tokens)
+			}
+		}
+		return known.regretted[rule]
+	}
+}

@@ -1,0 +1,40 @@
+package learn
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/session"
+)
+
+// A sampling holds the answers whose reported prompts are compared for the next sample.
+type sampling struct {
+	// from is the key of the older of the two answers. It is empty until there is one.
+	from string
+	// answered is the newest answer at the last bust. Its prompt is from before that bust,
+	// so no comparison may begin with it.
+	answered string
+}
+
+var samplings = session.NewSlot[sampling]()
+
+// learnRatio learns from the newest usage in the array.
+func (l *Learner) learnRatio(ctx context.Context, s *session.Session) error {
+	now := samplings.Of(s)
+	newest := s.Pipe.Measured()
+	if newest == "" || newest == now.answered {
+		return nil
+	}
+	if now.from == "" {
+		now.from = newest
+		return nil
+	}
+	sample, ok := s.Pipe.SampleTokens(now.from, newest)
+	if !ok {
+		return nil
+	}
+	now.from = newest
+	if sample.Ratio == 0 || sample.Model.ID == "" {
+		return nil
+	}
+	return l.Models.LearnRatio(ctx, sample)
+}

@@ -1,0 +1,341 @@
+package marking
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/marker"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// This file moves the compaction markers in the harnesses' own stores. A marker hides messages
+// that the head covers, so it changes no wire. docs/markers.md has the rules.
+
+// Markers sets and removes compaction markers in the store of a harness. Package marker has
+// the implementation.
+type Markers interface {
+	Set(ctx context.Context, session, through string) (boundary string, err error)
+	Remove(ctx context.Context, session string) error
+	RemoveAll(ctx context.Context) (removed int, err error)
+	IsWhole(ctx context.Context, session, boundary string) (bool, error)
+}
+
+// markers hold the marker that a publication asks for, and the marker that is set.
+type markers struct {
+	pending pendingMarker
+	// pendingText is the stored form of pending. The store clears the pending marker only if its text still
+	// equals this one.
+	pendingText string
+	applied     appliedMarker
+}
+
+// A PendingMarker asks for a marker behind the message with this ordinal. Its members are in alphabetical
+// order, so that two equal pending markers have the same JSON text.
+type pendingMarker struct {
+	EndMessageID string `json:"endMessageId"`
+	Ordinal      int    `json:"ordinal"`
+	PublishedAt  int64  `json:"publishedAt"`
+}
+
+// An AppliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
+// belongs to the message behind which the marker was asked for.
+type appliedMarker struct {
+	BoundaryMessageID string `json:"boundaryMessageId"`
+	Ordinal           int    `json:"ordinal"`
+}
+
+func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
+
+// PendingAt returns the stored form of a request for a marker behind a compartment.
+func PendingAt(c historian.Compartment, now int64) string {
+	text, _ := json.Marshal(pendingMarker{EndMessageID: history.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
+	return string(text)
+}
+
+// readMarkers reads the stored markers of a session. It treats a marker that it cannot read as missing, and
+// the next publication replaces it.
+func readMarkers(pending, applied string) (m markers) {
+	m.pendingText = pending
+	if pending != "" {
+		_ = json.Unmarshal([]byte(pending), &m.pending)
+	}
+	if applied != "" {
+		_ = json.Unmarshal([]byte(applied), &m.applied)
+	}
+	return m
+}
+
+// markersOf returns the implementation for a session's harness, or nil if the harness has none.
+func (k *Keeper) markersOf(key store.Key) Markers { return k.Markers[schema.Harness(key.Harness)] }
+
+// A Keeper keeps the compaction markers of all sessions in step with their heads.
+type Keeper struct {
+	Options
+	// moving keeps changes of markers in order.
+	moving sync.Mutex
+	// trouble is the reason why the last change failed, or nil.
+	trouble atomic.Pointer[string]
+}
+
+// Options configure a Keeper.
+type Options struct {
+	Store      *store.Store
+	Sessions   *session.Sessions
+	Background *background.Work
+	Log        *slog.Logger
+	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
+	// that harness gets no markers.
+	Markers map[schema.Harness]Markers
+}
+
+// New returns a keeper.
+func New(o Options) *Keeper { return &Keeper{Options: o} }
+
+// Feature attaches the keeper to the passes.
+func (k *Keeper) Feature() pass.Feature {
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.consider(ps) }}
+}
+
+// Why returns the reason why the last change of a marker failed, or "".
+func (k *Keeper) Why() string {
+	if reason := k.trouble.Load(); reason != nil {
+		return *reason
+	}
+	return ""
+}
+
+// A markerTask is a change of a session's marker.
+type markerTask struct {
+	// to is the message behind which to set the marker. If it is zero, the task removes the marker.
+	to history.Anchor
+	// done is the pending marker to clear, because the task carries it out or because it has become
+	// pointless.
+	done string
+	// isPointless says that the task only clears the pending marker, and leaves the applied one.
+	isPointless bool
+}
+
+// A markerMoment describes the pass after which a marker may change.
+type markerMoment struct {
+	isOn, isBust bool
+	head         frozen.Head
+	compartments []history.Compartment
+	// found is the boundary with which the array begins. It is empty if the array is whole.
+	found string
+}
+
+// next returns the change that is due. If none is due, ok is false.
+func (m markers) next(now markerMoment) (t markerTask, ok bool) {
+	end := history.Anchor{}
+	if n := len(now.compartments); n > 0 {
+		end = history.Anchor{Ordinal: now.compartments[n-1].End, Key: now.compartments[n-1].EndKey()}
+	}
+	switch {
+	case !now.isOn:
+		return markerTask{done: m.pendingText}, m.applied.isSet() || now.found != "" || m.pendingText != ""
+	case now.found != "" && now.found != m.applied.BoundaryMessageID:
+		return markerTask{}, true // the array has a copy of another session's marker, or a marker without a record
+	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
+		return markerTask{to: now.place(end)}, true // a revert has removed the compartment that the marker stands behind
+	case m.pendingText == "" || !now.isBust:
+		return markerTask{}, false
+	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:
+		return markerTask{done: m.pendingText, isPointless: true}, true
+	case now.head.Ordinal < m.pending.Ordinal:
+		return markerTask{}, false // the head does not cover these messages yet
+	}
+	to := now.place(history.Anchor{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
+	if to.Ordinal <= m.applied.Ordinal {
+		return markerTask{}, false // the marker waits until the head pins newer prompts
+	}
+	return markerTask{to: to, done: m.pendingText}, true
+}
+
+// place returns the newest message up to end such that a marker behind it hides no pinned prompt. It is zero if
+// there is no such message.
+func (now markerMoment) place(end history.Anchor) (place history.Anchor) {
+	anchors := session.AnchorsOf(now.compartments)
+	first := firstPinned(now.head, anchors)
+	if first == 0 || end.Ordinal < first {
+		return end
+	}
+	for _, a := range anchors {
+		if a.Ordinal < first {
+			place = a
+		}
+	}
+	return place
+}
+
+// firstPinned returns the lowest ordinal of a prompt that the head pins, or 0 if the head pins none. If a
+// pinned prompt is not among the anchors, it could be any message, so the answer is 1.
+func firstPinned(head frozen.Head, anchors []history.Anchor) (first int) {
+	ordinals := make(map[string]int, len(anchors))
+	for _, a := range anchors {
+		ordinals[a.Key] = a.Ordinal
+	}
+	for _, key := range head.Pinned {
+		if key != "" && (first == 0 || ordinals[key] < first) {
+			first = max(1, ordinals[key])
+		}
+	}
+	return first
+}
+
+// hasEnd reports whether a compartment ends where p asks for a marker.
+func (now markerMoment) hasEnd(p pendingMarker) bool {
+	for _, c := range now.compartments {
+		if c.EndKey() == p.EndMessageID && c.End == p.Ordinal {
+			return true
+		}
+	}
+	return false
+}
+
+// isMarking says that a change of the session's compaction marker is under way.
+var isMarking = session.NewLastingSlot[bool]()
+
+// consider changes the session's marker in the background if a change is due. The session's next pass
+// then gets an array that begins elsewhere. The head covers that array as well.
+func (k *Keeper) consider(ps *pass.Pass) {
+	s := ps.Session
+	if k.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.Decision.Cause == pipeline.CauseBusy {
+		return
+	}
+	t, ok := readMarkers(s.Chronicle.PendingMarker, s.Chronicle.AppliedMarker).next(markerMoment{
+		isOn: ps.Config.CompactionMarkers && !s.Mode().IsSubagent, isBust: ps.Decision.Verdict != schema.Steady,
+		head: s.Pipe.State.Head, compartments: s.Chronicle.Compartments, found: s.Pipe.Marker(),
+	})
+	if !ok {
+		return
+	}
+	*isMarking.Of(s) = true
+	key := s.Key
+	k.Background.Go(func() {
+		err := k.change(k.Background.Lifetime(), key, t)
+		if err != nil {
+			k.Log.Warn("the compaction marker stays as it is", "session", key.Session, "error", err)
+		}
+		k.note(err)
+		k.marked(key)
+	})
+}
+
+// change carries out a change, and records it.
+func (k *Keeper) change(ctx context.Context, key store.Key, t markerTask) error {
+	k.moving.Lock()
+	defer k.moving.Unlock()
+	return k.move(ctx, key, t)
+}
+
+// move is change for a caller that holds the lock.
+func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
+	applied := ""
+	switch {
+	case t.isPointless:
+		_, err := k.Store.ClearPendingMarker(ctx, key, t.done)
+		return err
+	case t.to.Ordinal == 0:
+		if err := k.markersOf(key).Remove(ctx, key.Session); err != nil {
+			return err
+		}
+	default:
+		boundary, err := k.markersOf(key).Set(ctx, key.Session, t.to.Key)
+		if errors.Is(err, marker.ErrImpossible) {
+			_, cleared := k.Store.ClearPendingMarker(ctx, key, t.done)
+			return errors.Join(err, cleared)
+		}
+		if err != nil {
+			return err
+		}
+		text, _ := json.Marshal(appliedMarker{BoundaryMessageID: boundary, Ordinal: t.to.Ordinal})
+		applied = string(text)
+	}
+	k.Log.Info("the compaction marker is moved", "session", key.Session, "marker", applied)
+	return k.Store.SaveAppliedMarker(ctx, key, applied, t.done)
+}
+
+// marked updates the session in memory after a change of its marker.
+func (k *Keeper) marked(key store.Key) {
+	ctx := context.WithoutCancel(k.Background.Lifetime())
+	s, err := k.Sessions.Lock(ctx, key)
+	if err != nil {
+		return
+	}
+	defer s.Unlock()
+	*isMarking.Of(s) = false
+	if sum, err := k.Store.History(ctx, key); err == nil {
+		s.Chronicle.PendingMarker, s.Chronicle.AppliedMarker = sum.PendingMarker, sum.AppliedMarker
+	}
+}
+
+// note keeps an error about setting markers, for a status.
+func (k *Keeper) note(err error) {
+	if err == nil {
+		k.trouble.Store(nil)
+		return
+	}
+	reason := err.Error()
+	k.trouble.Store(&reason)
+}
+
+// Remove removes the marker of a session that is about to be forgotten.
+func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
+	if k.markersOf(key) == nil {
+		return nil
+	}
+	sum, err := k.Store.History(ctx, key)
+	if err != nil || sum.AppliedMarker == "" {
+		return err
+	}
+	return k.change(ctx, key, markerTask{})
+}
+
+// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes
+// three kinds of markers: all of them if markers are switched off, incomplete ones, and ones that a crash
+// left without a complete record. If markers are on, the next bust sets them again.
+func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
+	rows, err := k.Store.Markers(ctx, string(harness))
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = k.check(ctx, rows[i], isOn)
+	}
+	if len(rows) > 0 && !isOn && err == nil {
+		_, err = k.Markers[harness].RemoveAll(ctx) // copies of a session have copies of its marker
+	}
+	if err != nil {
+		k.Log.Warn("the compaction markers are not checked", "error", err)
+		k.note(err)
+	}
+}
+
+func (k *Keeper) check(ctx context.Context, r store.MarkerRow, isOn bool) error {
+	k.moving.Lock()
+	defer k.moving.Unlock()
+	now, err := k.Store.History(ctx, r.Key)
+	if err != nil || now.PendingMarker != r.Pending || now.AppliedMarker != r.Applied {
+		return err // a pass has set a marker in the meantime
+	}
+	m := readMarkers(r.Pending, r.Applied)
+	if isOn && m.applied.isSet() {
+		if isWhole, err := k.markersOf(r.Key).IsWhole(ctx, r.Key.Session, m.applied.BoundaryMessageID); err != nil || isWhole {
+			return err
+		}
+	}
+	t := markerTask{}
+	if !isOn {
+		t.done = m.pendingText
+	}
+	return k.move(ctx, r.Key, t)
+}

@@ -1,0 +1,49 @@
+package pass
+
+import (
+	"context"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// knobs returns the settings for the rules, for one pass of a session in the given mode. ctx is the context
+// of the pass.
+func knobs(ctx context.Context, c schema.Config, m mode.Mode, directory string) rule.Knobs {
+	tools, paths := matcher(c.AutoDrop.ProtectedTools), matcher(c.AutoDrop.ProtectedPaths)
+	k := rule.Knobs{
+		ProtectedTags: c.ProtectedTags, ReasoningAge: c.ClearReasoningAge,
+		Deduplicate: c.AutoDrop.Duplicates, ClampSupersededWrites: c.AutoDrop.SupersededWrites, ClampOldErrors: c.AutoDrop.OldErrors,
+		ErrorSteps: c.AutoDrop.ErrorSteps, TurnProtection: c.AutoDrop.TurnProtection,
+		IsProtectedTool: remembered(ctx, func(name string) bool { return tools().MatchName(name) }),
+		IsProtectedPath: remembered(ctx, func(path string) bool { return paths().MatchPath(directory, path) }),
+	}
+	if c.CavemanTextCompression.Enabled && !m.IsSubagent && !m.Reduces {
+		k.CompressFrom = c.CavemanTextCompression.MinChars
+	}
+	return k
+}
+
+// matcher returns a function for the compiled patterns. It compiles them only at the first use, because a
+// steady pass runs no rule and so never needs them.
+func matcher(patterns []string) func() config.Patterns {
+	return sync.OnceValue(func() config.Patterns { return config.CompilePatterns(patterns) })
+}
+
+// remembered returns isProtected with a cache, because several rules ask about the same tool or path. After
+// ctx has ended, it no longer runs the patterns and answers false: a project's patterns must not keep a pass
+// busy if nobody waits for its answer. Such a pass fails, so a false answer does no harm.
+func remembered(ctx context.Context, isProtected func(string) bool) func(string) bool {
+	known := make(map[string]bool)
+	return func(name string) bool {
+		answer, ok := known[name]
+		if !ok && ctx.Err() == nil {
+			answer = isProtected(name)
+			known[name] = answer
+		}
+		return answer
+	}
+}

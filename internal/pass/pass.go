@@ -1,0 +1,510 @@
+package pass
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/bug"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Transform runs one pass: it reads the new part of the transcript, decides, renders, commits, and answers
+// with the changes that the client lacks. If it returns an error, it discards everything that the pass did,
+// and the client uses its last good mutation.
+func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, p schema.TransformParams) (schema.WireMutation, error) {
+	var none schema.WireMutation
+	s, err := e.Sessions.Lock(ctx, key)
+	if err != nil {
+		return none, err
+	}
+	defer e.Sessions.Trim()
+	defer s.Unlock()
+	done := false
+	defer func() { // this also runs if the pass panics, because the next pass must not continue half a pass
+		if !done {
+			s.Forget()
+		}
+	}()
+	pass, err := e.begin(ctx, c, s, p)
+	if errors.Is(err, client.ErrResync) {
+		done = true
+	}
+	if err != nil {
+		return none, err
+	}
+	pass.Covered = s.Pipe.State.Head.Ordinal
+	if err := pass.run(ctx); err != nil {
+		return none, err
+	}
+	done = true
+	answer := pass.answer()
+	s.LastPass.Store(time.Since(pass.started).Microseconds())
+	for _, f := range e.Features {
+		if f.Done != nil {
+			f.Done(ctx, pass)
+		}
+	}
+	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
+		time.AfterFunc(afterResync, debug.FreeOSMemory)
+	}
+	return answer, nil
+}
+
+// A resync leaves garbage of several times its size. The host may then wait minutes for a model. So it
+// returns that memory to the system after the harness has its answer.
+const (
+	largeResyncBytes = 4 << 20
+	afterResync      = 200 * time.Millisecond
+)
+
+// An Engine runs passes.
+type Engine struct{ Options }
+
+// Options configure an Engine.
+type Options struct {
+	Store    *store.Store
+	Guard    *store.Guard
+	Sessions *session.Sessions
+	Models   *model.Models
+	Clients  *client.Registry
+	Serial   *clock.Serial
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Features []Feature
+	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
+	// edits. A replay uses it to show them. If it is nil, nothing is called.
+	Taken func(session string, pass int, taken []pipeline.Taken)
+}
+
+// New returns an engine.
+func New(o Options) *Engine { return &Engine{o} }
+
+// Pass holds the state of one running pass.
+type Pass struct {
+	e       *Engine
+	Client  client.Client
+	Session *session.Session
+	started time.Time
+	At      int64
+	Params  schema.TransformParams
+	Config  schema.Config
+	Limits  schema.ModelLimits
+	window  model.Window
+	Life    route.Belief
+	Fresh   []frozen.Unit
+	// Covered is the number of messages that the head stood for before the pass.
+	Covered int
+	// SystemChanged says that the system prompt has changed since the newest stored pass.
+	SystemChanged bool
+
+	Readings pipeline.Readings
+	Decision pipeline.Decision
+	Wire     pipeline.Wire
+}
+
+// begin brings the session's transcript up to date.
+func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*Pass, error) {
+	started := time.Now()
+	isResync := p.Base == 0
+	if !isResync && (s.Pipe == nil || s.Revision != p.Base || p.Keep > s.Pipe.Len()) {
+		return nil, client.ErrResync
+	}
+	if isResync && p.Keep != 0 {
+		return nil, client.Invalid("keep is %d without a base; send keep 0, because base 0 sends the whole array", p.Keep)
+	}
+	var messages json.Array // only this call validates the JSON
+	if err := json.Unmarshal(p.Messages, &messages); err != nil {
+		remedy := ""
+		if strings.Contains(err.Error(), "exceeded max depth") {
+			remedy = "; a message holds JSON of more than 10,000 levels: take that message back in the harness, or begin a new session"
+		}
+		return nil, client.Invalid("attachment of %s: %v%s", schema.MethodTransform, err, remedy)
+	}
+	ps := &Pass{e: e, Client: c, Session: s, started: started, At: e.Clock.Now(), Params: p, Config: e.Clients.Config(s.Key.Harness, p.Directory)}
+	if isResync {
+		if err := e.resync(ctx, s, p, ps.Config, messages); err != nil {
+			return nil, err
+		}
+		s.Bytes.Store(0)
+	}
+	s.Bytes.Add(int64(len(p.Messages)))
+	ps.Fresh = s.Pipe.Update(p.Keep, messages, p.Sent)
+	if p.Model != nil {
+		s.Pipe.AskModel(*p.Model)
+	}
+	if err := Ended(ctx, "read the transcript"); err != nil {
+		return nil, err
+	}
+	var err error
+	if ps.Limits, err = e.Models.Limits(ctx, c, p.Directory, s.Pipe.Model()); err != nil {
+		return nil, err
+	}
+	ps.window = e.Models.Window(ctx, s.Pipe.Model(), ps.Limits)
+	for _, f := range e.Features {
+		if f.Begun != nil {
+			f.Begun(ctx, ps)
+		}
+	}
+	ps.Life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, s.Pipe.Model(), ps.Limits.NPM)
+	return ps, nil
+}
+
+// resync prepares the session for a whole array. It loads the session from the store, because the state in
+// memory may be missing, or half changed after a crash.
+func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
+	codec, err := client.CodecOf(s.Key.Harness)
+	if err != nil {
+		return err
+	}
+	snap, err := e.Sessions.Load(ctx, s)
+	if err != nil {
+		e.Guard.Wrote(err)
+		return err
+	}
+	s.Row.Directory, s.Row.Parent = p.Directory, p.Parent
+	if s.Row.Passes == 0 {
+		s.Row.Mode = session.ModeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
+	}
+	if s.Chronicle, err = e.Sessions.ReadChronicle(ctx, s.Key, p.Directory); err != nil {
+		e.Guard.Wrote(err)
+		return err
+	}
+	if snap.Head != nil {
+		s.Chronicle.HeadGeneration = snap.Head.Generation
+	}
+	s.Inherited = nil
+	if s.Row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
+		return e.Sessions.BuildCopy(ctx, s, snap, codec, messages)
+	}
+	s.Build(snap, codec)
+	return nil
+}
+
+// run decides, renders and commits.
+func (ps *Pass) run(ctx context.Context) error {
+	pipe := ps.Session.Pipe
+	ps.Readings = ps.read(ctx)
+	ps.Decision = pipe.Decide(ps.Readings)
+	if err := Ended(ctx, "decide"); err != nil {
+		return err
+	}
+	for _, f := range ps.e.Features {
+		if f.Decided == nil {
+			continue
+		}
+		f.Decided(ctx, ps)
+		if err := Ended(ctx, "decide"); err != nil {
+			return err
+		}
+	}
+	ps.render(ps.Decision)
+	if err := Ended(ctx, "render"); err != nil {
+		return err
+	}
+	if hits := ps.validate(ps.Wire); len(hits) > 0 {
+		ps.e.Log.Error("the wire breaks a rule of the provider", "session", ps.Session.Key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
+		ps.retreat(pipeline.CauseInvalidWire)
+		if hits = ps.validate(pipe.RenderAnew(ps.Decision)); len(hits) > 0 {
+			return fmt.Errorf("wire breaks rule %s at message %s", hits[0].Rule, hits[0].Message)
+		}
+	}
+	if err := Ended(ctx, "validate"); err != nil {
+		return err
+	}
+	err := ps.commit(ctx)
+	ps.e.Guard.Wrote(err)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", store.ErrBusy, err)
+	}
+	switch {
+	case errors.Is(err, store.ErrCannotPersist):
+		return client.Disabled(err.Error() + store.Remedy(err))
+	case errors.Is(err, store.ErrBusy):
+		// The provider must not see an edit that is not stored. But the user should not wait for another
+		// program's lock. So the pass becomes steady and answers.
+		ps.e.Log.Warn("pass not stored, the database is busy", "session", ps.Session.Key.Session, "error", err)
+		ps.keepUnits()
+		s := ps.Session
+		s.IsUnstored = true
+		ps.retreat(pipeline.CauseBusy)
+		s.Pipe.Sent(ps.Wire)
+		s.Pipe.Meta.Gauge = ps.Decision.Gauge
+		s.WireTokens = ps.Wire.Tokens
+		return nil
+	}
+	return err
+}
+
+// Forecast returns the pass that would run now. It stores nothing. The caller holds the session's lock.
+func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Session, directory string) (*Pass, error) {
+	m := s.Pipe.Model()
+	ps := &Pass{e: e, Client: c, Session: s, At: e.Clock.Now(), Config: e.Clients.Config(s.Key.Harness, directory), Params: schema.TransformParams{Directory: directory}}
+	var err error
+	if ps.Limits, err = e.Models.Limits(ctx, c, directory, m); err != nil {
+		return nil, err
+	}
+	ps.window = e.Models.Window(ctx, m, ps.Limits)
+	ps.Life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, m, ps.Limits.NPM)
+	ps.Readings = ps.read(ctx)
+	ps.Decision = s.Pipe.Decide(ps.Readings)
+	return ps, nil
+}
+
+// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating only compute, so
+// nothing else would notice it. The client has already stopped waiting for this pass, but the session's next
+// call waits for the pass to return.
+func Ended(ctx context.Context, step string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", step, context.Cause(ctx))
+}
+
+// keepUnits remembers the new units for the next pass that can store them. The model is about to see their
+// tags, so no other unit may get these tags.
+func (ps *Pass) keepUnits() {
+	s := ps.Session
+	if len(ps.Fresh) == 0 {
+		return
+	}
+	s.Unsaved = append(s.Unsaved, ps.Fresh...)
+	if err := ps.e.Store.KeepWaiting(s.Key, session.RowsFromUnits(s.Unsaved)); err != nil {
+		ps.e.Log.Error("new tags are remembered in memory only", "session", s.Key.Session, "error", err)
+	}
+}
+
+// read collects the current facts, once for each pass.
+func (ps *Pass) read(ctx context.Context) pipeline.Readings {
+	m, limit := ps.Session.Pipe.Model(), ps.window.Tokens
+	percent, _ := config.Threshold(ps.Config, m.Provider, m.ID, limit)
+	profile := render.ProfileOf(m.Provider, ps.Limits.NPM)
+	r := pipeline.Readings{
+		Now: ps.At, LimitTokens: limit, Threshold: percent, LowMark: ps.Config.LowMarkPercentage,
+		TTL:            ps.Life.Life,
+		Route:          ps.Life.Route,
+		Subagent:       ps.Session.Mode().IsSubagent,
+		Flush:          ps.Session.Row.ExplicitFlush,
+		Overflow:       ps.isOverflow(),
+		OverflowTokens: ps.Session.Row.OverflowTokens,
+		Counting:       pipeline.Counting{Model: ps.e.Models.TokenRatio(ctx, m), Measured: ps.e.Models.TokenRatio(ctx, ps.Session.Pipe.MeasuredBy())},
+		Price:          ps.Life.Route.Price(ps.Limits.Price),
+		BuysForRent:    ps.Config.Spending != schema.SpendingGenerous,
+		Profile:        profile.Name,
+		Binds:          BindsThinking(ps.Config, profile, m),
+		Gaps:           ps.Config.TemporalAwareness,
+		SystemPending:  ps.Session.Row.System.Pending,
+		SystemIsNew:    ps.Session.IsSystemNew(),
+		SystemIsOld:    ps.Session.IsSystemOld(ps.At),
+		Knobs:          knobs(ctx, ps.Config, ps.Session.Mode(), ps.Params.Directory),
+	}
+	for _, f := range ps.e.Features {
+		if f.Read != nil {
+			f.Read(ctx, ps, &r)
+		}
+	}
+	return r
+}
+
+// BindsThinking reports whether the model binds its thinking to everything before it. The configuration
+// decides. If it is silent, the model's id decides.
+func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
+	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
+	case "on":
+		return true
+	case "off":
+		return false
+	}
+	return profile.BindsThinking(m.ID)
+}
+
+// isOverflow reports whether the newest prompt was refused as too long. A later answer proves that the
+// prompts fit again. Its event clears the session's overflow, but that event may be lost, so isOverflow also
+// looks at the array.
+func (ps *Pass) isOverflow() bool {
+	at := ps.Session.Row.OverflowAt
+	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.isRefusedGone()
+}
+
+// isRefusedGone reports whether the user has since taken back the refused prompt. Then the refusal says
+// nothing about the current prompt.
+func (ps *Pass) isRefusedGone() bool {
+	row, pipe := &ps.Session.Row, ps.Session.Pipe
+	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
+}
+
+func (ps *Pass) render(d pipeline.Decision) {
+	ps.Wire = ps.Session.Pipe.Render(d)
+	if ps.Wire.Err != nil {
+		bug.Reportf(ps.e.Log, "patch of session %s: %v", ps.Session.Key.Session, ps.Wire.Err)
+	}
+	if ps.Wire.BustCause == pipeline.BustUnexplained {
+		bug.Reportf(ps.e.Log, "unexplained bust in session %s, pass %d", ps.Session.Key.Session, ps.Session.Row.Passes+1)
+	}
+}
+
+// retreat turns the pass into a steady one.
+func (ps *Pass) retreat(cause pipeline.Cause) {
+	ps.Decision = ps.Decision.Steady(cause)
+	ps.Wire = ps.Session.Pipe.Render(ps.Decision)
+}
+
+func (ps *Pass) validate(w pipeline.Wire) []render.Violation {
+	return render.Validate(render.ProfileNamed(w.Setup.Profile), w.Rendered, w.Position)
+}
+
+// commit stores the pass in one transaction, and then makes its additions part of
+// the session.
+func (ps *Pass) commit(ctx context.Context) error {
+	s, d := ps.Session, ps.Decision
+	ps.SystemChanged = s.IsSystemChanged()
+	if ps.SystemChanged && !ps.Wire.Bust {
+		ps.Wire.Bust, ps.Wire.BustCause = true, pipeline.BustSystem
+	}
+	w := ps.Wire
+	after := s.Pipe.After(d, w, ps.At)
+	row := ps.rowAfter(after)
+	after.Passes = row.Passes // a copy counts its passes from 1
+	c := store.PassCommit{
+		Session: row, Pass: ps.journalLine(row),
+		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
+		Drained: d.Drained, LostThinking: w.Lost,
+		FlushDone:  row.ExplicitFlush,
+		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
+		SystemSent: ps.SystemChanged,
+	}
+	if d.Head != nil {
+		c.Head = session.RowFromHead(*d.Head, d.Fold, row.Passes, s.Chronicle.End.Generation)
+	}
+	for _, b := range s.Pipe.Unstored() {
+		c.Thinking = append(c.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
+	}
+	if s.Inherited != nil {
+		c.Edits, c.Inherited = slices.Clip(s.Inherited.Edits), &s.Inherited.Rest
+		c.Thinking = append(c.Thinking, s.Inherited.Thinking...)
+	}
+	for i, e := range d.Edits {
+		c.Edits = append(c.Edits, session.RowFromEdit(e, row.Passes, d.Reasons[i].Rule))
+	}
+	for _, f := range ps.e.Features {
+		if f.Storing != nil {
+			f.Storing(ps, &c)
+		}
+	}
+	ctx, cancel := ps.e.Guard.Writing(ctx)
+	defer cancel()
+	if err := ps.e.Store.CommitPass(ctx, c); err != nil {
+		return fmt.Errorf("store the decisions of request %d: %w", row.Passes, err)
+	}
+	s.Unsaved, s.Inherited, s.IsUnstored = nil, nil, false
+	for _, f := range ps.e.Features {
+		if f.Stored != nil {
+			f.Stored(ps)
+		}
+	}
+	s.WireTokens = w.Tokens
+	row.System.Pending = row.System.Pending && !ps.SystemChanged
+	s.Pipe.Commit(d, w, after)
+	row.ExplicitFlush = false
+	if c.RoomMade {
+		row.OverflowAt = 0
+	}
+	s.Row = row
+	if d.Head != nil {
+		s.Chronicle.HeadGeneration = c.Head.Generation
+	}
+	if ps.e.Taken != nil && len(d.Edits) > 0 {
+		ps.e.Taken(s.Key.Session, row.Passes, s.Pipe.Taken(d))
+	}
+	ps.log()
+	return nil
+}
+
+// rowAfter returns the session's row after the pass.
+func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
+	row, w := ps.Session.Row, ps.Wire
+	row.Passes++
+	row.Epoch = after.Epoch
+	row.LastPassAt = after.At
+	row.Provider, row.Model, row.Agent = after.Model.Provider, after.Model.ID, after.Agent
+	row.TagCounter = ps.Session.Pipe.State.TagCounter
+	row.Setup = session.RowFromSetup(w.Setup, after.ReclaimUpTo)
+	row.Episode, row.Gauge = session.RowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
+	row.Rent = store.RentState(after.Rent)
+	row.WireMessages, row.WireChain = w.Wire.Messages, session.TextOf(w.Wire)
+	row.RawMessages, row.RawChain = w.Raw.Messages, session.TextOf(w.Raw)
+	row.LostBlocks += w.LostBlocks
+	row.LostTokens += w.LostTokens
+	if w.Bust {
+		row.Busts++
+	}
+	return row
+}
+
+// journalLine returns the journal's line for the pass. row is the session's row after the pass.
+func (ps *Pass) journalLine(row store.SessionRow) store.PassRow {
+	d, w := ps.Decision, ps.Wire
+	head := ps.Session.Pipe.State.Head
+	if d.Head != nil {
+		head = *d.Head
+	}
+	return store.PassRow{
+		Pass: row.Passes, At: ps.At,
+		Verdict: string(d.Verdict), Cause: string(d.Cause),
+		Bust: w.Bust, BustCause: w.BustCause,
+		Messages: ps.Session.Pipe.Len(), Kept: ps.Params.Keep,
+		WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes, PrefixTokens: w.PrefixTokens,
+		Chain:      row.WireChain,
+		EditsAdded: len(d.Edits),
+		Pressure:   d.Percent / 100, SizeTokens: d.Size.Current, GoalTokens: d.Goal,
+		Price:      store.BustPrice(d.Price),
+		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
+		FoldReason: string(d.Fold), BaselineTokens: head.BaselineTokens, DeltaTokens: head.DeltaTokens,
+		HostUS: time.Since(ps.started).Microseconds(),
+	}
+}
+
+func (ps *Pass) log() {
+	s, d, w := ps.Session, ps.Decision, ps.Wire
+	ps.e.Log.Debug("pass", "session", s.Key.Session, "pass", s.Row.Passes,
+		"verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
+		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits),
+		"fold", d.Fold, "size", d.Size.Current, "goal", d.Goal, "lostBlocks", w.LostBlocks,
+		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast,
+		"freedBy", d.FreedBy, "messages", s.Pipe.Len(), "took", time.Since(ps.started))
+}
+
+// answer returns the changes that lead the client from its last mutation to the wire of this pass.
+func (ps *Pass) answer() schema.WireMutation {
+	s := ps.Session
+	s.Revision = ps.e.Serial.Next()
+	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
+	if s.Row.Passes == 0 && !s.SystemComesFirst() {
+		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
+		// system prompt than the next one, and thinking in its answer will not be valid behind the next one
+		// (F21).
+		m.Wire = ""
+	}
+	if ps.Decision.Verdict != schema.Steady {
+		m.Cause = string(ps.Decision.Cause)
+	}
+	m.Edits, m.Cleared = s.Pipe.Mutation()
+	m.Start, m.Pinned, m.Head, m.HeadCleared = s.Pipe.HeadMutation()
+	return m
+}

@@ -1,0 +1,40 @@
+package prompt
+
+import (
+	"embed"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/magicctx/magicctx-host/internal/mode"
+)
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// guidance is parsed on first use, because a bridge never uses it.
+var guidance = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(prompts, "prompts/*.md")) })
+
+// guidanceHeading marks a system prompt that already contains the guidance.
+const guidanceHeading = "## Magic Context"
+
+// guidanceFor returns the instructions that the model needs in a mode, or "" if it needs none. They contain
+// no documents, profiles or memories, because a change of those would change the prefix.
+func guidanceFor(m mode.Mode, protectedTags int) string {
+	var files []string
+	switch {
+	case m.IsSubagent && m.Reduces:
+		files = []string{"subagent.md"}
+	case m.IsSubagent:
+	case m.Reduces:
+		files = []string{"primary.md", "reduce.md", "primary_closing.md"}
+	default:
+		files = []string{"primary.md", "primary_closing.md"}
+	}
+	var b strings.Builder
+	for _, f := range files {
+		// The templates are embedded and their data fits, so this cannot fail.
+		_ = guidance().ExecuteTemplate(&b, f, struct{ ProtectedTags int }{protectedTags})
+	}
+	return strings.TrimSpace(b.String())
+}

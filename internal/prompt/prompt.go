@@ -1,0 +1,44 @@
+package prompt
+
+import (
+	"log/slog"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Prompts decide what the model is told besides the conversation: the guidance in the system prompt, and
+// reminders that it could drop tool output.
+type Prompts struct{ Options }
+
+// Options configure Prompts.
+type Options struct {
+	Store    *store.Store
+	Guard    *store.Guard
+	Sessions *session.Sessions
+	Models   *model.Models
+	Clients  *client.Registry
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+// New returns the prompts of a host.
+func New(o Options) *Prompts { return &Prompts{o} }
+
+// Feature attaches the reminders to the passes.
+func (pr *Prompts) Feature() pass.Feature {
+	return pass.Feature{
+		Copied:  pr.copyNudge,
+		Decided: pr.nudge,
+		Storing: func(ps *pass.Pass, c *store.PassCommit) {
+			if r := reminders.Of(ps.Session); r.isNew {
+				c.Nudge = r.row
+			}
+		},
+		Stored: func(ps *pass.Pass) { reminders.Of(ps.Session).isNew = false },
+	}
+}

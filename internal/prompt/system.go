@@ -1,0 +1,247 @@
+package prompt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/learn"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// System returns the system prompt of a session. It adds the guidance at the end, and puts back the date that
+// the prefix was built with. If the harness has changed the rest of the prompt, System lets the change
+// through and journals it as a bust. If the model binds its thinking, frozenSystem decides instead.
+//
+// Some harnesses ask before the passes of a turn (SystemVocabulary.ComesFirst). Then the answer holds for all
+// passes of the turn, and a changed prompt makes the next pass the bust.
+func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p schema.SystemParams) (schema.SystemResult, error) {
+	var unchanged schema.SystemResult
+	codec, err := client.CodecOf(key.Harness)
+	if err != nil {
+		return unchanged, err
+	}
+	words := &codec.Vocabulary().System
+	if isOwnPrompt(words, p.System) {
+		return unchanged, nil
+	}
+	s, err := pr.Sessions.Lock(ctx, key)
+	if err != nil {
+		return unchanged, err
+	}
+	defer s.Unlock()
+	if !s.Known {
+		if _, err := pr.Sessions.Load(ctx, s); err != nil {
+			return unchanged, err
+		}
+	}
+	if s.Pipe != nil {
+		s.Pipe.SystemBlocks = len(p.System)
+	}
+	cfg := pr.Clients.Config(key.Harness, p.Directory)
+	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.Row.Setup.Binds, isPrefixGone: s.Row.Epoch > s.Row.System.StickyDateEpoch}
+	m := s.Mode()
+	if words.ComesFirst {
+		if err := pr.readAhead(ctx, c, s, p, cfg, &r); err != nil {
+			return unchanged, err
+		}
+		if s.Row.Passes == 0 {
+			m = session.ModeOf(codec, nil, false, cfg.CtxReduceEnabled)
+		}
+	}
+	guided := wantsGuidance(cfg.SystemPromptInjection, p.System)
+	if s.Row.Passes == 0 && !words.ComesFirst || !guided && !r.binds {
+		return unchanged, nil
+	}
+	text := guidanceFor(m, cfg.ProtectedTags)
+	if guided && text != "" && !strings.Contains(strings.Join(r.prompt, "\n"), guidanceHeading) {
+		r.addGuidance(text)
+	}
+	switch {
+	case r.binds && words.ComesFirst:
+		return pr.nextFrozenSystem(ctx, s, r)
+	case r.binds:
+		return pr.frozenSystem(ctx, s, r)
+	}
+	state, changed := nextSystemState(s.Row, r)
+	if err := pr.noteSystem(ctx, s, state, changed, words.ComesFirst); err != nil {
+		return unchanged, err
+	}
+	r.prompt[0] = words.WithDate(r.prompt[0], state.StickyDate)
+	return schema.SystemResult{System: r.prompt}, nil
+}
+
+// noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass has lost its
+// prefix. If the system prompt comes first, that is the next pass, otherwise the newest one.
+//
+// If the newest pass could not be stored, the journal has no line to mark as a bust. So noteSystem stores
+// nothing. The next request sends the same prompt, and finds the same change.
+func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
+	if changed && s.IsUnstored && !comesFirst {
+		return nil
+	}
+	state.Pending = state.Pending || changed && comesFirst
+	if err := pr.saveSystem(ctx, s, state); err != nil {
+		return err
+	}
+	if changed && !comesFirst {
+		pr.noteBust(ctx, s, pipeline.BustSystem)
+	}
+	return nil
+}
+
+// A systemRequest is a system prompt that the harness wants to send, with the facts that decide how we change
+// it.
+type systemRequest struct {
+	words  *transcript.SystemVocabulary
+	prompt []string
+	// binds says that the model of the request binds its thinking.
+	binds bool
+	// isPrefixGone says that the provider no longer caches the prefix of the request, so a new date costs
+	// nothing.
+	isPrefixGone bool
+}
+
+// addGuidance appends the guidance to the last block. A separate block would use up one of the provider's
+// breakpoints, which the head needs (docs/history.md).
+func (r *systemRequest) addGuidance(text string) {
+	r.prompt[len(r.prompt)-1] += guidanceSeparator + text
+}
+
+const guidanceSeparator = "\n\n"
+
+// withoutGuidance returns a block as the harness wrote it, without our guidance.
+func withoutGuidance(block string) string {
+	own, _, _ := strings.Cut(block, guidanceSeparator+guidanceHeading)
+	return own
+}
+
+func (pr *Prompts) saveSystem(ctx context.Context, s *session.Session, state store.SystemState) error {
+	if state == s.Row.System {
+		return nil
+	}
+	if err := pr.Store.SaveSystem(ctx, s.Key, state); err != nil {
+		pr.Guard.Wrote(err)
+		return err
+	}
+	s.Row.System = state
+	return nil
+}
+
+// frozenSystem returns the system prompt of the session's preamble, because thinking is bound to it. If the
+// harness sends another prompt, that prompt waits until the next pass that begins a turn. That pass begins a
+// new preamble with it.
+func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
+	words, system := r.words, r.prompt
+	before := s.Row.System
+	state := before
+	var frozen []string
+	if before.Text != "" && before.Preamble == s.Row.Setup.Preamble && json.Unmarshal([]byte(before.Text), &frozen) == nil {
+		if !sameOpening(words, frozen, system) {
+			return schema.SystemResult{}, nil
+		}
+		// A new date is not worth the loss of all thinking. It waits until the prefix is gone for another
+		// reason.
+		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
+	} else {
+		text, err := json.Marshal(system)
+		if err != nil {
+			return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
+		}
+		state, _ = nextSystemState(s.Row, r)
+		state.Text, state.Preamble, state.Pending, state.At = string(text), s.Row.Setup.Preamble, false, pr.Clock.Now()
+		frozen = system
+	}
+	if err := pr.saveSystem(ctx, s, state); err != nil {
+		return schema.SystemResult{}, err
+	}
+	return schema.SystemResult{System: frozen}, nil
+}
+
+// sameOpening reports whether two system prompts begin alike. If they do not, the second one belongs to
+// another agent in the same session, for example to the title agent when the user has configured its prompt.
+func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
+	const enough = 60 // bytes: enough for the sentence that names the agent
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	was, is := withoutGuidance(withoutDate(words, a[:1])), withoutGuidance(withoutDate(words, b[:1]))
+	n := min(enough, len(was), len(is))
+	return was[:n] == is[:n]
+}
+
+func withoutDate(words *transcript.SystemVocabulary, system []string) string {
+	return words.WithDate(strings.Join(system, "\x00"), "")
+}
+
+func isOwnPrompt(words *transcript.SystemVocabulary, system []string) bool {
+	if len(system) == 0 {
+		return true
+	}
+	for _, opening := range words.OwnPrompts {
+		if strings.HasPrefix(strings.TrimSpace(system[0]), opening) {
+			return true
+		}
+	}
+	return false
+}
+
+func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
+	if !c.Enabled {
+		return false
+	}
+	all := strings.Join(system, "\n")
+	for _, signature := range c.SkipSignatures {
+		if signature != "" && strings.Contains(all, signature) {
+			return false
+		}
+	}
+	return strings.TrimSpace(all) != ""
+}
+
+// nextSystemState returns the state after a request with this system prompt. It also reports whether the
+// prompt has changed since the request before, apart from the date. A new date waits until the prefix is gone
+// for another reason: a new epoch has begun, or the rest of the prompt has changed. Otherwise the two changes
+// would cause two busts instead of one (defect C6).
+func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
+	words, system := r.words, r.prompt
+	state = row.System
+	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
+	hash := hex.EncodeToString(sum[:])
+	// If no prompt is stored although there were passes, their requests left without the guidance.
+	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
+	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
+	date := words.DateIn(system[0])
+	if state.SystemHash == "" || changed || r.isPrefixGone {
+		state.StickyDate, state.StickyDateEpoch = date, row.Epoch
+	}
+	if state.SystemHash != hash {
+		state.SystemHash, state.SystemTokens = hash, tokens.Count(strings.Join(system, "\n"))
+	}
+	return state, changed
+}
+
+// noteBust journals that the newest pass lost its prefix. The cause is a change that the harness made after
+// that pass.
+func (pr *Prompts) noteBust(ctx context.Context, s *session.Session, cause string) {
+	learn.PromptChanged(s)
+	pr.Log.Info("prefix lost", "session", s.Key.Session, "pass", s.Row.Passes, "cause", cause)
+	isNew, err := pr.Store.MarkBust(ctx, s.Key, s.Row.Passes, cause)
+	if err != nil {
+		pr.Guard.Wrote(err)
+		pr.Log.Warn("bust not journalled", "session", s.Key.Session, "error", err)
+	}
+	if isNew {
+		s.Row.Busts++
+	}
+}

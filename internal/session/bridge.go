@@ -1,0 +1,104 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"math"
+
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A bridge leads over messages that the harness's own compaction has taken from the array before they were
+// summarised. For example, compartments cover the messages 1 to 40, and after a /compact the array begins with
+// the harness's summary and message 61.
+type bridge struct {
+	// summary is the key of the harness's summary, covered the end of the compartments before the bridge.
+	summary string
+	covered int
+	// Filler is the compartment of the missing messages, 41 to 60. Its text is the harness's summary. It is
+	// published together with the first compartment of the messages after it.
+	filler store.CompartmentRow
+	// first is the first message of the array. It is zero if the harness's store does not hold it.
+	first history.Anchor
+}
+
+// Uncovered returns the messages that no compartment covers. If the array does not say where it continues the
+// compartments, uncovered asks the harness's store.
+func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
+	covered := s.Chronicle.CoveredEnd().Ordinal
+	if s.bridge != nil && (s.bridge.covered != covered || s.bridge.summary != s.Pipe.SummaryKey()) {
+		s.bridge = nil
+	}
+	if u, ok = s.Pipe.Uncovered(covered, s.Anchors()); ok && s.bridge == nil {
+		return u, ok
+	}
+	if s.bridge == nil {
+		s.bridge = ss.findBridge(ctx, s, covered)
+	}
+	if s.bridge.first.Ordinal == 0 {
+		return u, false
+	}
+	return s.Pipe.Uncovered(s.bridge.first.Ordinal-1, s.Anchors())
+}
+
+// Anchors returns the messages with known ordinals.
+func (s *Session) Anchors() []history.Anchor {
+	all := AnchorsOf(s.Chronicle.Compartments)
+	if s.bridge != nil && s.bridge.first.Ordinal > 0 {
+		all = append(all, s.bridge.first)
+	}
+	return all
+}
+
+// findBridge looks for the array's first message in the harness's store.
+func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *bridge {
+	key, text := s.Pipe.Summary()
+	b := &bridge{summary: key, covered: covered}
+	entries, _ := s.Pipe.Raw()
+	first := ""
+	for _, e := range entries {
+		if !e.IsSummary {
+			first = cmp.Or(first, e.Key)
+		}
+	}
+	if ss.RawHistory == nil || first == "" || text == "" {
+		return b
+	}
+	var missing []string
+	_, err := ss.RawHistory.Read(ctx, ss.storedSession(s), covered+1, math.MaxInt, func(m rawhistory.Message) bool {
+		switch {
+		case m.Decoded == nil:
+			missing = append(missing, "")
+		case m.Decoded.Key == first:
+			b.first = history.Anchor{Ordinal: m.Ordinal, Key: first}
+			return false
+		default:
+			missing = append(missing, m.Decoded.Key)
+		}
+		return true
+	})
+	if err != nil {
+		ss.Log.Warn("messages that the harness has compacted are not found in its store", "session", s.Key.Session, "error", err)
+	}
+	if b.first.Ordinal > 0 && len(missing) > 0 {
+		b.filler = store.CompartmentRow{
+			Start: covered + 1, End: covered + len(missing), Keys: missing, Title: "Summary by the harness",
+			Tiers: [4]string{text}, Importance: fillerImportance, MadeBy: store.MadeByHarness,
+		}
+	}
+	return b
+}
+
+// fillerImportance is above the middle of 1 to 100, because nothing else holds these messages.
+const fillerImportance = 60
+
+// Filler returns the compartment that has to be published before those of a run, nil for none.
+func (s *Session) Filler() *store.CompartmentRow {
+	if s.bridge == nil || len(s.bridge.filler.Keys) == 0 {
+		return nil
+	}
+	return &s.bridge.filler
+}

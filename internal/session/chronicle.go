@@ -1,0 +1,78 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
+// again after each publication.
+type Chronicle struct {
+	Compartments []history.Compartment
+	// Withdrawn are the compartments that a revert has taken.
+	Withdrawn []history.Compartment
+	End       store.HistoryEnd
+	Memories  store.ProjectMemories
+	// MemoryChanges is the log of the changes of the memories.
+	MemoryChanges []store.MemoryChange
+	// HeadGeneration is the generation of the compartments that the head was rendered from.
+	HeadGeneration int
+	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own store.
+	PendingMarker, AppliedMarker string
+}
+
+// ReadChronicle reads the compartments of a session and the memories of its project.
+func (ss *Sessions) ReadChronicle(ctx context.Context, key store.Key, project string) (Chronicle, error) {
+	rows, end, err := ss.Store.CompartmentsOf(ctx, key)
+	if err != nil {
+		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	withdrawn, err := ss.Store.WithdrawnCompartments(ctx, key)
+	if err != nil {
+		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	sum, err := ss.Store.History(ctx, key)
+	if err != nil {
+		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: CompartmentsFromRows(rows), Withdrawn: CompartmentsFromRows(withdrawn), End: end, HeadGeneration: end.Generation}
+	if len(rows) > 0 {
+		// The log comes first: if a memory changes in between, the next log tells the model once more.
+		if c.MemoryChanges, err = ss.Store.MemoryChanges(ctx, project, 0); err != nil {
+			return Chronicle{}, err
+		}
+		if c.Memories, err = ss.Store.Memories(ctx, project, ss.Clock.Now()); err != nil {
+			return Chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
+		}
+	}
+	return c, nil
+}
+
+// Published converts the compartments to the form of the pipeline.
+func (c *Chronicle) Published() *pipeline.History {
+	return &pipeline.History{Compartments: c.Compartments, Withdrawn: c.Withdrawn}
+}
+
+// CoveredEnd returns the end of the newest compartment.
+func (c *Chronicle) CoveredEnd() history.Anchor {
+	if n := len(c.Compartments); n > 0 {
+		return history.Anchor{Ordinal: c.Compartments[n-1].End, Key: c.Compartments[n-1].EndKey()}
+	}
+	return history.Anchor{}
+}
+
+// RefreshChronicle reads the session's history again after a publication.
+func (ss *Sessions) RefreshChronicle(ctx context.Context, s *Session) error {
+	again, err := ss.ReadChronicle(ctx, s.Key, s.Row.Directory)
+	if err != nil {
+		s.Forget() // the next pass must not miss what is stored
+		return err
+	}
+	again.HeadGeneration = s.Chronicle.HeadGeneration
+	s.Chronicle = again
+	return nil
+}

@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// inherited is the state that a copy of another session begins with, besides its units.
+type inherited struct {
+	Edits    []store.EditRow
+	Thinking []store.ThinkingRow
+	Rest     store.Inheritance
+}
+
+// BuildCopy builds a session that begins with history. A fork is such a session: the harness has copied
+// messages and gave them new ids. BuildCopy applies the decisions about the originals to the copies, so that
+// the copy's wire equals the original's. So the copy fits into the window, and the provider still has its
+// prefix. If BuildCopy finds no original, the session starts without inherited state.
+func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
+	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
+	if err != nil {
+		ss.Guard.Wrote(err)
+		return err
+	}
+	if len(copied.Units) == 0 {
+		own.Session = s.Row
+		s.Build(own, codec)
+		return nil
+	}
+	rows, _, err := ss.Store.CompartmentsOf(ctx, original.Session.Key)
+	if err != nil {
+		ss.Guard.Wrote(err)
+		return err
+	}
+	past := historyOfCopy(original.Head, rows, copied)
+	ss.Log.Info("the session is a copy", "session", s.Key.Session, "of", original.Session.Key.Session,
+		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(past.rows))
+	s.adopt(original, past, copied, own, codec)
+	for _, copied := range ss.Copied {
+		if err := copied(ctx, s, original.Session.Key); err != nil {
+			ss.Guard.Wrote(err)
+			return err
+		}
+	}
+	return nil
+}
+
+// lookedFor is the number of messages by which the original of a copy is looked for. The original need not know
+// the first message: it may be the summary of a compaction that came after the original's newest pass.
+const lookedFor = 4
+
+// Original returns the session of which the array of key is a copy, and how much of it is copied. If there is no
+// original, both results are empty. If there are several, original returns the one with the most copied
+// units.
+func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
+	var keys []store.Key
+	for _, first := range o.First(lookedFor) {
+		if keys, err = ss.Store.Originals(ctx, key, directory, first); err != nil {
+			return best, longest, err
+		}
+		if len(keys) > 0 {
+			break
+		}
+	}
+	for _, key := range keys {
+		snap, found, err := ss.Store.Load(ctx, key)
+		if err != nil {
+			return best, longest, err
+		}
+		if !found { // it was deleted in the meantime
+			continue
+		}
+		units := make([]frozen.Unit, len(snap.Units))
+		for i, u := range snap.Units {
+			units[i] = unitFromRow(u)
+		}
+		if c := o.CopyOf(units); len(c.Units) > len(longest.Units) {
+			best, longest = snap, c
+		}
+	}
+	return best, longest, nil
+}
+
+// adopt builds the session from the state of its original. The first pass stores all of it. Whoever adds a
+// decision about messages or units must copy it here too: a copied unit keeps its tag and gets a new key, and
+// a copied message gets a new key (copied.Messages).
+func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
+	from := original.Session
+	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
+	s.Row.System = systemOfCopy(s.Row.System, from)
+	s.Row.Setup = RowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
+	s.Row.Episode = RowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
+	s.Row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
+
+	snap := store.Snapshot{Session: s.Row, Head: past.head}
+	s.Chronicle = Chronicle{Compartments: CompartmentsFromRows(past.rows)}
+	keys := make(map[int]string, len(copied.Units))
+	s.Unsaved = nil
+	stored := make(map[string]bool, len(own.Units)) // a call of ctx_reduce stores units before the first pass
+	for _, u := range own.Units {
+		stored[u.UnitKey] = true
+		snap.Session.TagCounter = max(snap.Session.TagCounter, u.Tag)
+	}
+	snap.Units = append(snap.Units, own.Units...)
+	for _, u := range copied.Units {
+		keys[u.Tag] = u.Key
+		if !stored[u.Key] {
+			s.Unsaved, snap.Units = append(s.Unsaved, u), append(snap.Units, rowFromUnit(u))
+		}
+	}
+	s.Row.TagCounter = snap.Session.TagCounter
+	for _, e := range original.Edits {
+		if keys[e.Tag] != "" {
+			e.Pass = 1
+			snap.Edits = append(snap.Edits, e)
+		}
+	}
+	for _, d := range original.Queued {
+		if d.UnitKey = keys[d.Tag]; d.UnitKey != "" {
+			snap.Queued = append(snap.Queued, d)
+		}
+	}
+	newest := chainFrom(from.WireMessages, from.WireChain)
+	for _, t := range original.Thinking { // the copy has the same chain as the original, so the binding stays valid
+		b := frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0}
+		if b, ok := copied.MovedBinding(b, newest, from.Setup.Preamble); ok {
+			snap.Thinking = append(snap.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
+		}
+	}
+	for _, u := range own.Waiting { // units of the copy that a busy database has not stored yet
+		if keys[u.Tag] == "" {
+			s.Unsaved = append(s.Unsaved, unitFromRow(u))
+			snap.Units = append(snap.Units, u)
+		}
+	}
+	s.Inherited = &inherited{Edits: snap.Edits, Thinking: snap.Thinking, Rest: store.Inheritance{
+		Queued: snap.Queued, System: s.Row.System, Head: past.head, Compartments: past.rows,
+	}}
+	slices.SortFunc(snap.Units, func(a, b store.UnitRow) int { return a.Tag - b.Tag })
+	snap.Queued = append(snap.Queued, own.Queued...)
+	s.Build(snap, codec)
+	if s.Row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
+		s.Pipe.Meta.Passes, s.Pipe.Meta.At = from.Passes, from.LastPassAt
+		s.Pipe.Meta.Model, s.Pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
+	}
+}
+
+// systemOfCopy returns the system prompt of a copy. That is the original's prompt, unless the harness has
+// already asked for the system prompt of the copy's first request.
+func systemOfCopy(own store.SystemState, original store.SessionRow) store.SystemState {
+	switch {
+	case own.SystemHash == "":
+		return original.System
+	case own.Text == "":
+		return own
+	case own.Text == original.System.Text:
+		return original.System
+	}
+	own.Preamble = original.Setup.Preamble + 1 // so the copy's first pass takes a new preamble
+	return own
+}
+
+// A copiedHistory is the part of the original's history that a copy begins with.
+type copiedHistory struct {
+	// head is nil if the original's head covers messages that the copy does not have.
+	head *store.HeadRow
+	rows []store.CompartmentRow
+}
+
+// historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
+// harness, it also has the messages that the summary hides, under keys that are the original's for all we know.
+// historyOfCopy returns the head only if the head covers no other messages.
+func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
+	var h copiedHistory
+	messages, before := maps.Clone(copied.Messages), ""
+	keyInCopy := func(key string) string {
+		if messages[key] == "" && copied.IsCompacted {
+			return key
+		}
+		return messages[key]
+	}
+	shown, hidden := 0, 0 // the leading rows whose ends the copy shows, and those that its summary hides
+	for i, row := range rows {
+		keys := make([]string, len(row.Keys))
+		for i, key := range row.Keys {
+			if messages[key] == "" && key != "" && before != "" {
+				messages[key] = copied.Unknown[before]
+			}
+			keys[i], before = keyInCopy(key), messages[key]
+		}
+		if messages[history.LastKey(row.Keys)] != "" {
+			shown = i + 1
+		}
+		if hidden == i && copied.IsCompacted && (copied.Summary == "" || row.AfterSummary != copied.Summary) {
+			hidden = i + 1
+		}
+		row.Keys, row.AfterSummary = keys, keyInCopy(row.AfterSummary)
+		h.rows = append(h.rows, row)
+	}
+	h.rows = h.rows[:max(shown, hidden)]
+	if head == nil || head.DeltaSeq >= len(h.rows) || messages[head.ThroughKey] == "" && head.DeltaSeq >= hidden {
+		return h
+	}
+	moved := *head
+	moved.ThroughKey, moved.Generation, moved.AfterSummary = keyInCopy(head.ThroughKey), 0, keyInCopy(head.AfterSummary)
+	pinned := pinnedFromText(head.Pinned)
+	for i, key := range pinned {
+		pinned[i] = keyInCopy(key)
+	}
+	moved.Pinned = textOfPinned(pinned)
+	h.head = &moved
+	return h
+}

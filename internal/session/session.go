@@ -1,0 +1,228 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Bounds of the sessions in memory. If an evicted session sends a transform again, it needs a resync.
+const (
+	maxResidentSessions = 32
+	maxResidentBytes    = 256 << 20
+)
+
+// A session is one session in memory. Only the holder of its lock may use its fields.
+type Session struct {
+	// locked holds a token while a call works on the session. It is a channel and not a mutex, so that a
+	// waiting call can give up when its context ends, even if the running call never returns.
+	locked chan struct{}
+	Key    store.Key
+	// Row is the stored form of the session. pipe is nil until the first transform, and after a failed
+	// transform.
+	Row   store.SessionRow
+	Known bool // row has been read
+	Pipe  *pipeline.Session
+	// Revision identifies the array that both pipe and the client hold.
+	Revision uint64
+	// Unsaved are units that a busy store could not take yet. They also wait in a file, so that even after a
+	// restart no other unit gets their tags.
+	Unsaved []frozen.Unit
+	// Inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
+	Inherited *inherited
+	// Chronicle is read from the store together with pipe.
+	Chronicle Chronicle
+	// bridge is nil if the array says itself where it continues the compartments.
+	bridge *bridge
+	// states are the states of the features that go when the session is forgotten, lasting those that stay. See slot.
+	states, lasting map[any]any
+	// WireTokens is the size of the messages that the newest pass sent.
+	WireTokens int
+	// IsUnstored says that the newest pass could not be stored because the database was busy. The journal
+	// then has no line for its request.
+	IsUnstored bool
+	// AnsweredAt is when the harness last reported an answer, in Unix ms.
+	AnsweredAt int64
+	// Bytes is the size of the session's messages. Reading it needs no lock.
+	Bytes atomic.Int64
+	// used is the tick of the newest use. The mutex of sessions guards it.
+	used uint64
+	// LastPass is the duration of the last pass in µs. Reading it needs no lock.
+	LastPass atomic.Int64
+}
+
+// Forget clears the session's state in memory. The next transform starts from the store.
+func (s *Session) Forget() {
+	s.Pipe, s.Known, s.Unsaved, s.Inherited = nil, false, nil, nil
+	s.Bytes.Store(0)
+	s.WireTokens, s.IsUnstored = 0, false
+	s.Chronicle, s.bridge = Chronicle{}, nil
+	clear(s.states)
+}
+
+// Options configure sessions.
+type Options struct {
+	Store *store.Store
+	Guard *store.Guard
+	Clock clock.Clock
+	Log   *slog.Logger
+	// RawHistory reads the harnesses' own stores. Without it, only messages that are in memory can be read.
+	RawHistory *rawhistory.Reader
+	// Copied are called when a session begins as a copy of another one, so that features copy their state.
+	Copied []func(ctx context.Context, s *Session, original store.Key) error
+}
+
+// Sessions is a bounded set of sessions in memory.
+type Sessions struct {
+	Options
+	// mu guards byKey, tick and the field used of each session.
+	mu    sync.Mutex
+	byKey map[store.Key]*Session
+	tick  uint64
+}
+
+// New returns a set without sessions.
+func New(o Options) *Sessions {
+	return &Sessions{Options: o, byKey: make(map[store.Key]*Session)}
+}
+
+// Lock returns the session of key, locked. It fails only if ctx ends.
+func (ss *Sessions) Lock(ctx context.Context, key store.Key) (*Session, error) {
+	for {
+		s := ss.use(key)
+		select {
+		case s.locked <- struct{}{}:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for session %s: %w", key.Session, context.Cause(ctx))
+		}
+		if ss.holds(s) {
+			return s, nil
+		}
+		s.Unlock() // it was evicted or removed in the meantime
+	}
+}
+
+func (s *Session) Unlock() { <-s.locked }
+
+// use returns the session of key, and marks it as the most recently used one.
+func (ss *Sessions) use(key store.Key) *Session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s, ok := ss.byKey[key]
+	if !ok {
+		s = &Session{Key: key, locked: make(chan struct{}, 1)}
+		ss.byKey[key] = s
+	}
+	ss.tick++
+	s.used = ss.tick
+	return s
+}
+
+func (ss *Sessions) holds(s *Session) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.byKey[s.Key] == s
+}
+
+// LastPassDuration returns the duration of a session's last pass, or 0 if it is unknown.
+func (ss *Sessions) LastPassDuration(key store.Key) time.Duration {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s, ok := ss.byKey[key]; ok {
+		return time.Duration(s.LastPass.Load()) * time.Microsecond
+	}
+	return 0
+}
+
+// Trim evicts the least recently used sessions until the bounds hold. It skips sessions that a running call
+// has locked, so one call that never returns cannot fill the memory. It never evicts the newest session.
+func (ss *Sessions) Trim() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	oldestFirst := slices.SortedFunc(maps.Values(ss.byKey), func(a, b *Session) int { return cmp.Compare(a.used, b.used) })
+	count, bytes := len(oldestFirst), int64(0)
+	for _, s := range oldestFirst {
+		bytes += s.Bytes.Load()
+	}
+	for _, s := range oldestFirst {
+		if count <= maxResidentSessions && bytes <= maxResidentBytes {
+			return
+		}
+		if s.used == ss.tick || !s.tryLock() {
+			continue
+		}
+		count, bytes = count-1, bytes-s.Bytes.Load()
+		delete(ss.byKey, s.Key)
+		s.Forget()
+		s.Unlock()
+	}
+}
+
+func (s *Session) tryLock() bool {
+	select {
+	case s.locked <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Remove forgets a deleted session.
+func (ss *Sessions) Remove(key store.Key) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.byKey, key)
+}
+
+// Load reads the session's row and snapshot from the store.
+func (ss *Sessions) Load(ctx context.Context, s *Session) (store.Snapshot, error) {
+	snap, _, err := ss.Store.Load(ctx, s.Key)
+	if err != nil {
+		return snap, fmt.Errorf("load session: %w", err)
+	}
+	snap.Session.Key = s.Key
+	s.Row, s.Known = snap.Session, true
+	s.Unsaved = unitsFromRows(snap.Waiting)
+	return snap, nil
+}
+
+// Build creates the session's pipeline from its stored form and from the chronicle.
+func (s *Session) Build(snap store.Snapshot, codec transcript.Codec) {
+	meta := metaFromRow(s.Row)
+	s.Pipe = pipeline.NewSession(pipeline.Config{
+		Options:   render.Options{Codec: codec, Prefixes: s.Mode().Reduces},
+		CountText: tokens.Count, CountFile: tokens.Image,
+	}, meta, stateFromSnapshot(snap, s.Chronicle.Compartments))
+}
+
+// About returns descriptions of a session's units by their keys. The store holds no content, so about returns
+// nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one
+// runs.
+func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {
+	ss.mu.Lock()
+	s, ok := ss.byKey[key]
+	ss.mu.Unlock()
+	if !ok || !s.tryLock() {
+		return nil
+	}
+	defer s.Unlock()
+	if s.Pipe == nil {
+		return nil
+	}
+	return s.Pipe.Labels(messages)
+}

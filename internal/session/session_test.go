@@ -1,0 +1,45 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The oldest session is locked by a call that never returns. The others must still make room.
+func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
+	ss := New(Options{})
+	lock := func(name string) *Session {
+		s, err := ss.Lock(t.Context(), store.Key{Harness: "opencode", Session: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	busy := lock("busy")
+	for i := range maxResidentSessions + 5 {
+		lock(fmt.Sprint(i)).Unlock()
+		ss.Trim()
+	}
+	if n := len(ss.byKey); n > maxResidentSessions {
+		t.Errorf("%d sessions are in memory, the bound is %d", n, maxResidentSessions)
+	}
+	if !ss.holds(busy) {
+		t.Error("the busy session was evicted")
+	}
+}
+
+// A session that is forgotten keeps only the lasting state of its features.
+func TestForgetKeepsWhatLasts(t *testing.T) {
+	passing, lasting := NewSlot[int](), NewLastingSlot[int]()
+	s := &Session{}
+	*passing.Of(s), *lasting.Of(s) = 1, 2
+	if *passing.Of(s) != 1 || *lasting.Of(s) != 2 {
+		t.Errorf("%d and %d are stored", *passing.Of(s), *lasting.Of(s))
+	}
+	s.Forget()
+	if *passing.Of(s) != 0 || *lasting.Of(s) != 2 {
+		t.Errorf("%d and %d are left", *passing.Of(s), *lasting.Of(s))
+	}
+}

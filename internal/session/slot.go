@@ -1,0 +1,36 @@
+package session
+
+// A Slot is the place of a feature's own state in each session. A feature declares one for each type of its
+// state, and so adds nothing to Session:
+//
+//	var counts = session.NewSlot[int]()
+//
+//	*counts.Of(s)++
+type Slot[T any] struct {
+	// isLasting says that the state stays when the session forgets what it knows from its pass.
+	isLasting bool
+}
+
+// NewSlot returns a slot that becomes empty when the session is forgotten, for example after a failed pass. The
+// feature then begins anew, from the store.
+func NewSlot[T any]() *Slot[T] { return &Slot[T]{} }
+
+// NewLastingSlot returns a slot that stays as long as the session is in memory.
+func NewLastingSlot[T any]() *Slot[T] { return &Slot[T]{isLasting: true} }
+
+// Of returns the state in a session. It is zero at first. The caller holds the session's lock.
+func (k *Slot[T]) Of(s *Session) *T {
+	states := &s.states
+	if k.isLasting {
+		states = &s.lasting
+	}
+	if state, ok := (*states)[k]; ok {
+		return state.(*T)
+	}
+	if *states == nil {
+		*states = make(map[any]any)
+	}
+	state := new(T)
+	(*states)[k] = state
+	return state
+}

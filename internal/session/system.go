@@ -1,0 +1,34 @@
+package session
+
+import (
+	"time"
+)
+
+// IsSystemOld reports whether the session's frozen system prompt is from an earlier day than now, and may be
+// replaced.
+func (s *Session) IsSystemOld(now int64) bool {
+	return !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
+}
+
+// isEarlierDay reports whether a, in Unix ms, lies on an earlier calendar day than b. It uses this machine's
+// time zone, because the harness does too.
+func isEarlierDay(a, b int64) bool {
+	year, day := time.UnixMilli(a).Year(), time.UnixMilli(a).YearDay()
+	now := time.UnixMilli(b)
+	return a > 0 && a < b && (year != now.Year() || day != now.YearDay())
+}
+
+// SystemComesFirst reports whether the harness asks for a turn's system prompt before the
+// turn's first pass.
+func (s *Session) SystemComesFirst() bool {
+	return s.Pipe != nil && s.Pipe.Codec.Vocabulary().System.ComesFirst
+}
+
+// IsSystemChanged reports whether the system prompt of this turn's requests differs from that of the newest stored pass.
+// The next stored pass is then a bust.
+func (s *Session) IsSystemChanged() bool { return s.SystemComesFirst() && s.Row.System.Pending }
+
+// IsSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.
+func (s *Session) IsSystemNew() bool {
+	return s.SystemComesFirst() && s.Row.System.Text != "" && s.Row.System.Preamble > s.Row.Setup.Preamble
+}

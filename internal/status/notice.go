@@ -1,0 +1,110 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/notice"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
+
+// tellOfBust tells the user what the pass has removed from the prompt.
+func (sb *Statuses) tellOfBust(ps *pass.Pass) {
+	if !ps.Wire.Bust || ps.Session.Mode().IsSubagent || !slices.Contains(ps.Config.Notices, notice.Busts) {
+		return
+	}
+	changes := changes(ps)
+	if changes == "" {
+		return
+	}
+	d, key, directory, cliff := ps.Decision, ps.Session.Key, ps.Params.Directory, ps.Life.Route.Cliff
+	count := ps.Session.Row.Passes
+	passes := pipeline.ExpectedPasses(count)
+	sb.Notices.Background.Go(func() {
+		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
+		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
+			before, err := sb.savingOf(sb.Notices.Background.Lifetime(), key, count, facts.Limit(), cliff)
+			if err != nil {
+				sb.Log.Info("saving of a session not read", "session", key.Session, "error", err)
+			}
+			if money := promptcache.Bill(before.expected(d, passes), facts.Price); money > 0 {
+				text += fmt.Sprintf("; saves %s in the next %s", format.AboutDollars(money), format.Count(passes+1, "request"))
+			}
+		}
+		sb.Notices.Show(ps.Client, key, directory, "info", text)
+	})
+}
+
+// changes says what a pass has removed, for example "messages 1–42 summarised, 14 results dropped". It is ""
+// if the pass has removed nothing.
+func changes(ps *pass.Pass) string {
+	var parts []string
+	d := ps.Decision
+	if d.Head != nil && d.Head.Ordinal > ps.Covered {
+		parts = append(parts, fmt.Sprintf("messages %d–%d summarised", ps.Covered+1, d.Head.Ordinal))
+	}
+	dropped, shortened := make(map[frozen.UnitKind]int), 0
+	for _, e := range d.Edits {
+		u := ps.Session.Pipe.State.ByTag(e.Tag)
+		switch {
+		case u == nil:
+		case e.Kind == frozen.Drop || e.Kind == frozen.Skeleton:
+			dropped[u.Kind]++
+		default:
+			shortened++
+		}
+	}
+	for _, k := range []struct {
+		kind frozen.UnitKind
+		noun string
+	}{{frozen.ToolUnit, "result"}, {frozen.TextUnit, "text"}, {frozen.FileUnit, "file"}} {
+		if count := dropped[k.kind]; count > 0 {
+			parts = append(parts, format.Count(count, k.noun)+" dropped")
+		}
+	}
+	if shortened > 0 {
+		parts = append(parts, format.Count(shortened, "piece")+" shortened")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// expected estimates what a bust after v saves in the request of its pass and in the next ones. Like v, it counts no
+// tokens beyond the window, so tokens that earlier busts have removed may leave no room for those of this one.
+func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
+	room := max(0, v.window-(d.Size.Current-d.Price.Removed))
+	removed, resent := min(v.dropped+d.Price.Removed, room)-min(v.dropped, room), d.Price.Resent
+	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
+		return promptcache.Tokens{Read: passes * removed, Write: removed}
+	}
+	return promptcache.Tokens{Read: (passes+1)*removed + resent, Write: -resent}
+}
+
+// unfitShare is the share of the window, in percent, from which a prompt does not fit beside the harness's own
+// prompt and tools.
+const unfitShare = 90
+
+// toldOf is the newest prompt of which the user was told that it does not fit into the window.
+var toldOf = session.NewLastingSlot[string]()
+
+// tellOfPrompt tells the user, once for each prompt, that a prompt alone does not fit into the window. magicctx
+// shortens no prompt that waits for its answer.
+func (sb *Statuses) tellOfPrompt(ps *pass.Pass) {
+	prompt, tokens := ps.Session.Pipe.UnansweredPrompt()
+	limit := ps.Readings.Counting.Model.OwnTokens(ps.Readings.LimitTokens)
+	if limit <= 0 || tokens*100 < limit*unfitShare || prompt == *toldOf.Of(ps.Session) || !slices.Contains(ps.Config.Notices, notice.Troubles) {
+		return
+	}
+	*toldOf.Of(ps.Session) = prompt
+	key, directory := ps.Session.Key, ps.Params.Directory
+	sb.Notices.Background.Go(func() {
+		sb.Notices.Show(ps.Client, key, directory, "warning", fmt.Sprintf(
+			"Your prompt alone has about %s tokens, and the window has %s. Prompts are not shortened: if the provider refuses it, send it in parts, or choose a model with a larger window.",
+			format.Tokens(tokens), format.Tokens(limit)))
+	})
+}

@@ -1,0 +1,163 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/bug"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// tokensBySource splits the prompt of a session by the source of its content, for example the system prompt
+// or tool output. The provider reports only the size of the whole prompt, so the host counts the parts. The
+// gauge tells the size of the part before the messages. The messages are scaled so that all parts add up to
+// the reported size.
+func tokensBySource(s store.SessionReport) schema.TokensBySource {
+	t := schema.TokensBySource{System: int64(s.System.SystemTokens)}
+	for _, sum := range s.Sums {
+		kept := sum.Tokens - sum.DroppedTokens
+		switch sum.Kind {
+		case "text":
+			t.Text += kept
+		case "file":
+			t.Files += kept
+		case "tool":
+			t.ToolResults += kept
+			t.ToolInputs += sum.InputTokens - sum.DroppedInputTokens
+		}
+		t.Dropped += sum.DroppedTokens + sum.DroppedInputTokens
+	}
+	if s.Head != nil {
+		head := session.HeadFromRow(s.Head)
+		t.Head = int64(head.Tokens())
+		covered := head.Sections.Covered
+		for part, size := range map[*int64]int{&t.Text: covered.Text, &t.Files: covered.Files, &t.ToolInputs: covered.Inputs, &t.ToolResults: covered.Results} {
+			*part = max(0, *part-int64(size))
+		}
+	}
+	prompt := int64(s.PromptTokens)
+	if prompt == 0 {
+		return t
+	}
+	messages := []*int64{&t.Head, &t.Text, &t.Files, &t.ToolInputs, &t.ToolResults}
+	counted := int64(0)
+	for _, part := range messages {
+		counted += *part
+	}
+	base := int64(s.Gauge.Base)
+	// Right after a bust, the newest reported prompt still contains the dropped content.
+	isMeasured := s.Last == nil || !s.Last.Bust || s.Last.Usage != nil
+	if base == 0 || base > prompt || counted == 0 || isMeasured && !isSameContent(prompt-base, counted) {
+		base = max(min(t.System, prompt), prompt-counted)
+	}
+	t.System = min(t.System, base)
+	t.ToolDefinitions = base - t.System
+	scale(messages, counted, prompt-base)
+	return t
+}
+
+// isSameContent reports whether two counts can belong to the same content. The counts of two vocabularies
+// differ by at most a factor of two.
+func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
+
+// scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder
+// of the rounding.
+func scale(parts []*int64, sum, goal int64) {
+	largest, left := parts[0], goal
+	for _, part := range parts {
+		if sum > 0 {
+			*part = *part * goal / sum
+		}
+		left -= *part
+		if *part > *largest {
+			largest = part
+		}
+	}
+	*largest += left
+}
+
+// nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's
+// figures. Otherwise it returns bounds: a pass chooses the low mark only when it busts, from the messages of that
+// moment, so nextBust returns the mark that a pass would choose if everything behind the prefix could be dropped.
+func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
+	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
+		return nil
+	}
+	base := int(st.Tokens.System + st.Tokens.ToolDefinitions)
+	high := int(st.Threshold * float64(st.ContextTokens))
+	down := min(high, int(sb.Clients.KnownConfig(st.Harness, st.Directory).LowMarkPercentage/100*float64(st.ContextTokens)))
+	if down <= 0 {
+		growth := max(1, (st.InputTokens+int(st.Tokens.Dropped)-base)/st.Passes)
+		down = pipeline.EstimateLowMark(high, min(base, high), growth, facts.Price)
+	}
+	n := &schema.NextBust{IsAsked: s.ExplicitFlush, At: high, Down: down, Freed: high - down, Resent: max(0, down-base)}
+	if p := s.Priced; p != nil && p.Pass == s.Passes && p.Cause == string(pipeline.CausePrice) {
+		n.Waits, n.Freed, n.Resent = true, p.Price.Removed, p.Price.Resent
+	}
+	n.Cost = facts.Rewriting(n.Resent)
+	return n
+}
+
+// lastBust describes the newest bust of the journal. A hard pass found the prefix already gone, so its bust
+// cost nothing.
+func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
+	if b == nil {
+		return nil
+	}
+	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cmp.Or(b.Cause, "unknown"), Removed: b.Removed, Resent: b.Resent}
+	if b.Resent > 0 && !pipeline.Cause(b.PassCause).PrefixWasGone() {
+		last.Cost = facts.Rewriting(b.Resent)
+	}
+	return last
+}
+
+// hitRate returns the share of all prompt tokens that the provider read from its cache.
+func hitRate(s store.SessionRow) float64 {
+	all := s.InputTokens + s.CacheRead + s.CacheWrite
+	if all == 0 {
+		return 0
+	}
+	return float64(s.CacheRead) / float64(all)
+}
+
+func causeCounts(counts []store.CauseCount) []schema.CauseCount {
+	var all []schema.CauseCount
+	for _, c := range counts {
+		all = append(all, schema.CauseCount{Cause: cmp.Or(c.Cause, "unknown"), Count: c.Count})
+	}
+	return all
+}
+
+// threshold returns the pressure from which a pass of the session may bust. It uses the configuration in
+// memory, because a status must not open a project's files.
+func (sb *Statuses) threshold(st schema.SessionStatus) float64 {
+	cfg := sb.Clients.KnownConfig(st.Harness, st.Directory)
+	percent, _ := config.Threshold(cfg, st.Model.Provider, st.Model.ID, st.ContextTokens)
+	return percent / 100
+}
+
+// warnings lists the problems that need a person's attention, worst first.
+func (sb *Statuses) warnings() []schema.Warning {
+	if err := sb.Store.InPlace(); err != nil { // a host without sessions at work would not notice
+		sb.Guard.Wrote(err)
+	}
+	var all []schema.Warning
+	if reason := sb.Guard.Trouble(); reason != "" {
+		all = append(all, schema.Warning{Source: "store", Message: "nothing can be stored, so prompts go out unchanged: " + reason})
+	}
+	if moved := sb.Store.Recovered(); moved != "" {
+		all = append(all, schema.Warning{Source: "recovery", Message: "the database was damaged; it was moved to " + moved + " and an empty one took its place"})
+	}
+	if reason := sb.Markers(); reason != "" {
+		all = append(all, schema.Warning{Source: "markers", Message: reason})
+	}
+	if n := bug.Count(); n > 0 {
+		all = append(all, schema.Warning{Source: "bug", Message: fmt.Sprintf("%d broken invariants since the host started; the log has them", n)})
+	}
+	return append(all, sb.Clients.Warnings()...)
+}

@@ -1,0 +1,186 @@
+package status
+
+import (
+	"context"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A saving compares a session with the same session with nothing removed from its prompts, in tokens. docs/status.md describes
+// the estimate.
+type saving struct {
+	// upTo is the last pass that the saving covers. passes counts the passes whose usage is known.
+	upTo, passes int
+	// dropped is the number of tokens that the next prompt would hold in addition if nothing had been
+	// dropped, and no summary stood for messages.
+	dropped int
+	// spared are the billed tokens of the requests without magicctx, minus those of the requests as they
+	// were. They can be negative: a bust makes the provider write tokens that it would have read.
+	spared promptcache.Tokens
+	// early is the part of dropped that busts for rent have removed, and that no other bust would have removed
+	// since. earlySpared is what it has spared.
+	early       int
+	earlySpared promptcache.Tokens
+	// cliff and window are the facts about the model with which the saving was computed.
+	cliff  route.Cliff
+	window int
+}
+
+// add returns the saving with one more pass. Without magicctx a prompt could not have grown beyond the
+// window, so add ignores tokens beyond it.
+func (v saving) add(p store.BilledPass) saving {
+	v.upTo = p.Pass
+	if p.BustCause == pipeline.BustTranscript {
+		v.dropped = 0 // the harness took messages back, perhaps including the dropped ones
+	}
+	v.dropped += p.Removed
+	isEarly := p.Cause == string(pipeline.CauseRent)
+	if isEarly {
+		v.early += p.Removed
+	} else if p.Bust {
+		v.early = 0
+	}
+	sent := promptcache.Tokens{Fresh: p.Usage.Input, Write: p.Usage.CacheWrite, Read: p.Usage.CacheRead}
+	prompt := sent.Prompt()
+	if prompt == 0 {
+		return v
+	}
+	v.passes++
+	v.spared = v.spared.Add(v.without(p, sent, v.dropped, p.Bust)).Minus(sent.Billed(v.cliff))
+	if v.early > 0 {
+		v.earlySpared = v.earlySpared.Add(v.without(p, sent, v.early, isEarly)).Minus(sent.Billed(v.cliff))
+	}
+	return v
+}
+
+// without returns the billed tokens of a request if its prompt still held dropped tokens. If it would have had no
+// bust, the provider would have read what it has written again.
+func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
+	more := max(0, min(dropped, v.window-sent.Prompt()))
+	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of it again
+		sent.Write += more
+		return sent.Billed(v.cliff)
+	}
+	sent.Read += more
+	if sparesBust {
+		rewritten := min(p.Resent, sent.Fresh+sent.Write)
+		sent.Write, sent.Read = sent.Write-rewritten, sent.Read+rewritten
+	}
+	return sent.Billed(v.cliff)
+}
+
+// savings caches the savings of all sessions, so that a status reads only the passes since the previous
+// status.
+type savings struct {
+	mu    sync.Mutex
+	known map[store.Key]saving
+}
+
+// savingOf returns the saving of a session. passes is the number of its newest pass. That pass is left out,
+// because its usage may not be known yet.
+func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
+	sb.savings.mu.Lock()
+	v := sb.savings.known[key]
+	sb.savings.mu.Unlock()
+	// If v covers the newest pass, the session was deleted, and a new one has the same id.
+	if v.upTo >= passes || v.window != window || v.cliff != cliff {
+		v = saving{window: window, cliff: cliff}
+	}
+	if v.upTo == passes-1 {
+		return v, nil
+	}
+	// This needs no lock: if two statuses come at once, both read the same rows.
+	rows, err := sb.Store.BilledPasses(ctx, key, v.upTo, passes)
+	if err != nil {
+		return v, err
+	}
+	for _, row := range rows {
+		v = v.add(row)
+	}
+	sb.savings.mu.Lock()
+	sb.savings.known[key] = v
+	sb.savings.mu.Unlock()
+	return v, nil
+}
+
+// savedIn returns the saving of a session in money: what its requests saved, minus the cost of its historian.
+// It is nil if no request was measured yet. It is the only place that computes this figure: the status and a
+// replay read it from here.
+func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f model.Facts, cliff route.Cliff) (*schema.Saving, error) {
+	v, err := sb.savingOf(ctx, key, passes, f.Limit(), cliff)
+	if err != nil || v.passes == 0 {
+		return nil, err
+	}
+	historian, err := sb.historianCost(ctx, key, f)
+	if err != nil {
+		return nil, err
+	}
+	return &schema.Saving{
+		Money: promptcache.Bill(v.spared, f.Price) - historian, Historian: historian,
+		Early: promptcache.Bill(v.earlySpared, f.Price), Passes: v.passes,
+	}, nil
+}
+
+// historianCost returns the cost of the runs of a session's historian. A model of which the harness knows no
+// price costs nothing, for example a local one. If the model of a run is not known, it counts as the model of
+// the session, which is described by f.
+func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
+	used, err := sb.Store.HistorianUsage(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	for name, u := range used {
+		facts := f
+		if provider, id, ok := ask.Split(name); ok {
+			if of := sb.Models.Facts(ctx, schema.Model{Provider: provider, ID: id}); of.IsKnown {
+				facts = of
+			}
+		}
+		if facts.IsPriced {
+			sum += model.Bill(facts.Price, ask.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output})
+		}
+	}
+	return sum, nil
+}
+
+// saved returns the saving of all sessions in money, or nil if no session's model has a price.
+func (sb *Statuses) saved(ctx context.Context) (*schema.Saving, error) {
+	all, err := sb.Store.Totals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts := make(map[schema.Model]model.Facts)
+	var sum schema.Saving
+	isPriced := false
+	for _, s := range all {
+		m := schema.Model{Provider: s.Provider, ID: s.Model}
+		f, ok := facts[m]
+		if !ok {
+			f = sb.Models.Facts(ctx, m)
+			facts[m] = f
+		}
+		if !f.IsPriced {
+			sum.UnpricedSessions++
+			continue
+		}
+		v, err := sb.savedIn(ctx, s.Key, s.Passes, f, model.CliffOf(sb.Clients.KnownConfig(schema.Harness(s.Key.Harness), s.Directory), m))
+		if err != nil {
+			return nil, err
+		}
+		isPriced = true
+		if v != nil {
+			sum.Money, sum.Historian, sum.Early, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Early+v.Early, sum.Passes+v.Passes
+		}
+	}
+	if !isPriced {
+		return nil, nil
+	}
+	return &sum, nil
+}

@@ -1,0 +1,225 @@
+package status
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/notice"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Statuses describe the host and its sessions to people.
+type Statuses struct {
+	Options
+	savings savings
+	Titles  titles
+}
+
+// Options configure Statuses.
+type Options struct {
+	Store    *store.Store
+	Guard    *store.Guard
+	Sessions *session.Sessions
+	Models   *model.Models
+	Clients  *client.Registry
+	Clock    clock.Clock
+	Log      *slog.Logger
+	// Markers returns the reason why the last change of a compaction marker failed, or "".
+	Markers func() string
+	History *summary.Historian
+	Notices *notice.Notices
+}
+
+// New returns the statuses of a host.
+func New(o Options) *Statuses {
+	return &Statuses{Options: o, savings: savings{known: make(map[store.Key]saving)}, Titles: titles{stored: make(map[store.Key]string)}}
+}
+
+// Feature attaches the statuses to the passes.
+func (sb *Statuses) Feature() pass.Feature {
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) {
+		sb.tellOfBust(ps)
+		sb.tellOfPrompt(ps)
+		sb.Publish(ps.Session.Key)
+	}}
+}
+
+// statusSessions bounds the sessions that a status lists, newest first.
+const statusSessions = 50
+
+// Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
+func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
+	r := schema.StatusResult{
+		Database: sb.Store.Path(), StoreSchema: sb.Store.SchemaVersion(), Enabled: true,
+		Sessions: []schema.SessionStatus{}, Warnings: sb.warnings(), MemoryBytes: ResidentBytes(),
+		HistorianRuns: sb.History.Runs(),
+	}
+	if reason := sb.Guard.Trouble(); reason != "" {
+		r.Enabled, r.Reason = false, reason
+	}
+	var err error
+	if r.StoreBytes, err = sb.Store.SizeOnDisk(); err != nil {
+		return r, err
+	}
+	reports, known, err := sb.Store.Report(ctx, statusSessions)
+	if err != nil {
+		return r, err
+	}
+	r.KnownSessions = known
+	for _, report := range reports {
+		r.Sessions = append(r.Sessions, sb.statusOf(ctx, report))
+	}
+	r.Warnings = clipWarnings(append(historyWarnings(r.Sessions, sb.Clock.Now()), r.Warnings...))
+	r.Saved, err = sb.saved(ctx)
+	return r, err
+}
+
+// Session reports on one session. If the caller asks for the dropped units, it lists them too.
+func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	key := store.Key{Harness: string(p.Harness), Session: p.Session}
+	report, found, err := sb.Store.ReportOf(ctx, key)
+	if err != nil {
+		return schema.SessionStatus{}, err
+	}
+	if !found {
+		return schema.SessionStatus{}, client.Invalid("session %q of %s is unknown", p.Session, p.Harness)
+	}
+	st := sb.statusOf(ctx, report)
+	if p.Dropped {
+		st.DroppedUnits, err = sb.droppedUnits(ctx, key)
+	}
+	return st, err
+}
+
+func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.SessionStatus {
+	st := schema.SessionStatus{
+		Harness: schema.Harness(s.Key.Harness), Session: s.Key.Session, Mode: s.Mode,
+		Directory: s.Directory, Parent: s.Parent,
+		Model: schema.Model{Provider: s.Provider, ID: s.Model},
+		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
+		InputTokens: s.PromptTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
+		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
+		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
+		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
+		LastPassMS: float64(sb.Sessions.LastPassDuration(s.Key).Microseconds()) / 1000,
+		Head:       headStatus(s), History: historyStatus(s), Removals: sb.removedBy(ctx, s.Key),
+	}
+	if st.History != nil {
+		sb.addWork(st.History, s)
+	}
+	if s.Last != nil {
+		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
+		st.Messages = s.Last.Messages
+		st.SizeTokens, st.GoalTokens = s.Last.SizeTokens, s.Last.GoalTokens
+	}
+	if p := s.Priced; p != nil {
+		st.LastPrice = &schema.PricedPass{Pass: p.Pass, Cause: p.Cause, Bust: p.Bust, Price: schema.BustPrice(p.Price)}
+	}
+	if st.Model.ID == "" {
+		st.Threshold = sb.threshold(st)
+		clip(&st)
+		return st
+	}
+	facts := sb.Models.Facts(ctx, st.Model)
+	st.ContextTokens, st.LimitSource, st.LimitAt = facts.Window.Tokens, facts.Window.Source, facts.Window.At
+	cfg := sb.Clients.KnownConfig(st.Harness, st.Directory)
+	b := sb.Models.CacheLife(ctx, s.Key.Harness, cfg, st.Model, facts.Row.NPM)
+	st.Spending, st.Carried = cfg.Spending, carried(s.Rent, facts)
+	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
+	if st.ContextTokens > 0 {
+		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
+	}
+	st.Threshold = sb.threshold(st)
+	st.NextBust, st.LastBust = sb.nextBust(st, s, facts), lastBust(s.Bust, facts)
+	if facts.IsPriced {
+		st.RereadCost = facts.RereadCost(st.Removals)
+		var err error
+		if st.Saved, err = sb.savedIn(ctx, s.Key, s.Passes, facts, b.Route.Cliff); err != nil {
+			sb.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
+		}
+	}
+	clip(&st)
+	return st
+}
+
+// carried returns what a session carries although it could go, nil for nothing.
+func carried(r store.RentState, f model.Facts) *schema.Carried {
+	if r.Removable <= 0 {
+		return nil
+	}
+	c := &schema.Carried{Tokens: r.Removable, Paid: r.Paid, Price: r.Price}
+	if f.IsPriced {
+		c.Cost = float64(r.Paid) * f.Price.Read / model.TokensPerPrice
+	}
+	return c
+}
+
+// A status has to fit into one frame. The names in it come from harnesses and catalogues and may be of any
+// length. An older host also wrote longer names to the database than this one.
+const (
+	maxShownName     = 1 << 10
+	maxShownPath     = 4 << 10
+	maxShownWarnings = 50
+)
+
+// clip shortens the long names in a status.
+func clip(st *schema.SessionStatus) {
+	for _, name := range []*string{&st.Session, &st.Parent, &st.Model.Provider, &st.Model.ID, &st.LastCause, &st.Title} {
+		*name = format.Shorten(*name, maxShownName)
+	}
+	if st.LastBust != nil {
+		st.LastBust.Cause = format.Shorten(st.LastBust.Cause, maxShownName)
+	}
+	if st.History != nil {
+		st.History.LastError = format.Shorten(st.History.LastError, maxShownName)
+	}
+	st.Directory = format.Shorten(st.Directory, maxShownPath)
+}
+
+func clipWarnings(all []schema.Warning) []schema.Warning {
+	if len(all) > maxShownWarnings {
+		all = all[:maxShownWarnings]
+	}
+	for i := range all {
+		all[i].Directory = format.Shorten(all[i].Directory, maxShownPath)
+		all[i].Message = format.Shorten(all[i].Message, maxShownPath)
+	}
+	return all
+}
+
+// publish sends the session's status to its subscribers. If there are no subscribers, it costs nothing.
+func (sb *Statuses) Publish(key store.Key) {
+	listeners := sb.Clients.Listeners(key.Harness, key.Session)
+	if len(listeners) == 0 {
+		return
+	}
+	report, found, err := sb.Store.ReportOf(context.Background(), key)
+	if err != nil || !found {
+		return
+	}
+	st := sb.statusOf(context.Background(), report)
+	for _, c := range listeners {
+		c.SessionChanged(st)
+	}
+}
+
+// removedBy returns the removals of a session by rule and cause, for a status.
+func (sb *Statuses) removedBy(ctx context.Context, key store.Key) []schema.Removal {
+	rows, err := sb.Store.Removals(ctx, key)
+	if err != nil {
+		sb.Log.Warn("removals of a session not read", "session", key.Session, "error", err)
+	}
+	var all []schema.Removal
+	for _, r := range rows {
+		all = append(all, schema.Removal{Rule: format.Shorten(r.Rule, maxShownName), Cause: format.Shorten(r.Cause, maxShownName), Tokens: r.Tokens, Rereads: r.Rereads, Reread: r.Reread})
+	}
+	return all
+}

@@ -1,0 +1,110 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The provider reports only the whole prompt, and counts with another vocabulary.
+func TestPartsOfThePromptAddUpToIt(t *testing.T) {
+	sums := []store.UnitSums{
+		{Kind: "text", Tokens: 1000, DroppedTokens: 100},
+		{Kind: "file", Tokens: 333},
+		{Kind: "tool", Tokens: 5000, InputTokens: 700, DroppedTokens: 2000, DroppedInputTokens: 50},
+	}
+	for _, test := range []struct {
+		name         string
+		prompt, base int
+		system       int
+		wantBefore   int64 // system prompt and tool definitions
+	}{
+		{"not measured yet", 0, 0, 400, 400},
+		{"no gauge yet", 6000, 0, 400, 6000 - 900 - 333 - 3000 - 650},
+		{"the provider counts more", 7000, 1500, 400, 1500},
+		{"the provider counts less", 5000, 1500, 400, 1500},
+		{"the gauge is of another prompt", 90_000, 1500, 400, 90_000 - 900 - 333 - 3000 - 650},
+		{"less than the messages", 3000, 9000, 400, 400},
+		{"less than the system prompt", 300, 0, 400, 300},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := store.SessionReport{Sums: sums}
+			r.PromptTokens, r.Gauge.Base, r.System.SystemTokens = test.prompt, test.base, test.system
+			got := tokensBySource(r)
+			if sum := got.System + got.ToolDefinitions + got.Text + got.Files + got.ToolInputs + got.ToolResults; test.prompt > 0 && sum != int64(test.prompt) {
+				t.Errorf("the parts add up to %d, want %d: %+v", sum, test.prompt, got)
+			}
+			if before := got.System + got.ToolDefinitions; before != test.wantBefore || got.Dropped != 2150 {
+				t.Errorf("%d before the messages, want %d; dropped %d", before, test.wantBefore, got.Dropped)
+			}
+			if min(got.System, got.ToolDefinitions, got.Text, got.Files, got.ToolInputs, got.ToolResults) < 0 {
+				t.Errorf("a negative part: %+v", got)
+			}
+		})
+	}
+}
+
+// The status said that the next bust "frees about 23.2k" when the pass before had weighed it, found that it frees 80
+// tokens, and waited (P9).
+func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
+	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
+	facts := model.Facts{}
+	report := func(priced *store.PricedPass, isAsked bool) store.SessionReport {
+		r := store.SessionReport{Priced: priced}
+		r.Passes, r.ExplicitFlush = 7, isAsked
+		return r
+	}
+	weighed := func(pass int, cause string) *store.PricedPass {
+		return &store.PricedPass{Pass: pass, Cause: cause, Price: store.BustPrice{Resent: 700, Removed: 80}}
+	}
+	for name, test := range map[string]struct {
+		priced *store.PricedPass
+		waits  bool
+	}{
+		"the newest pass has weighed it":    {weighed(7, "not-worth-it"), true},
+		"an older pass has weighed it":      {weighed(6, "not-worth-it"), false},
+		"the newest pass has made a bust":   {weighed(7, "pressure"), false},
+		"no pass has weighed a bust so far": {nil, false},
+	} {
+		n := New(Options{Clients: client.NewRegistry(nil)}).nextBust(st, report(test.priced, false), facts)
+		if n.Waits != test.waits || test.waits != (n.Freed == 80 && n.Resent == 700) || n.IsAsked {
+			t.Errorf("%s: %+v", name, n)
+		}
+	}
+	if n := New(Options{Clients: client.NewRegistry(nil)}).nextBust(st, report(nil, true), facts); !n.IsAsked {
+		t.Errorf("after /ctx-flush: %+v", n)
+	}
+	for want, n := range map[string]*schema.NextBust{
+		"with your next message, if there is something to free.":             {IsAsked: true, Waits: true},
+		"it waits, because it does not pay off yet; it would free about 80.": {Waits: true, Freed: 80},
+		"due; it frees up to 9k.":                                            {At: 26_000, Freed: 9000},
+	} {
+		if got := nextBustSentence(st, n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	st.Pressure = 0.3
+	if got, want := nextBustSentence(st, &schema.NextBust{At: 26_000, Freed: 9000}), "at 26k; it frees up to 9k."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The names in a status come from harnesses and from databases of older hosts. A status has to fit into
+// one frame.
+func TestNamesOfAStatusAreShort(t *testing.T) {
+	for text, want := range map[string]string{"short": "short", strings.Repeat("ä", 3000): strings.Repeat("ä", 510) + "…"} {
+		if got := format.Shorten(text, maxShownName); got != want {
+			t.Errorf("%d bytes became %d: %.20q", len(text), len(got), got)
+		}
+	}
+	st := schema.SessionStatus{Session: strings.Repeat("s", 8<<20), Directory: strings.Repeat("d", 8<<20), Model: schema.Model{Provider: strings.Repeat("p", 8<<20)}}
+	clip(&st)
+	if len(st.Session) > maxShownName || len(st.Directory) > maxShownPath || len(st.Model.Provider) > maxShownName {
+		t.Errorf("%d, %d, %d bytes are left", len(st.Session), len(st.Directory), len(st.Model.Provider))
+	}
+}

@@ -1,0 +1,46 @@
+package status
+
+import (
+	"context"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// maxTitleRunes bounds a stored title. The harnesses limit their own titles to 100 characters.
+const maxTitleRunes = 200
+
+// titles caches the stored titles, because a harness reports the title with every change of a session.
+type titles struct {
+	mu     sync.Mutex
+	stored map[store.Key]string
+}
+
+func (t *titles) Forget(key store.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.stored, key)
+}
+
+// NoteTitle stores the title that the harness shows for a session. A session without a pass is not in the
+// store yet. A later event stores its title.
+func (sb *Statuses) NoteTitle(ctx context.Context, key store.Key, title string) error {
+	if title == "" {
+		return nil
+	}
+	if runes := []rune(title); len(runes) > maxTitleRunes {
+		title = string(runes[:maxTitleRunes])
+	}
+	sb.Titles.mu.Lock()
+	defer sb.Titles.mu.Unlock()
+	if sb.Titles.stored[key] == title {
+		return nil
+	}
+	writing, cancel := sb.Guard.Writing(ctx)
+	defer cancel()
+	isKnown, err := sb.Store.SaveTitle(writing, key, title)
+	if err == nil && isKnown {
+		sb.Titles.stored[key] = title
+	}
+	return err
+}

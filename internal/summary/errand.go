@@ -1,0 +1,407 @@
+package summary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// An errand is a series of runs that the user has asked for with a command: a recomp or a
+// wrap-up. It works in the background and holds the session's lease from its beginning to
+// its end. Passes go on meanwhile.
+type errand struct {
+	*plan
+	host *Historian
+	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
+	noun, command string
+	// scope is the range of messages that the errand summarises. next is the first message of the range
+	// without a new summary when the errand begins. An interrupted errand goes on there.
+	scope history.Range
+	next  int
+	// source and codec are used to read the messages.
+	source session.RawSource
+	codec  transcript.Codec
+	// save stores the result of one chunk. finish stores the consequences of a complete series, and returns
+	// the text for the user. The caller of finish holds the session's lock.
+	save   func(context.Context, historian.Result) error
+	finish func(context.Context, *session.Session) (string, error)
+	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
+	kept func() string
+	// discard removes stored data that is not visible yet, after the user has cancelled the errand. It is nil
+	// if the errand stores no such data.
+	discard func(context.Context) error
+
+	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest
+	// notice. Only the errand's own goroutine uses these fields.
+	chunk  historian.Chunk
+	raw    []historian.Message
+	toldAt int64
+	// attempts are the questions asked since the last stored result, so no stored result includes them.
+	attempts []historian.Attempt
+	// done is the last message with a new summary.
+	done atomic.Int64
+}
+
+// The causes that end a run early. They are not failures of the historian.
+var (
+	ErrCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
+	errReverted  = fmt.Errorf("messages that it read were taken back: %w", context.Canceled)
+	errRescued   = fmt.Errorf("the window was nearly full, and there was no time to wait for it: %w", context.Canceled)
+	errYielded   = fmt.Errorf("the window was filling up, so that newer messages had to be summarised first: %w", context.Canceled)
+)
+
+// A refusedCommand explains to the user why a command does nothing.
+type refusedCommand string
+
+func (r refusedCommand) Error() string { return string(r) }
+
+// errands are the running errands, at most one for each session.
+type errands struct {
+	mu    sync.Mutex
+	under map[store.Key]*errand
+}
+
+// of returns the running errand of a session, or nil.
+func (es *errands) of(key store.Key) *errand {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	return es.under[key]
+}
+
+// cancel ends the session's errand if it was begun by command. It returns false if the errand has already
+// ended, because it can no longer be stopped.
+func (es *errands) cancel(key store.Key, command string) bool {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	e := es.under[key]
+	if e == nil || e.command != command {
+		return false
+	}
+	e.plan.cancel(ErrCancelled)
+	return true
+}
+
+// set records that an errand runs in a session. If e is nil, set records that the errand has ended.
+func (es *errands) set(key store.Key, e *errand) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.under == nil {
+		es.under = make(map[store.Key]*errand)
+	}
+	if e == nil {
+		delete(es.under, key)
+		return
+	}
+	es.under[key] = e
+}
+
+// Running returns the errand of a session for its status, or nil.
+func (h *Historian) Running(key store.Key) *schema.HistoryRun {
+	e := h.errands.of(key)
+	if e == nil {
+		return nil
+	}
+	return &schema.HistoryRun{Kind: e.kind, Since: e.started, Start: e.scope.Start, End: e.scope.End, Done: int(e.done.Load())}
+}
+
+// commandAnswer returns the answer to a command. A refusal is also an answer, not an error.
+func commandAnswer(variant, message string, err error) (schema.CommandExecuteResult, error) {
+	var refused refusedCommand
+	switch {
+	case errors.As(err, &refused):
+		variant, message = "warning", string(refused)
+	case err != nil:
+		return schema.CommandExecuteResult{}, err
+	}
+	return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: message}, nil
+}
+
+// startErrand starts the errand that prepare returns. It answers the command with the text from prepare.
+func (h *Historian) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session.Session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
+	s, err := h.Sessions.Lock(ctx, key)
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	defer s.Unlock()
+	if err := h.readyForErrand(ctx, c, s, directory); err != nil {
+		h.Guard.Wrote(err)
+		return commandAnswer("", "", err)
+	}
+	e, text, err := prepare(ctx, s)
+	if err == nil {
+		err = h.launch(ctx, s, e)
+	}
+	if err != nil {
+		h.Guard.Wrote(err)
+	}
+	return commandAnswer("info", text, err)
+}
+
+// readyForErrand reads the facts that an errand needs about its session. It cannot rely on an earlier pass,
+// because there may have been none since the host started.
+func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *session.Session, directory string) error {
+	if !s.Known {
+		if _, err := h.Sessions.Load(ctx, s); err != nil {
+			return err
+		}
+	}
+	cfg := h.Clients.Config(s.Key.Harness, directory)
+	switch {
+	case s.Row.Passes == 0:
+		return refusedCommand("This session has sent no request through magicctx yet.")
+	case s.Mode().IsSubagent:
+		return refusedCommand("A subagent's session is never summarised.")
+	case !h.Summarises || cfg.Historian.Disable:
+		return refusedCommand("The historian is switched off (historian.disable in magicctx.jsonc), so nothing can be summarised.")
+	case workOf(s).running != nil:
+		return refusedCommand(h.busyWith(s))
+	}
+	if s.Pipe == nil {
+		known, err := h.Sessions.ReadChronicle(ctx, s.Key, directory)
+		if err != nil {
+			return err
+		}
+		s.Chronicle = known
+	}
+	w := workOf(s)
+	if w.client == nil {
+		m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
+		limits, err := h.Models.Limits(ctx, c, directory, m)
+		if err != nil {
+			return err
+		}
+		w.workload = workload{config: cfg, model: m, limit: h.Models.Window(ctx, m, limits).Tokens, pass: s.Row.Passes}
+		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
+	}
+	w.client, w.directory = c, directory
+	return nil
+}
+
+// busyWith returns a sentence about the historian's current work in a session.
+func (h *Historian) busyWith(s *session.Session) string {
+	if e := h.errands.of(s.Key); e != nil {
+		return fmt.Sprintf("A %s is under way: %s. /%s cancel ends it.", e.noun, e.progress(), e.command)
+	}
+	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
+}
+
+// newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
+// and finish.
+func (h *Historian) newErrand(s *session.Session, scope history.Range, next int) (*errand, error) {
+	codec, err := client.CodecOf(s.Key.Harness)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{key: s.Key, holder: h.Agents.NewHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload}
+	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
+	e.done.Store(int64(next - 1))
+	return e, nil
+}
+
+// launch takes the lease and starts the errand in the background. The caller holds the session's lock.
+func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) error {
+	writing, cancel := h.Guard.Writing(ctx)
+	defer cancel()
+	acquired, err := h.lease(e.plan).Acquire(writing)
+	if err != nil {
+		return err
+	}
+	if !acquired {
+		return refusedCommand("Another run of the historian holds this session. Try again in five minutes.")
+	}
+	running, end := context.WithCancelCause(h.Background.Lifetime())
+	e.cancel = end
+	workOf(s).running = e.plan
+	h.errands.set(s.Key, e)
+	h.Log.Info("the historian begins", "session", s.Key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
+	h.Agents.Go(func() {
+		defer end(nil)
+		h.Background.Go(func() { h.lease(e.plan).Keep(running, func() { end(store.ErrLeaseLost) }) })
+		h.carryOut(running, e)
+	})
+	return nil
+}
+
+// carryOut runs an errand to its end, and tells the user how it ended.
+func (h *Historian) carryOut(ctx context.Context, e *errand) {
+	result, err := e.run(ctx)
+	if err == nil && result.Problem != "" {
+		err = errors.New(result.Problem)
+	}
+	text, err := h.endErrand(ctx, e, result, err)
+	switch {
+	case h.Background.Lifetime().Err() != nil, errors.Is(err, ErrCancelled): // the host is ending, or the user has cancelled it
+	case err != nil:
+		e.tell("warning", fmt.Sprintf("The %s stopped at message %d of %s: %s. %s", e.noun, e.done.Load()+1, e.scope, ReasonOf(err), e.kept()))
+	default:
+		e.tell("success", text)
+	}
+}
+
+// run summarises the messages of the errand's range.
+func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
+	limit, err := e.host.historianLimit(ctx, &e.load)
+	if err != nil {
+		return historian.SeriesResult{Next: e.next}, err
+	}
+	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
+	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: portsOf(e.host.Agents, e), Chunk: e.read, Save: e.keep})
+}
+
+// ReasonOf returns the text of an error for the user.
+func ReasonOf(err error) string {
+	for _, cause := range []error{ErrCancelled, errReverted, errRescued, errYielded} {
+		if errors.Is(err, cause) {
+			return strings.TrimSuffix(cause.Error(), ": "+context.Canceled.Error())
+		}
+	}
+	return format.Clean(err.Error())
+}
+
+// endErrand stores how an errand ended, and releases the session's lease.
+func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.SeriesResult, runErr error) (string, error) {
+	h.errands.set(e.key, nil) // from here on, a user can no longer cancel it
+	if cause := context.Cause(ctx); cause != nil {
+		runErr = cause // whatever failed because of it
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	s, err := h.Sessions.Lock(ctx, e.key)
+	if err != nil {
+		return "", err
+	}
+	defer s.Unlock()
+	workOf(s).running = nil
+	var text string
+	if runErr == nil {
+		text, runErr = e.finish(ctx, s)
+	}
+	if runErr != nil {
+		h.Guard.Wrote(runErr)
+		h.recordEnd(ctx, e, result, runErr)
+	}
+	if e.discard != nil && errors.Is(runErr, ErrCancelled) {
+		if err := e.discard(ctx); err != nil {
+			h.Log.Warn("a cancelled recomp stays unfinished", "session", e.key.Session, "error", err)
+		}
+	}
+	if err := h.lease(e.plan).Release(ctx); err != nil {
+		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
+	}
+	h.Publisher.Publish(s.Key)
+	return text, runErr
+}
+
+// recordEnd stores that an errand has ended early.
+func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.SeriesResult, reason error) {
+	h.Log.Warn("the historian has stopped", "session", e.key.Session, "cause", e.reason, "at", result.Next, "error", reason)
+	p := *e.plan
+	p.job.Chunk.Start, p.job.Chunk.End = e.scope.Start, e.scope.End
+	run := runRow(&p, historian.Result{Attempts: e.attempts})
+	run.Status, run.Reason = store.RunFailed, ReasonOf(reason)
+	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
+		run.Status = store.RunNoop
+	}
+	if err := h.Store.RecordRun(ctx, e.key, run, 0); err != nil {
+		h.Log.Warn("a run of the historian is not recorded", "session", e.key.Session, "error", err)
+	}
+}
+
+// Ask implements ask.Asker. The title tells the user which messages the agent reads, for example "wrap-up
+// 12-40".
+func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
+	asker := askerOf(e.host.Agents, e.plan)
+	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
+	answer, err := asker.Ask(ctx, r)
+	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})
+	return answer, err
+}
+
+// keep stores the result of one chunk, and shows the progress to the user.
+func (e *errand) keep(ctx context.Context, r historian.Result) error {
+	if err := pass.Ended(ctx, "keep a summary"); err != nil { // the answer came too late
+		return err
+	}
+	if err := e.save(ctx, r); err != nil {
+		return err
+	}
+	e.done.Store(int64(r.Next - 1))
+	e.host.Publisher.Publish(e.key)
+	if now := e.host.Clock.Now(); now-e.toldAt >= noticeInterval.Milliseconds() && r.Next <= e.scope.End {
+		e.toldAt = now
+		e.tell("info", fmt.Sprintf("The %s goes on: %s.", e.noun, e.progress()))
+	}
+	return nil
+}
+
+// progress returns how many messages of the errand are summarised so far.
+func (e *errand) progress() string {
+	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
+}
+
+// noticeInterval is the least time between two notices of progress. One chunk takes about as long as this,
+// and a notice covers a part of the screen.
+const noticeInterval = time.Minute
+
+// tell shows a notice to the user who gave the command.
+func (e *errand) tell(variant, message string) {
+	e.host.Notices.Show(e.load.client, e.key, e.load.directory, variant, message)
+}
+
+// readAhead is the number of messages that read asks for first. A chunk has at most hundreds of messages, but
+// a session may have thousands.
+const readAhead = 256
+
+// read returns the chunk at the beginning of a range. It is historian.SeriesPorts.Chunk.
+func (e *errand) read(ctx context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
+	decoded := make(map[int]*transcript.Message)
+	var messages *history.Messages
+	var list []history.Message
+	var chunk history.Chunk
+	for next, count := r.Start, readAhead; next <= r.End && !chunk.HasMore; count *= 2 {
+		end := min(r.End, next+count-1)
+		for n := next; n <= end; n++ { // an unreadable message is covered too, but adds no text
+			list = append(list, history.Message{Ordinal: n})
+		}
+		extent, err := e.source(ctx, next, end, func(m rawhistory.Message) bool {
+			if m.Decoded != nil {
+				list[m.Ordinal-r.Start] = history.MessageOf(m.Decoded, m.Ordinal, 0)
+				decoded[m.Ordinal] = m.Decoded
+			}
+			return true
+		})
+		if err != nil {
+			return historian.Chunk{}, nil, err
+		}
+		if extent.First > next || extent.Last < end {
+			return historian.Chunk{}, nil, fmt.Errorf("the harness has only messages %d-%d, so that %d-%d cannot be read", extent.First, extent.Last, next, end)
+		}
+		next = end + 1
+		messages = history.NewMessages(list, end)
+		chunk = history.ReadChunk(messages, r.Start, next, budget, tokens.Count)
+	}
+	chunk.Truncate(budget, tokens.Count)
+	if err := chunk.CheckCoverage(); err != nil {
+		return historian.Chunk{}, nil, err
+	}
+	e.chunk, e.raw = chunkOf(chunk), rawOf(messages, func(n int) *transcript.Message { return decoded[n] }, chunk.Range, e.codec.Vocabulary())
+	return e.chunk, e.raw, nil
+}

@@ -1,0 +1,135 @@
+package summary
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+)
+
+// head returns the material for the head in this pass.
+func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings) *pipeline.History {
+	s := ps.Session
+	if s.Mode().IsSubagent || len(s.Chronicle.Compartments)+len(s.Chronicle.Withdrawn) == 0 {
+		return nil
+	}
+	share := ps.Config.HistoryBudgetPercentage / 100
+	budget := cmp.Or(history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share), history.DefaultHistoryBudget)
+	budget = min(budget, history.SpendingBudget(ps.Config.Spending))
+	var docs []history.Doc
+	if ps.Config.ProjectDocs.Enabled {
+		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
+	}
+	return &pipeline.History{
+		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
+		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
+		Memories:     session.MemoriesFromRows(s.Chronicle.Memories, ps.Config.Memory.Enabled),
+		Updates:      session.UpdatesFromRows(s.Chronicle.MemoryChanges),
+		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
+		Refold:       s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
+	}
+}
+
+// rearrange updates the store after the array has lost messages, or got them back. It runs after the pass whose
+// head fits the array. It withdraws the compartments that cover a message that a revert has taken, restores the
+// withdrawn ones whose messages are back, and ends the running historian if it summarises a message that is gone.
+func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
+	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
+	from := goneFrom(s, kept)
+	if from == 0 && len(restored) == 0 {
+		return
+	}
+	if running := workOf(s).running; running != nil && from > 0 {
+		running.cancel(errReverted)
+	}
+	ctx, cancel := h.Guard.Writing(ctx)
+	defer cancel()
+	if err := h.storeRearranged(ctx, s, from, restored); err != nil { // the next pass tries again
+		h.Guard.Wrote(err)
+		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.Key.Session, "error", err)
+		return
+	}
+	if running := workOf(s).running; running != nil && from > 0 {
+		running.isTakenBack = true
+	}
+	s.Chronicle.Compartments = append(slices.Clip(s.Chronicle.Compartments[:kept]), restored...)
+	if again, err := h.Sessions.ReadChronicle(ctx, s.Key, s.Row.Directory); err == nil {
+		s.Chronicle = again
+	}
+}
+
+func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, from int, restored []history.Compartment) error {
+	end := s.Chronicle.End
+	if from > 0 {
+		withdrawn, err := h.Store.WithdrawCompartments(ctx, s.Key, from)
+		if err != nil {
+			return err
+		}
+		h.Log.Info("summaries of reverted messages are withdrawn", "session", s.Key.Session, "compartments", len(withdrawn))
+		if _, end, err = h.Store.CompartmentsOf(ctx, s.Key); err != nil {
+			return err
+		}
+	}
+	if len(restored) == 0 {
+		return nil
+	}
+	seqs := make([]int, len(restored))
+	for i, c := range restored {
+		seqs[i] = c.Seq
+	}
+	if err := h.Store.RestoreCompartments(ctx, s.Key, end, seqs); err != nil {
+		return err
+	}
+	h.Log.Info("summaries of messages that are back are restored", "session", s.Key.Session, "compartments", len(restored))
+	return nil
+}
+
+// goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
+// run under way. If the revert has taken none, it returns 0. standing is the number of compartments that it has
+// not reached.
+func goneFrom(s *session.Session, standing int) int {
+	if all := s.Chronicle.Compartments; standing < len(all) {
+		return all[standing].Start
+	}
+	if running := workOf(s).running; running != nil && !running.isTakenBack {
+		return firstGone(s.Pipe, running.job.Chunk.Lines)
+	}
+	return 0
+}
+
+// firstGone returns the ordinal of the first message such that neither it nor any later message of the run is
+// left. It returns 0 if the run's last message is still there.
+func firstGone(p *pipeline.Session, lines []historian.Line) (ordinal int) {
+	for _, line := range slices.Backward(lines) {
+		switch {
+		case line.Key == "": // an unreadable message has no key, so we cannot tell
+		case p.Has(line.Key):
+			return ordinal
+		default:
+			ordinal = line.Ordinal
+		}
+	}
+	return ordinal
+}
+
+// projectDocs returns the documents of the project that the baseline shows. If they cannot be read, it
+// returns none.
+func (h *Historian) projectDocs(ctx context.Context, directory, session string) []history.Doc {
+	found, err := h.docs.Read(ctx, directory)
+	if err != nil {
+		h.Log.Warn("the project's documents are left out", "session", session, "error", err)
+	}
+	for _, err := range found.Refused {
+		h.Log.Warn("a document of the project is left out", "session", session, "error", err)
+	}
+	docs := make([]history.Doc, len(found.Files))
+	for i, d := range found.Files {
+		docs[i] = history.Doc{Name: d.Name, Text: string(d.Content)}
+	}
+	return docs
+}

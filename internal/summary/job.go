@@ -1,0 +1,243 @@
+package summary
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/marking"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// This file translates between the pipeline, the historian and the store, which do not
+// know each other.
+
+// references is the number of newest compartments that the historian reads before it
+// continues the story.
+const references = 6
+
+// detailed is how many of these the historian reads in their first tier. It does not get the other tiers,
+// because they only repeat the same content, and most of a run's cost is the text that it reads.
+const detailed = 2
+
+// readChunk returns the text of the eligible messages of a snapshot, as far as it fits into a budget of tokens.
+func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {
+	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
+	chunk.Truncate(budget, tokens.Count)
+	if err := chunk.CheckCoverage(); err != nil {
+		return chunk, err
+	}
+	if chunk.End < chunk.Start {
+		return chunk, errors.New("the eligible messages are unreadable")
+	}
+	return chunk, nil
+}
+
+// job returns what the historian needs to summarise a chunk. It reads the raw messages only if they are needed:
+// if no model answers, they are not.
+func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
+	j := h.pattern(s)
+	words := s.Pipe.Codec.Vocabulary()
+	j.Chunk, j.Raw = chunkOf(chunk), sync.OnceValue(func() []historian.Message { return rawOf(u.Messages, u.Decode, chunk.Range, words) })
+	j.KeepLast = history.LevelOf(workOf(s).usage, workOf(s).threshold) > 0
+	return j
+}
+
+// pattern returns the part of a job that all jobs of a session share.
+func (h *Historian) pattern(s *session.Session) historian.Job {
+	w := workOf(s)
+	j := historian.Job{
+		Session:    s.Key.Session,
+		References: referencesOf(s.Chronicle.Compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
+		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
+		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
+	}
+	for _, m := range s.Chronicle.Memories.Memories {
+		j.Memories = append(j.Memories, historian.Memory{Category: m.Category, Content: m.Content})
+	}
+	return j
+}
+
+// historianModels returns the configured models, as "provider/model".
+func historianModels(a schema.Agent) []string {
+	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
+}
+
+// historianLimit returns the smallest prompt limit of the models that may be asked, in tokens of the host's
+// count. It may ask the harness, which takes time, so it must not run while a user waits.
+func (h *Historian) historianLimit(ctx context.Context, w *workload) (int, error) {
+	limits := []int{w.limit}
+	for _, name := range historianModels(w.config.Historian.Agent) {
+		if provider, id, ok := ask.Split(name); ok {
+			told, err := h.Models.Limits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})
+			if err != nil {
+				return 0, err
+			}
+			limits = append(limits, h.Models.TokenRatio(ctx, schema.Model{Provider: provider, ID: id}).OwnTokens(model.PromptLimit(told)))
+		}
+	}
+	return history.HistorianLimit(limits...), nil
+}
+
+// chunkOf returns the chunk as the historian reads it: without the colours that the output of a command may have.
+func chunkOf(c history.Chunk) historian.Chunk {
+	out := historian.Chunk{Start: c.Start, End: c.End, Text: format.WithoutSequences(c.Text())}
+	for _, l := range c.Lines {
+		out.Lines = append(out.Lines, historian.Line(l))
+	}
+	for _, r := range c.ToolOnly {
+		out.ToolOnly = append(out.ToolOnly, historian.Range(r))
+	}
+	return out
+}
+
+// rawOf returns the messages of a range, including the outputs of their tool calls.
+func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Message, r history.Range, words *transcript.Vocabulary) []historian.Message {
+	var all []historian.Message
+	for _, m := range messages.Between(r.Start, r.End+1) {
+		decoded := decode(m.Ordinal)
+		if decoded == nil {
+			continue
+		}
+		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
+		for _, o := range m.Others {
+			if o.Origin == transcript.FromAgent { // Pi's summary of another branch, which holds nothing else
+				raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
+				continue
+			}
+			raw.Others = append(raw.Others, o.Text)
+		}
+		for i := range decoded.Parts {
+			p := &decoded.Parts[i]
+			if p.Hidden || decoded.Hidden {
+				continue
+			}
+			if p.Kind == transcript.Tool {
+				raw.Calls = append(raw.Calls, historian.Call{
+					Tool: p.Name, Arguments: p.Input, Output: p.Text, IsError: p.IsError,
+					Writes: words.Tool(p.Name).File == transcript.WritesFile,
+				})
+			}
+		}
+		all = append(all, raw)
+	}
+	return all
+}
+
+func referencesOf(all []history.Compartment) []historian.Reference {
+	var newest []historian.Reference
+	for i, c := range all[max(0, len(all)-references):] {
+		r := historian.Reference{
+			Range: historian.Range{Start: c.Start, End: c.End}, Title: c.Title, Episode: c.Episode, Importance: c.Importance,
+		}
+		tier := 1 // the second tier, because the historian needs older parts of the story only briefly
+		if i >= min(len(all), references)-detailed {
+			tier = 0
+		}
+		r.Tiers[tier] = cmp.Or(c.Tiers[tier], c.Tiers[0])
+		newest = append(newest, r)
+	}
+	return newest
+}
+
+// publication converts the result of a run to the form of the store.
+func publication(p *plan, r historian.Result) store.Publication {
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw(), p.summary)}
+	if p.filler != nil && p.filler.Start == p.after.Ordinal {
+		out.Compartments = append([]store.CompartmentRow{*p.filler}, out.Compartments...)
+	}
+	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
+		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
+	}
+	for _, f := range r.Facts {
+		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
+	}
+	return out
+}
+
+// rowsOf converts the compartments that a run has made of raw messages to rows of the store. afterSummary is
+// CompartmentRow.AfterSummary.
+func rowsOf(r historian.Result, raw []historian.Message, afterSummary string) []store.CompartmentRow {
+	sizes := make(map[int]int, len(raw))
+	for _, m := range raw {
+		sizes[m.Ordinal] = sizeOf(m)
+	}
+	rows := make([]store.CompartmentRow, len(r.Compartments))
+	for i, c := range r.Compartments {
+		rows[i] = store.CompartmentRow{
+			Start: c.Start, End: c.End, Keys: c.Keys, AfterSummary: afterSummary, Title: c.Title, Tiers: c.Tiers,
+			Importance: c.Importance, Episode: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
+			MadeBy: string(r.MadeBy), Model: r.Model,
+		}
+		for n := c.Start; n <= c.End; n++ {
+			rows[i].RawTokens += sizes[n]
+		}
+	}
+	return rows
+}
+
+func sizeOf(m historian.Message) int {
+	size := 0
+	for _, t := range slices.Concat(m.Texts, m.Others) {
+		size += tokens.Count(t)
+	}
+	for _, c := range m.Calls {
+		size += tokens.Count(string(c.Arguments)) + tokens.Count(c.Output)
+	}
+	return size
+}
+
+// runRow returns the record of a run.
+func runRow(p *plan, r historian.Result) store.RunRow {
+	used := r.Usage()
+	return store.RunRow{
+		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Usage: store.RunUsage{
+			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
+			Output: used.Output,
+		},
+		UnconfirmedQuotes: r.Unconfirmed.Quotes, UnconfirmedFacts: r.Unconfirmed.Facts(),
+		StartedAt: p.started, Start: p.job.Chunk.Start, End: p.job.Chunk.End,
+	}
+}
+
+// problemOf says in one sentence why the models' answers were rejected. Each reason stands once, behind the
+// models that it holds for, as in "a/small, a/large: 401 unauthorized".
+func problemOf(r historian.Result) string {
+	var reasons []string
+	models := make(map[string][]string) // by the reason
+	for _, a := range r.Attempts {
+		if a.Problem == "" {
+			continue
+		}
+		if models[a.Problem] == nil {
+			reasons = append(reasons, a.Problem)
+		}
+		if model := cmp.Or(a.Model, "the agent's own model"); !slices.Contains(models[a.Problem], model) {
+			models[a.Problem] = append(models[a.Problem], model)
+		}
+	}
+	for i, reason := range reasons {
+		reasons[i] = strings.Join(models[reason], ", ") + ": " + reason
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// cost returns the price of a run in the catalogue's currency.
+func cost(p schema.Price, r historian.Result) float64 {
+	return model.Bill(p, r.Usage())
+}

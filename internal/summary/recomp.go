@@ -1,0 +1,254 @@
+package summary
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// CommandRecomp replaces existing summaries with new ones, for example because another model writes better
+// summaries.
+const CommandRecomp = "ctx-recomp"
+
+// Recomp begins a recomp, or ends one.
+func (h *Historian) Recomp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	argument := strings.TrimSpace(p.Arguments)
+	if argument == cancelArgument {
+		return h.cancelRecomp(ctx, key)
+	}
+	part, err := rangeArgument(argument)
+	if err != nil {
+		return commandAnswer("", "", err)
+	}
+	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session.Session) (*errand, string, error) {
+		return h.prepareRecomp(ctx, s, p.Directory, part)
+	})
+}
+
+// cancelArgument is the argument that ends a command's errand, as in `/ctx-recomp cancel`.
+const cancelArgument = "cancel"
+
+// rangeArgument parses "12-40". For an empty text it returns the empty range.
+func rangeArgument(text string) (r history.Range, err error) {
+	if text == "" {
+		return r, nil
+	}
+	first, last, isRange := strings.Cut(text, "-")
+	var errFirst, errLast error
+	r.Start, errFirst = strconv.Atoi(strings.TrimSpace(first))
+	r.End, errLast = strconv.Atoi(strings.TrimSpace(last))
+	if !isRange || errFirst != nil || errLast != nil || r.Start < 1 || r.End < r.Start {
+		return r, refusedCommand("Write /ctx-recomp for all summaries, /ctx-recomp 12-40 for those of messages 12 to 40, or /ctx-recomp cancel.")
+	}
+	return r, nil
+}
+
+// cancelRecomp ends the running recomp, and discards its staged compartments.
+func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
+	const kept = "The old summaries stay."
+	if h.errands.cancel(key, CommandRecomp) { // the errand discards its staged compartments when it ends
+		return commandAnswer("info", "The recomp ends. "+kept, nil)
+	}
+	staged, found, err := h.Store.Staged(ctx, key)
+	if err != nil {
+		return commandAnswer("", "", err)
+	}
+	if !found || len(staged.Compartments) == 0 {
+		return commandAnswer("info", "No recomp is under way.", nil)
+	}
+	err = h.Store.DiscardStaging(ctx, key)
+	h.Guard.Wrote(err)
+	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
+}
+
+// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp
+// covers all compartments. If a recomp of the same range is staged, it continues that one. The caller holds
+// the session's lock.
+func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part history.Range) (*errand, string, error) {
+	if usage := workOf(s).usage; usage >= history.ForceUsage {
+		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
+	}
+	rows, end, err := h.Store.CompartmentsOf(ctx, s.Key)
+	if err != nil {
+		return nil, "", err
+	}
+	scope, err := enclosing(rows, part)
+	if err != nil {
+		return nil, "", err
+	}
+	r := recomp{scope: scope, end: end, rows: rows}
+	if part != (history.Range{}) {
+		r.part = scope
+	}
+	isResumed, err := r.resume(ctx, h.Store, s.Key)
+	if err != nil {
+		return nil, "", err
+	}
+	next := 1
+	if n := len(r.staged); n > 0 {
+		next = r.staged[n-1].End + 1
+	}
+	e, err := h.newErrand(s, scope, next)
+	if err != nil {
+		return nil, "", err
+	}
+	if e.source, err = h.Sessions.SourceOf(s, directory); err != nil {
+		return nil, "", err
+	}
+	r.errand = e
+	e.noun, e.command, e.reason, e.kind = "recomp", CommandRecomp, KindRecomp, KindRecomp
+	if r.part.End > 0 {
+		e.kind = KindPartial
+	}
+	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have already given their facts
+	e.job.References = referencesOf(session.CompartmentsFromRows(r.staged))
+	e.after = end
+	e.yields = true // an urgent run may take its place, because the old summaries stay
+	e.save, e.finish, e.kept = r.stage, r.promote, r.left
+	e.discard = func(ctx context.Context) error { return h.Store.DiscardStaging(ctx, e.key) }
+	return e, r.announcement(isResumed), nil
+}
+
+// A recomp is an errand that makes compartments again. It stages the new ones until they are complete, and
+// then replaces the stored ones in one transaction. So a recomp that fails, or that is killed, changes
+// nothing.
+type recomp struct {
+	*errand
+	scope history.Range
+	// part is the scope of a partial recomp. It is empty for a recomp of all compartments.
+	part history.Range
+	// rows and end are the compartments that were stored when the recomp began.
+	rows []store.CompartmentRow
+	end  store.HistoryEnd
+	// staged is the beginning of the new history: the stored compartments before the scope, then the new
+	// compartments so far.
+	staged []store.CompartmentRow
+}
+
+// enclosing returns the range of messages of all compartments that hold a message of part. If part is empty,
+// it returns the range of all compartments.
+func enclosing(rows []store.CompartmentRow, part history.Range) (history.Range, error) {
+	if len(rows) == 0 {
+		return part, refusedCommand("Nothing is summarised yet, so there is nothing to summarise again. /ctx-wrapup summarises now.")
+	}
+	all := history.Range{Start: rows[0].Start, End: rows[len(rows)-1].End}
+	if part == (history.Range{}) {
+		return all, nil
+	}
+	if part.Start > all.End {
+		return part, refusedCommand(fmt.Sprintf("Messages %s are not summarised yet. The summaries are of messages %s.", part, all))
+	}
+	first := slices.IndexFunc(rows, func(r store.CompartmentRow) bool { return r.End >= part.Start })
+	scope := history.Range{Start: rows[first].Start}
+	for _, r := range rows[first:] {
+		if r.Start <= part.End {
+			scope.End = r.End
+		}
+	}
+	return scope, nil
+}
+
+// resume takes over what an interrupted recomp of the same range has staged.
+func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (isResumed bool, err error) {
+	staged, found, err := from.Staged(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	if found && len(staged.Compartments) > 0 {
+		waiting := history.Range{Start: staged.Start, End: staged.End}
+		if waiting != r.part {
+			return false, refusedCommand("An unfinished recomp waits. /" + RecompOf(waiting) + " goes on with it, /ctx-recomp cancel discards it.")
+		}
+		r.staged = staged.Compartments
+		return true, nil
+	}
+	for _, row := range r.rows {
+		if row.End < r.scope.Start {
+			r.staged = append(r.staged, row)
+		}
+	}
+	return false, nil
+}
+
+// RecompOf returns the command that summarises a part again. If part is empty, the command is the one for all
+// compartments.
+func RecompOf(part history.Range) string {
+	if part.End == 0 {
+		return CommandRecomp
+	}
+	return fmt.Sprintf("%s %d-%d", CommandRecomp, part.Start, part.End)
+}
+
+func (r *recomp) announcement(isResumed bool) string {
+	text := fmt.Sprintf("Messages %s are being summarised again, in the background.", r.scope)
+	if isResumed {
+		text = fmt.Sprintf("The recomp of messages %s goes on in the background: %s.", r.scope, r.progress())
+	}
+	return text + " The old summaries stay until all new ones are there. /ctx-status shows how far it is, /ctx-recomp cancel ends it."
+}
+
+// stage stores the compartments of one chunk.
+func (r *recomp) stage(ctx context.Context, done historian.Result) error {
+	for _, row := range rowsOf(done, r.raw, "") {
+		if i := slices.IndexFunc(r.rows, func(old store.CompartmentRow) bool { return old.End >= row.End }); i >= 0 {
+			row.AfterSummary = r.rows[i].AfterSummary
+		}
+		r.staged = append(r.staged, row)
+	}
+	writing, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	staging := store.Staging{Start: r.part.Start, End: r.part.End, Compartments: r.staged}
+	if err := r.host.Store.SaveStaging(writing, r.key, r.holder, staging); err != nil {
+		r.host.Guard.Wrote(err)
+		return err
+	}
+	r.host.Log.Info("a chunk is summarised again", "session", r.key.Session, "to", done.Next-1, "compartments", len(done.Compartments), "fidelity", done.Fidelity(), "unconfirmed", done.Unconfirmed)
+	return nil
+}
+
+// promote replaces the stored compartments with the new ones. The caller holds the session's lock.
+func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error) {
+	before, made := 0, len(r.staged)
+	all := slices.Clip(r.staged)
+	for _, row := range r.rows {
+		switch {
+		case row.Start > r.scope.End:
+			all = append(all, row)
+		case row.End >= r.scope.Start:
+			before++
+		default:
+			made--
+		}
+	}
+	run := runRow(r.plan, historian.Result{Attempts: r.attempts})
+	run.Model = all[len(all)-1].Model
+	err := r.host.Store.PromoteHistory(ctx, store.Publication{
+		Key: r.key, Holder: r.holder, After: r.after, Project: r.load.directory, Compartments: all, Run: run,
+	})
+	if err != nil {
+		return "", err
+	}
+	r.host.Log.Info("history is replaced", "session", r.key.Session, "cause", r.reason, "compartments", len(all), "to", all[len(all)-1].End)
+	if s.Pipe != nil {
+		if err := r.host.Sessions.RefreshChronicle(ctx, s); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("Messages %s are summarised again: %s in place of %d. The next bust shows them; /ctx-flush makes one with your next message.",
+		r.scope, format.Count(made, "summary"), before), nil
+}
+
+// left returns a sentence about the state that an unfinished recomp leaves.
+func (r *recomp) left() string {
+	return "The old summaries stay. /" + RecompOf(r.part) + " goes on from there."
+}

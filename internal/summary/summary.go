@@ -1,0 +1,567 @@
+package summary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/agent"
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/notice"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/projectdocs"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// This file decides when a run of the historian begins, and carries it out. A run
+// summarises the oldest messages that no compartment covers, and publishes the result.
+// The next pass that busts shows it in the head (docs/history.md).
+
+// A workload holds the facts of the newest pass that the historian needs. It is zero until the session's
+// first pass in this process.
+type workload struct {
+	client    client.Client
+	directory string
+	config    schema.Config
+	model     schema.Model
+	price     schema.Price
+	// limit is the prompt limit in tokens of the host's count, because the host counts the history in the
+	// same tokens.
+	limit     int
+	threshold float64
+	lowMark   float64
+	// workingSet is the size in tokens of the newest messages that stay verbatim.
+	workingSet int
+	// usage is the pressure after the pass, in percent of the limit. size is the size of the pass's prompt in
+	// the host's tokens.
+	usage float64
+	size  int
+	pass  int
+}
+
+// A work is the state of a session's historian.
+type work struct {
+	workload
+	throttle history.Throttle
+	isLoaded bool // throttle has been read
+	// askedAt is the tag counter at the time of the last question to the trigger.
+	askedAt int
+	// askedLevel is the level of usage at that time. If the level has risen since, the host asks again at
+	// once, because the bust that could show the result is near.
+	askedLevel history.Level
+	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
+	halvings int
+	// running is the run under way, nil if there is none.
+	running *plan
+}
+
+var works = session.NewLastingSlot[work]()
+
+// workOf returns the state of a session's historian.
+func workOf(s *session.Session) *work { return works.Of(s) }
+
+// LimitOf returns the size of a session's window in tokens, or 0 if it is not known.
+func LimitOf(s *session.Session) int { return workOf(s).limit }
+
+// stepsBetween is the number of new units after which a pass without pressure asks the trigger again. The
+// trigger reads all messages that no compartment covers, so asking it on every pass would be slow.
+const stepsBetween = 8
+
+// consider asks the trigger in the background, unless it cannot fire now.
+func (h *Historian) consider(ps *pass.Pass) {
+	s := ps.Session
+	if !h.summarises(ps) {
+		return
+	}
+	w := workOf(s)
+	w.workload = workloadOf(ps, ps.Client)
+	counter := s.Pipe.State.TagCounter
+	level := history.LevelOf(w.usage, w.threshold)
+	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
+	w.askedLevel = min(w.askedLevel, level)
+	if w.running != nil && w.running.yields && w.usage >= history.ForceUsage {
+		w.running.cancel(errYielded) // a later pass asks the trigger
+	}
+	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
+		return
+	}
+	uncovered := s.Pipe.UncoveredTokens(s.Chronicle.CoveredEnd().Key)
+	if history.RunCost(0, w.price) > w.runBudget(s) && history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
+		return
+	}
+	w.askedAt, w.askedLevel = counter, level
+	key, load := s.Key, w.workload
+	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
+	h.Agents.Go(func() {
+		defer h.summarising.Add(-1)
+		h.summarise(key, load)
+	})
+}
+
+// summarises reports whether the session has a historian.
+func (h *Historian) summarises(ps *pass.Pass) bool {
+	return h.Summarises && !ps.Session.Mode().IsSubagent && !ps.Config.Historian.Disable
+}
+
+func workloadOf(ps *pass.Pass, c client.Client) workload {
+	r, d := ps.Readings, ps.Decision
+	w := workload{
+		client: c, directory: ps.Params.Directory, config: ps.Config, model: d.Model, price: r.Price,
+		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.Session.Row.Passes, workingSet: r.WorkingSet,
+	}
+	size := d.Size.Current
+	if d.Verdict != schema.Steady && size > 0 { // the bust removed tokens, and they no longer add to the pressure
+		left := max(0, size-d.Price.Removed)
+		w.usage *= float64(left) / float64(size)
+		size = left
+	}
+	w.size = r.Counting.Model.OwnTokens(size)
+	if w.lowMark <= 0 {
+		w.lowMark = r.Threshold / 2
+	}
+	return w
+}
+
+// A Historian summarises the old messages of sessions.
+type Historian struct {
+	Options
+	docs    projectdocs.Reader
+	errands errands
+	// summarising counts the runs: those under way, and those for which a pass has just asked the trigger.
+	summarising atomic.Int64
+}
+
+// Options configure a Historian.
+type Options struct {
+	Store      *store.Store
+	Guard      *store.Guard
+	Sessions   *session.Sessions
+	Models     *model.Models
+	Clients    *client.Registry
+	Agents     *agent.Runner
+	Background *background.Work
+	Notices    *notice.Notices
+	Publisher  Publisher
+	Clock      clock.Clock
+	Log        *slog.Logger
+	// Summarises switches the runs on.
+	Summarises bool
+}
+
+// A Publisher tells those who watch a session that its state has changed.
+type Publisher interface {
+	Publish(key store.Key)
+}
+
+// New returns a historian without runs.
+func New(o Options) *Historian { return &Historian{Options: o} }
+
+// Feature attaches the historian to the passes.
+func (h *Historian) Feature() pass.Feature {
+	return pass.Feature{
+		Read: func(ctx context.Context, ps *pass.Pass, r *pipeline.Readings) {
+			if h.summarises(ps) {
+				r.WorkingSet = history.WorkingSet(ps.Config.Spending, r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold)
+			}
+			r.History = h.head(ctx, ps, *r)
+		},
+		Decided: func(ctx context.Context, ps *pass.Pass) {
+			if err := h.rescue(ctx, ps); err != nil {
+				h.Log.Warn("old history is not summarised, although the next prompt may not fit", "session", ps.Session.Key.Session, "error", err)
+			}
+		},
+		Done: func(ctx context.Context, ps *pass.Pass) {
+			h.rearrange(ctx, ps.Session)
+			h.consider(ps)
+		},
+	}
+}
+
+// Runs returns the number of runs under way, or about to begin.
+func (h *Historian) Runs() int { return int(h.summarising.Load()) }
+
+// A plan is a run that may begin.
+type plan struct {
+	key     store.Key
+	holder  string
+	chunk   history.Chunk
+	job     historian.Job
+	demand  history.Demand
+	grant   history.Grant
+	after   store.HistoryEnd
+	reason  history.TriggerReason
+	started int64
+	load    workload
+	// cancel ends the run. Its cause wraps context.Canceled.
+	cancel context.CancelCauseFunc
+	// isTakenBack says that the store has withdrawn the messages that the run summarises. The run is about to end.
+	isTakenBack bool
+	// summary is the key of the harness's own summary that the array begins with.
+	summary string
+	// filler is the compartment to publish before those of the run, nil for none.
+	filler *store.CompartmentRow
+	// kind is the kind of the run's record. "" means "incremental".
+	kind string
+	// yields says that an urgent run may take the place of this one.
+	yields bool
+}
+
+// A prospect holds everything from which the trigger decides on a run. Nothing changes it, so it can be read
+// without the session's lock.
+type prospect struct {
+	workload
+	uncovered pipeline.Uncovered
+	facts     history.TriggerFacts
+	throttle  history.Throttle
+	halvings  int
+}
+
+// summarise asks the trigger. If the trigger wants a run, summarise carries it out. The trigger and the run may
+// read much text. They do it without the session's lock, so that no pass waits for them.
+func (h *Historian) summarise(key store.Key, load workload) {
+	ctx := h.Background.Lifetime()
+	limit, err := h.historianLimit(ctx, &load)
+	if err != nil {
+		return // the client has left
+	}
+	about, err := h.prospect(ctx, key)
+	if about == nil {
+		h.cannotRun(key, err)
+		return
+	}
+	p, err := about.plan(key, limit)
+	if p == nil {
+		h.cannotRun(key, err)
+		return
+	}
+	s, err := h.Sessions.Lock(ctx, key)
+	if err != nil {
+		return
+	}
+	may, err := h.begins(ctx, s, p, about)
+	if !may {
+		h.cannotRun(key, err)
+		s.Unlock()
+		return
+	}
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p.cancel = cancel
+	workOf(s).running = p
+	s.Unlock()
+
+	h.Log.Info("the historian begins", "session", key.Session, "pass", p.load.pass, "cause", p.reason, "from", p.job.Chunk.Start, "to", p.job.Chunk.End)
+	result, err := h.run(run, p)
+	h.finish(p, result, err)
+}
+
+// cannotRun reports why no run begins. err is nil if none is wanted.
+func (h *Historian) cannotRun(key store.Key, err error) {
+	if err != nil {
+		h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
+	}
+}
+
+// prospect returns the prospect of a run. It is nil if none can begin now.
+func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, error) {
+	s, err := h.Sessions.Lock(ctx, key)
+	if err != nil {
+		return nil, nil // the host stops
+	}
+	defer s.Unlock()
+	w := workOf(s)
+	if s.Pipe == nil || w.running != nil || w.client == nil {
+		return nil, nil
+	}
+	if err := h.loadThrottle(ctx, s); err != nil {
+		return nil, err
+	}
+	uncovered, ok := h.Sessions.Uncovered(ctx, s)
+	if !ok {
+		return nil, nil
+	}
+	commits := 0
+	if trigger := w.config.CommitClusterTrigger; trigger.Enabled {
+		commits = trigger.MinClusters
+	}
+	budget, price := w.runBudget(s), w.price
+	return &prospect{w.workload, uncovered, history.TriggerFacts{
+		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
+		Pays:    func(tokens int) bool { return history.RunCost(tokens, price) <= budget },
+		Waiting: history.WaitingDrops{Active: w.size, Going: s.Pipe.Leaving(s.Chronicle.Published())},
+	}, w.throttle, w.halvings}, nil
+}
+
+// plan returns the run that the trigger wants. It is nil if the trigger wants none. limit is the smallest prompt
+// limit of the models that may be asked, in tokens.
+func (o *prospect) plan(key store.Key, limit int) (*plan, error) {
+	t := history.Trigger(o.facts)
+	if !t.Runs {
+		return nil, nil
+	}
+	p := &plan{key: key, reason: t.Reason, load: o.workload, demand: history.Demand{
+		Pass: o.pass, Snapshot: t.Snapshot, Room: int(float64(o.limit) * o.threshold / 100), LowMark: o.lowMark, Price: o.price.Fresh / 1e6,
+	}}
+	p.grant = o.throttle.Next(p.demand)
+	if p.grant.Way == history.Wait {
+		return p, nil
+	}
+	var err error
+	p.chunk, err = readChunk(o.uncovered, t.Snapshot, history.ChunkBudget(limit)>>o.halvings)
+	return p, err
+}
+
+// begins reports whether the planned run may begin. Then it completes the plan, and takes the session's lease for
+// it. It refuses the run if the throttle or the messages have changed since the plan was made.
+func (h *Historian) begins(ctx context.Context, s *session.Session, p *plan, about *prospect) (bool, error) {
+	w := workOf(s)
+	if s.Pipe == nil || w.running != nil || w.throttle != about.throttle {
+		return false, nil
+	}
+	now, ok := h.Sessions.Uncovered(ctx, s)
+	if snapshot := p.demand.Snapshot; !ok || now.Covered != about.facts.Covered || !now.Messages.Same(about.facts.Messages, snapshot.Start, snapshot.End) {
+		return false, nil // a later pass asks again
+	}
+	if p.grant.IsFault {
+		h.Log.Warn("history has waited for many passes", "session", s.Key.Session, "pass", p.load.pass, "cause", p.reason)
+	}
+	if p.grant.Way == history.Wait {
+		w.throttle = w.throttle.Waits()
+		return false, h.saveThrottle(ctx, s)
+	}
+	p.job = h.job(s, p.chunk, now)
+	p.job.CanWait = p.hasTime()
+	p.job.KeepLast = p.job.KeepLast || p.reason == history.RunForRent // a run pays only for what leaves
+	p.holder, p.after, p.started, p.summary, p.filler = h.Agents.NewHolder(), s.Chronicle.End, h.Clock.Now(), s.Pipe.SummaryKey(), s.Filler()
+	writing, cancel := h.Guard.Writing(ctx)
+	defer cancel()
+	if acquired, err := h.lease(p).Acquire(writing); err != nil || !acquired {
+		return false, err
+	}
+	if p.grant.Way == history.ByModel {
+		w.throttle = w.throttle.Begun(p.load.pass, p.grant)
+	}
+	return true, h.saveThrottle(ctx, s)
+}
+
+// situation returns the session as the trigger sees it.
+func (w *workload) situation(u pipeline.Uncovered) history.Situation {
+	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
+}
+
+// runBudget returns what a run may cost because of rent, in tokens read from the cache, and -1 if no run may begin for
+// rent.
+func (w *workload) runBudget(s *session.Session) int {
+	if w.config.Spending == schema.SpendingGenerous {
+		return -1
+	}
+	return s.Pipe.RunBudget(s.Chronicle.Published(), w.workingSet, w.price)
+}
+
+// run carries out a plan. It renews the lease until the run has ended.
+func (h *Historian) run(ctx context.Context, p *plan) (historian.Result, error) {
+	if p.grant.Way == history.Extractive {
+		return historian.Extractive(p.job)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.Background.Go(func() { h.lease(p).Keep(ctx, cancel) })
+	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h.Agents, p)))
+}
+
+// askerOf returns the asker through which a plan reaches its hidden agents.
+func askerOf(r *agent.Runner, p *plan) agent.Asker {
+	return agent.Asker{
+		Runner: r, Harness: schema.Harness(p.key.Harness), Client: p.load.client, Directory: p.load.directory, Session: p.key.Session,
+		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
+	}
+}
+
+// portsOf returns the functions that a run of the historian needs from the host.
+func portsOf(r *agent.Runner, a ask.Asker) historian.Ports {
+	return historian.Ports{Asker: a, Sleep: r.Sleep()}
+}
+
+// lease returns the lease of a plan.
+func (h *Historian) lease(p *plan) agent.Lease {
+	return agent.Lease{Store: h.Store, Key: p.key, Holder: p.holder}
+}
+
+// finish publishes the result of a run, or records its failure.
+func (h *Historian) finish(p *plan, result historian.Result, runErr error) {
+	ctx := context.WithoutCancel(h.Background.Lifetime())
+	s, err := h.Sessions.Lock(ctx, p.key)
+	if err != nil {
+		return
+	}
+	defer s.Unlock()
+	workOf(s).running = nil
+	writing, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	if runErr == nil && len(result.Compartments) == 0 {
+		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
+		workOf(s).halvings = nextHalving(workOf(s).halvings, &result)
+	}
+	if runErr == nil {
+		runErr = h.publishHistory(writing, s, p, result)
+	}
+	if runErr != nil {
+		h.recordFailure(writing, s, p, result, runErr)
+	}
+	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == historian.ByExtraction) {
+		h.tellOfFailure(writing, p)
+	}
+	if err := h.lease(p).Release(writing); err != nil {
+		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
+	}
+	h.Publisher.Publish(s.Key)
+}
+
+// hasTime reports whether a model may try again because the window is far from full. While there is time, an
+// extract would lose detail without a need.
+func (p *plan) hasTime() bool {
+	return p.grant.Way == history.ByModel && p.load.usage < p.load.threshold
+}
+
+// maxHalvings is how often the chunk of a failing historian is halved. With 3, the smallest chunk is an
+// eighth of the usual one.
+const maxHalvings = 3
+
+// nextHalving returns how often the next chunk is halved after a failed run. The model may succeed with a
+// shorter chunk.
+func nextHalving(halvings int, r *historian.Result) int {
+	if !r.ShorterMayHelp() {
+		return halvings
+	}
+	return min(halvings+1, maxHalvings)
+}
+
+// finishTimeout bounds the wait for the database at the end of a run. It is long because no user waits for
+// the write, and the result has cost money.
+const finishTimeout = 30 * time.Second
+
+// publishHistory stores the result of a run, and updates the session in memory.
+func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *plan, result historian.Result) error {
+	way, throttle := history.ByModel, workOf(s).throttle
+	publish := publication(p, result)
+	if result.MadeBy == historian.ByExtraction {
+		way = history.Extractive
+		if p.grant.Way == history.ByModel {
+			throttle = p.failed(throttle, result)
+			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
+		}
+	}
+	if err := h.Store.PublishHistory(ctx, publish); err != nil {
+		h.Guard.Wrote(err)
+		return err
+	}
+	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
+		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity(),
+		"facts", len(result.Facts), "unconfirmed", result.Unconfirmed)
+	workOf(s).throttle = throttle.Published(way)
+	workOf(s).askedAt = 0 // more messages may be eligible now
+	if way == history.ByModel {
+		workOf(s).halvings = 0
+	}
+	if err := h.saveThrottle(ctx, s); err != nil {
+		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
+	}
+	if s.Pipe == nil {
+		return nil // the next resync reads it
+	}
+	return h.Sessions.RefreshChronicle(ctx, s)
+}
+
+// recordFailure stores that a run has ended without publishing anything.
+func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *plan, result historian.Result, reason error) {
+	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
+	workOf(s).throttle = p.failed(workOf(s).throttle, result)
+	if err := h.saveThrottle(ctx, s); err != nil {
+		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
+	}
+	run := runRow(p, result)
+	run.Status, run.Reason = store.RunFailed, reason.Error()
+	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
+	if errors.Is(reason, store.ErrStale) || isAborted {
+		run.Status = store.RunNoop
+	}
+	if err := h.Store.RecordRun(ctx, p.key, run, workOf(s).throttle.RetryPass(p.demand)); err != nil {
+		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
+	}
+}
+
+// failed returns the throttle after a run whose models gave no usable answer.
+func (p *plan) failed(t history.Throttle, r historian.Result) history.Throttle {
+	used := r.Usage()
+	return t.Failed(p.load.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.load.price, r))
+}
+
+// loadThrottle reads the throttle of a session once.
+func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error {
+	if workOf(s).isLoaded {
+		return nil
+	}
+	sum, err := h.Store.History(ctx, s.Key)
+	if err != nil {
+		return err
+	}
+	if sum.Throttle != "" {
+		_ = json.Unmarshal([]byte(sum.Throttle), &workOf(s).throttle) // if another release wrote the throttle, it starts again from zero
+	}
+	workOf(s).isLoaded = true
+	return nil
+}
+
+func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error {
+	state, _ := json.Marshal(workOf(s).throttle) // numbers always encode
+	writing, cancel := h.Guard.Writing(ctx)
+	defer cancel()
+	return h.Store.SavePace(writing, s.Key, string(state), 0)
+}
+
+// maxCause bounds the reason in a notice, in bytes.
+const maxCause = 1 << 10
+
+// toldAfter is the number of failures in a row after which the user is told that the historian fails. A single
+// failure often goes away by itself.
+const toldAfter = 2
+
+// tellOfFailure tells the user, once, that the historian fails again and again.
+func (h *Historian) tellOfFailure(ctx context.Context, p *plan) {
+	if !slices.Contains(p.load.config.Notices, notice.Troubles) {
+		return
+	}
+	sum, err := h.Store.History(ctx, p.key)
+	if err != nil || sum.Failures != toldAfter {
+		return
+	}
+	c, directory, cause := p.load.client, p.load.directory, format.Shorten(format.Clean(sum.LastError), maxCause)
+	h.Background.Go(func() {
+		h.Notices.Show(c, p.key, directory, "warning",
+			fmt.Sprintf("The historian has failed twice in a row, so old messages are not summarised well: %s. It tries again by itself. /ctx-status shows its state.", cause))
+	})
+}
+
+// The kinds of a run of the historian, as its record and the status name them.
+const (
+	KindIncremental = "incremental"
+	KindRecomp      = "recomp"
+	KindPartial     = "partial"
+	KindWrapUp      = "wrapup"
+)

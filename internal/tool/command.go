@@ -1,0 +1,105 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+var (
+	flushCommand = command{
+		"ctx-flush", "Apply all queued context reductions and show new summaries with the next message",
+		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+			return t.flush(ctx, c, key, p.Directory)
+		},
+	}
+	recompCommand = command{
+		summary.CommandRecomp, "Summarise again what is summarised: all of it, or messages A-B. \"cancel\" ends it",
+		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+			return t.History.Recomp(ctx, c, key, p)
+		},
+	}
+	statusCommand = command{
+		"ctx-status", "Show how full the context is, what was dropped and what waits to be reduced",
+		func(t *Tools, ctx context.Context, _ client.Client, key store.Key, _ schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+			return t.Statuses.Describe(ctx, key)
+		},
+	}
+	wrapUpCommand = command{
+		summary.CommandWrapUp, "Summarise everything but the newest N turns now. \"cancel\" ends it",
+		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+			return t.History.WrapUp(ctx, c, key, p)
+		},
+	}
+)
+
+// flush makes the next pass bust, and describes that bust as it would be if the pass came now.
+func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
+	var none schema.CommandExecuteResult
+	s, err := t.Sessions.Lock(ctx, key)
+	if err != nil {
+		return none, err
+	}
+	defer s.Unlock()
+	if err := t.Store.RequestFlush(ctx, key, t.Clock.Now()); err != nil {
+		t.Guard.Wrote(err)
+		return none, err
+	}
+	s.Row.ExplicitFlush = true
+	text := "The next request applies the queued reductions. How much that frees is not known: no request of this session has reached the host since it started."
+	if s.Pipe != nil {
+		text = t.forecastFlush(ctx, c, s, directory)
+	}
+	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
+}
+
+// forecastFlush describes the bust that the next pass would make now. It asks the
+// pipeline for that decision and throws the decision away.
+func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
+	ps, err := t.Passes.Forecast(ctx, c, s, directory)
+	if err != nil {
+		return "The next request applies the queued reductions." // nobody reads the answer
+	}
+	d := ps.Decision
+	waiting := len(s.Pipe.State.Queue()) - len(d.Drained)
+	text := t.costOfBust(ctx, s.Pipe.Model(), d)
+	switch {
+	case d.Head != nil && len(d.Edits) == 0:
+		text = "The next request shows the new summaries. " + text
+	case d.Head != nil:
+		text = "The next request applies the queued reductions and shows the new summaries. " + text
+	case d.Price.Removed > 0:
+		text = "The next request applies the queued reductions. " + text
+	}
+	if d.Price.Removed <= 0 && d.Head == nil && waiting == 0 {
+		text += t.History.WrapUpHint(ctx, ps)
+	}
+	if waiting > 0 {
+		text += fmt.Sprintf(" Still queued, because among the newest or still running: %s.", format.Count(waiting, "piece"))
+	}
+	return text
+}
+
+// costOfBust describes how much a requested bust would free, and its cost.
+func (t *Tools) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
+	switch {
+	case d.Price.Removed <= 0 && d.Head == nil:
+		return "There is nothing to free now."
+	case d.Cause != pipeline.CauseFlush && d.Price.Removed > 0:
+		return fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
+	case d.Cause != pipeline.CauseFlush:
+		return "It costs nothing: the cached prefix is gone anyway."
+	}
+	text := fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(max(0, d.Price.Removed)), format.Tokens(d.Price.Resent))
+	if cost := t.Models.Facts(ctx, m).Rewriting(d.Price.Resent); cost != nil {
+		text += ", which costs " + format.AboutDollars(*cost)
+	}
+	return text + "."
+}

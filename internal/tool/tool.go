@@ -1,0 +1,98 @@
+package tool
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/status"
+	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Tools run the tools of the model, and the commands of the user.
+type Tools struct{ Options }
+
+// Options configure Tools.
+type Options struct {
+	Store    *store.Store
+	Guard    *store.Guard
+	Sessions *session.Sessions
+	Models   *model.Models
+	Clients  *client.Registry
+	Passes   *pass.Engine
+	History  *summary.Historian
+	Statuses *status.Statuses
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+// New returns the tools of a host.
+func New(o Options) *Tools { return &Tools{o} }
+
+// A tool is a tool that the host offers to the model. If a call is wrong, the model gets the reason as the
+// tool's result, so that it can correct the call.
+type tool struct {
+	name, description string
+	parameters        json.Value
+	// isOffered reports whether a configuration offers the tool. If it is nil, every configuration does.
+	isOffered func(schema.Config) bool
+	run       func(*Tools, context.Context, store.Key, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
+}
+
+// toolTable is the table of the tools. Whoever adds a tool adds its row here.
+var toolTable = []tool{expandTool, reduceTool}
+
+// A command is a command that a user may type.
+type command struct {
+	name, description string
+	run               func(*Tools, context.Context, client.Client, store.Key, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
+}
+
+// commandTable is the table of the commands. Whoever adds a command adds its row here.
+var commandTable = []command{flushCommand, recompCommand, statusCommand, wrapUpCommand}
+
+// Definitions returns the tools that a configuration offers.
+func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {
+	for _, t := range toolTable {
+		if t.isOffered == nil || t.isOffered(cfg) {
+			all = append(all, schema.ToolDefinition{Name: t.name, Description: strings.TrimSpace(t.description), Parameters: t.parameters})
+		}
+	}
+	return all
+}
+
+// Commands returns the commands.
+func Commands() (all []schema.CommandDefinition) {
+	for _, c := range commandTable {
+		all = append(all, schema.CommandDefinition{Name: c.name, Description: c.description})
+	}
+	return all
+}
+
+// Run runs a tool.
+func (t *Tools) Run(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
+	for _, tool := range toolTable {
+		if tool.name == p.Tool {
+			return tool.run(t, ctx, key, p)
+		}
+	}
+	return schema.ToolExecuteResult{}, client.Invalid("there is no tool %q", p.Tool)
+}
+
+// Execute runs a command.
+func (t *Tools) Execute(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	for _, command := range commandTable {
+		if command.name == p.Command {
+			return command.run(t, ctx, c, key, p)
+		}
+	}
+	return schema.CommandExecuteResult{}, client.Invalid("there is no command %q", p.Command)
+}
