@@ -144,6 +144,8 @@ type entry struct {
 
 	// own is the host's count of the active units, in tokens.
 	own int
+	// whole is the host's count of all units in full.
+	whole int
 
 	patch         schema.Patch
 	hash, rawHash render.Hash

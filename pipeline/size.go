@@ -129,11 +129,7 @@ func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported
 func (s *Session) raw(n int) int {
 	tokens := 0
 	for i := range n {
-		for _, it := range s.entries[i].items {
-			if u := s.State.ByTag(it.Tag); u != nil {
-				tokens += u.Tokens + u.InputTokens
-			}
-		}
+		tokens += s.entries[i].whole
 	}
 	return tokens
 }
@@ -273,7 +269,12 @@ func (s *Session) weigh(i int) {
 	e := &s.entries[i]
 	n := s.tokensOf(e)
 	s.own += n - e.own
-	e.own = n
+	e.own, e.whole = n, 0
+	for _, it := range e.items {
+		if u := s.State.ByTag(it.Tag); u != nil {
+			e.whole += u.Tokens + u.InputTokens
+		}
+	}
 }
 
 // counted returns the host's count of the wire's messages: the head and the tail.

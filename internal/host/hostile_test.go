@@ -180,7 +180,9 @@ func TestRefusedTransformsNameTheRemedy(t *testing.T) {
 		params schema.TransformParams
 		want   string
 	}{
-		{schema.TransformParams{Keep: -5, Messages: json.Value(`[]`)}, "send keep 0"},
+		{schema.TransformParams{Keep: 5, Messages: json.Value(`[]`)}, "send keep 0"},
+		{schema.TransformParams{Keep: -5, Messages: json.Value(`[]`)}, "a number of messages"},
+		{schema.TransformParams{Base: 1, Keep: -5, Messages: json.Value(`[]`)}, "a number of messages"},
 		{schema.TransformParams{Messages: json.Value(`[` + strings.Repeat("[", 10_100) + strings.Repeat("]", 10_100) + `]`)}, "take that message back"},
 	} {
 		h := newHarness(t)

@@ -123,6 +123,9 @@ type Pass struct {
 func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*Pass, error) {
 	started := time.Now()
 	isResync := p.Base == 0
+	if p.Keep < 0 {
+		return nil, client.Invalid("keep is %d; it is a number of messages", p.Keep)
+	}
 	if !isResync && (s.Pipe == nil || s.Revision != p.Base || p.Keep > s.Pipe.Len()) {
 		return nil, client.ErrResync
 	}

@@ -145,6 +145,7 @@ export const hostCalls: HostCalls = {
       "dropped": 70000
     },
     "sizeTokens": 91000,
+    "rawTokens": 118000,
     "goalTokens": 60000,
     "lastPrice": {
       "pass": 40,
@@ -485,6 +486,7 @@ export const hostCalls: HostCalls = {
           "dropped": 70000
         },
         "sizeTokens": 91000,
+        "rawTokens": 118000,
         "goalTokens": 60000,
         "lastPrice": {
           "pass": 40,
@@ -852,6 +854,7 @@ export const shimNotifications: ShimNotifications = {
       "dropped": 70000
     },
     "sizeTokens": 91000,
+    "rawTokens": 118000,
     "goalTokens": 60000,
     "lastPrice": {
       "pass": 40,
