@@ -104,19 +104,18 @@ func (s *Session) isCovered(i int) bool {
 	return i < s.covered && !s.shown.Head.Pins(s.entries[i].header.key)
 }
 
-// isReverted reports whether a revert has taken messages that the head covers. If the
-// array begins with a summary by the harness, the messages before that summary are hidden,
-// not reverted. If it begins with the prompt at which the host's marker stands, a head that
-// covers this prompt has lost later messages; any other head covers only hidden ones.
+// isReverted reports whether a revert has taken messages that the head covers. The head's last message may also be gone
+// because the harness hides it behind a summary or the host's marker. Then it hides all of the covered messages, so if
+// one of them is still there, the last one was taken: in Pi, by a look at another branch that has a summary.
 func (s *Session) isReverted(h frozen.Head) bool {
 	if !h.Exists() || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
 	}
-	if s.isBoundary(0) {
-		return s.State.Covers(s.entries[0].header.key)
+	if slices.ContainsFunc(s.entries, func(e entry) bool { return s.State.Covers(e.header.key) }) {
+		return true
 	}
 	summary := s.SummaryKey()
-	return summary == "" || summary == h.AfterSummary
+	return !s.isBoundary(0) && (summary == "" || summary == h.AfterSummary)
 }
 
 // Summary returns the key and the text of the newest summary by the harness. The host's

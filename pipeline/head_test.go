@@ -190,6 +190,25 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
+// In Pi, a look at another branch that has a summary took the head's last message and kept one before it. The head
+// stayed, and the kept message read "[dropped]".
+func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
+	w := talked(t, transcript.Pi{}, 6, 4)
+	w.compact(2)
+	w.raw = w.raw[:2]
+	w.add(said("branch", "user", 10, 0))
+	w.pass()
+	if w.session.State.Head.Exists() {
+		t.Errorf("the head stays: %+v", w.session.State.Head)
+	}
+	for i := range w.wire {
+		if w.wire[i].Key == "u1" && !strings.Contains(w.wire[i].Blocks[0].Text, "dropped") {
+			return
+		}
+	}
+	t.Errorf("u1 is not in the request:\n%s", w.text())
+}
+
 // Text of the tail was in neither head nor tail: the head covered every unit up to a tag, and an old message had got
 // a new unit, for example the text of an aborted answer that the harness stores late.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
