@@ -77,8 +77,8 @@ func (s *Session) queued() int {
 func (s *Session) uncovered(r Readings) int {
 	first := s.coveredBy(s.State.Head)
 	if r.History != nil {
-		if n := len(r.History.Compartments); n > 0 {
-			if i, ok := s.index[r.History.Compartments[n-1].EndKey()]; ok {
+		if standing := s.unreverted(r.History); len(standing) > 0 {
+			if i, ok := s.index[standing[len(standing)-1].EndKey()]; ok {
 				first = max(first, i+1)
 			}
 		}
