@@ -21,7 +21,9 @@ test("a prompt that Pi has made of another line is told to the host, until a pas
 
 test("a line belongs to the next prompt after it, also if Pi sends another prompt first", (t) => {
   let now = 0
-  t.mock.method(Date, "now", () => now)
+  const { now: clock } = Date // Bun has no t.mock
+  Date.now = () => now
+  t.after(() => void (Date.now = clock))
   const lines = new Lines()
   const found: Record<string, string> = {}
   const read = (...prompts: ReturnType<typeof at>[]) => lines.read("s", join(prompts), (id, line) => (found[id] = line))
