@@ -508,11 +508,12 @@ export class Judge {
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
     // A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is
-    // bound to the prompts that were sent before.
+    // bound to the prompts that were sent before. So it is at the first request of a fork (-seed 5000005).
     // Neither does a shim know the patches of messages that come back with their branch while there is no host: the host
     // let it forget them when they left (-seed 740017).
     const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => this.sent.has(block.message) && !this.good?.rows.has(block.message))
-    const isForgetful = (outcome === "unchanged" && this.happened.reloaded) || comesBack
+    const isNewFork = !this.good && this.original !== undefined
+    const isForgetful = (outcome === "unchanged" && (this.happened.reloaded || isNewFork)) || comesBack
     if (invalid.length > 0 && !isForgetful) {
       const was = this.bound.get(invalid[0]!.signature)!.chain
       const same = shared(was, chain)
