@@ -1,5 +1,6 @@
-// Package client knows the programs at the other ends of the connections, most of them shims: what the host may
-// ask of each of them, what each of them has reported, and the errors that they branch on.
+// Package client knows the programs at the other ends of the connections. Most of them are shims. For each client,
+// it holds the calls that the host may make and the reports of the client. It also has the errors that clients branch
+// on.
 //
 // It may import internal/config, pipeline/transcript and schema.
 package client

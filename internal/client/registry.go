@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A registry knows the connected clients: the directories that each of them has opened, what it has reported
-// about its harness, and what it subscribes to. It also caches the configuration of each directory.
+// A Registry knows the connected clients. For each client, it holds the open directories, the reports about its
+// harness, and the subscriptions. It also caches the configuration of each directory.
 type Registry struct {
 	// load reads the configuration of a directory.
 	load func(schema.Harness, string) (schema.Config, []config.Warning)

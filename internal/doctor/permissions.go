@@ -44,8 +44,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory in which the host can have its socket, "" if there is none. unfit
-// holds the directories before it.
+// runtimeDir returns the first directory that can hold the host's socket. If there is none, fit is empty. unfit holds
+// the directories before it.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {

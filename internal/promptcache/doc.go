@@ -4,8 +4,8 @@
 // The rules come from the table of internal/route. There are two kinds of providers:
 //
 //   - A request to a provider such as Anthropic carries breakpoints. The provider caches the prefix that ends at each
-//     breakpoint. A later request reads the longest cached prefix that ends at a breakpoint of its own, or at most
-//     Route.Lookback blocks before it.
+//     breakpoint. A later request reads the longest cached prefix that ends near one of its own breakpoints: at the
+//     breakpoint, or at most Route.Lookback blocks before it.
 //   - A provider such as OpenAI has no breakpoints. It caches every prompt, and a later request reads the part that it
 //     shares with a cached one.
 //

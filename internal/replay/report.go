@@ -159,7 +159,7 @@ type Summary struct {
 	// Saved holds what each session has saved, as a status says it (docs/status.md). Bill does not hold the
 	// cost of the historian; Saved has subtracted it.
 	Saved map[string]schema.Saving `json:"saved,omitempty"`
-	// Regrets says of each session what its busts have removed, and what the model read again soon after.
+	// Regrets counts, for each session, the tokens that busts removed and those that the model soon read again.
 	Regrets map[string]Regret `json:"regrets,omitempty"`
 	// LostBlocks and LostTokens count the thinking that busts invalidated.
 	LostBlocks int `json:"lostBlocks,omitzero"`

@@ -39,8 +39,8 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// A provider that counts fewer tokens than the replay accepts more of ours, and would accept as much of the
-// unmodified session.
+// If the provider counts fewer tokens than the replay, it accepts larger prompts: ours, and those of the unmodified
+// session.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true

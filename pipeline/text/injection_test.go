@@ -71,7 +71,7 @@ func TestIsInjectedOnly(t *testing.T) {
 	}
 }
 
-// No character of a text is lost: what a plugin seems to have written stands in pieces of its own.
+// No character of a text is lost. A text that a plugin seems to have written gets pieces of its own.
 func TestPieces(t *testing.T) {
 	type pieces = []Piece
 	for in, want := range map[string]pieces{

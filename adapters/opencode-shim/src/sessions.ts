@@ -138,10 +138,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode is about to store a message of the user, and waits until this resolves. From here on, the shim begins to
-   * store no message of its own until a pass has read the prompt and the prompt's turn has ended. If it is already
-   * storing a message, that message gets an earlier time than the prompt, because OpenCode answers the user message
-   * with the newest time.
+   * OpenCode is about to store a message of the user, and waits until this resolves. From now on, the shim stores no
+   * new message of its own until the turn of this prompt has ended. OpenCode answers the user message with the newest
+   * time. So if the shim is already storing a message, the prompt gets a later time than that message.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
