@@ -141,6 +141,40 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
+// In Pi, the user went from an answer to an old branch and back, where the head that its prompt had was gone. The next
+// bust made the prompt small again. In a fork, the host then believed 289 tokens, where 4,781 were sent: it subtracted
+// more messages than the reported prompt had held.
+func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
+	for _, perToken := range []float64{0.7, 1, 1.3} {
+		p := newProvider(t, 1000, perToken)
+		p.w.readings.LimitTokens = 100_000
+		p.w.readings.History = &History{}
+		for range 8 {
+			p.turn(4, 400)
+		}
+		p.w.publish(len(p.w.raw)-3, 50)
+		p.w.readings.Flush = true
+		p.turn(0, 0)
+		withHead := message("newest", "assistant", p.w.now, obj{"tokens": obj{"input": p.prompt()}}, textPart("pnewest", "done"))
+		branch, published := slices.Clone(p.w.raw), p.w.readings.History
+		p.revert(3)
+		p.w.readings.History = &History{}
+		p.turn(0, 0)
+
+		p.w.raw, p.w.held, p.w.changed = append(branch, withHead), 0, true
+		p.turn(0, 0)
+		p.w.readings.History, p.w.readings.Flush = published, true
+		p.turn(0, 0)
+		if !p.w.session.State.Head.Exists() {
+			t.Fatal("no bust has made the prompt small")
+		}
+		p.w.add(message("small", "assistant", p.w.now, obj{"tokens": obj{"input": p.prompt()}}, textPart("psmall", "done")))
+		p.w.sent = "" // as in a fork
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
 // showsSummary publishes a summary of all messages but the newest ones, shows it, and asserts that the host then knows
 // the size of the prompt.
 func (p *provider) showsSummary(t *testing.T, newest int) {

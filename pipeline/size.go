@@ -135,9 +135,11 @@ func (s *Session) raw(n int) int {
 }
 
 // estimate returns the expected size of a prompt. own is the host's count of the
-// prompt's messages.
+// prompt's messages. The gauge may be about a prompt with fewer messages than Own says, for
+// example one with a head that has left. So estimate is at least g.Base plus the fewest tokens
+// that a provider counts for the messages.
 func (g Gauge) estimate(own int) int {
-	return max(0, g.Tokens+int(g.perToken()*float64(own-g.Own)))
+	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
 // isEstimated reports whether g is our own estimate of a prompt, because the newest usage
