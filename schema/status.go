@@ -275,8 +275,10 @@ type NextBust struct {
 type LastBust struct {
 	Pass int   `json:"pass"`
 	At   int64 `json:"at"`
-	// Cause is the reason for the bust, for example "pressure".
+	// Cause is the reason for the bust, for example "pressure". Words names it for a person,
+	// for example "threshold".
 	Cause string `json:"cause"`
+	Words string `json:"words"`
 	// Removed and Resent are 0 for a bust that took nothing, for example one
 	// that the harness has caused.
 	Removed int `json:"removed,omitzero"`

@@ -17,7 +17,7 @@ var causes = map[string]string{
 	"flush":              "asked for",
 	"unexplained":        "unknown reason",
 	"first-pass":         "first request",
-	"mid-turn":           "the turn goes on",
+	"mid-turn":           "inside a turn",
 	"nothing-to-do":      "nothing to free",
 	"no-progress":        "nothing more to free",
 	"not-worth-it":       "not worth it yet",

@@ -87,6 +87,8 @@ func nextBustSentence(s schema.SessionStatus, n *schema.NextBust) string {
 		if n.Cost != nil {
 			text += " and cost " + format.AboutDollars(*n.Cost)
 		}
+	case s.Threshold > 0 && s.Pressure >= s.Threshold && s.LastPrice != nil && !s.LastPrice.Bust:
+		text = "as soon as it pays; " + text
 	case s.Threshold > 0 && s.Pressure >= s.Threshold:
 		text = "due; " + text
 	default:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -109,7 +110,8 @@ func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	if b == nil {
 		return nil
 	}
-	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cmp.Or(b.Cause, "unknown"), Removed: b.Removed, Resent: b.Resent}
+	cause := cmp.Or(b.Cause, "unknown")
+	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cause, Words: format.Cause(cause), Removed: b.Removed, Resent: b.Resent}
 	if b.Resent > 0 && !pipeline.Cause(b.PassCause).PrefixWasGone() {
 		last.Cost = facts.Rewriting(b.Resent)
 	}

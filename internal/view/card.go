@@ -132,6 +132,8 @@ func nextBustOf(st schema.SessionStatus) string {
 		text = "with the next message, if there is something to free: you asked for it"
 	case n.Waits:
 		text = "waits: it would not pay off yet, see last price"
+	case isDue && st.LastPrice != nil && !st.LastPrice.Bust:
+		text = "as soon as it pays: " + boundsOf(n)
 	case isDue:
 		text = "due: " + boundsOf(n)
 	default:

@@ -1,7 +1,7 @@
 import type { SessionStatus } from "@magicctx/shim-core"
 
 /**
- * The line under Pi's footer, for example "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure". It
+ * The line under Pi's footer, for example "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold". It
  * fits into 80 columns.
  */
 export function statusLine(status: SessionStatus): string {
@@ -9,7 +9,7 @@ export function statusLine(status: SessionStatus): string {
   const words = [`magicctx ${percent(pressure)}${contextTokens > 0 ? ` of ${short(contextTokens)}` : ""}`]
   if (cacheHitRate) words.push(`cache ${percent(cacheHitRate)}`)
   if (queued > 0) words.push(`${queued} to drop`)
-  if (lastBust) words.push(`last bust: ${lastBust.cause}`)
+  if (lastBust) words.push(`last bust: ${lastBust.words}`)
   const line = words.join(" · ")
   return line.length <= widest ? line : line.slice(0, widest - 1) + "…"
 }

@@ -9,11 +9,11 @@ import { fake, load, user } from "./fake-pi.ts"
 const status = { ...shimNotifications["session/changed"], harness: "pi" } as const
 
 test("the status line holds what a person wants to know, in 80 columns", () => {
-  assert.equal(statusLine(status), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
+  assert.equal(statusLine(status), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
   const { lastBust: _, ...young } = { ...status, queued: 0, cacheHitRate: 0, contextTokens: 0, pressure: 0 }
   assert.equal(statusLine(young), "magicctx 0%")
-  assert.equal(statusLine({ ...status, contextTokens: 1_000_000 }), "magicctx 45% of 1M · cache 93% · 5 to drop · last bust: pressure")
-  const long = statusLine({ ...status, lastBust: { ...status.lastBust!, cause: "a cause that nobody would ever give such a name" } })
+  assert.equal(statusLine({ ...status, contextTokens: 1_000_000 }), "magicctx 45% of 1M · cache 93% · 5 to drop · last bust: threshold")
+  const long = statusLine({ ...status, lastBust: { ...status.lastBust!, words: "words that nobody would ever give to a cause of a bust" } })
   assert.equal([...long].length, 80)
 })
 
@@ -30,7 +30,7 @@ test("the line follows the host's notifications", async (t) => {
   const { pi } = await load(t)
   fake.follow({ tell: { "session/transform": ["session/changed", { ...status, session: pi.session }] } })
   await pi.pass([user("one")])
-  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
+  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
 })
 
 test("the line shows the open session, and no other", async (t) => {
@@ -39,7 +39,7 @@ test("the line shows the open session, and no other", async (t) => {
   instance.changed({ ...status, session: pi.session })
   instance.changed({ ...status, session: pi.session, harness: "opencode", queued: 7 })
   instance.changed({ ...status, session: "another", queued: 8 })
-  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
+  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
 })
 
 test("the warnings of the host are shown once, in one notice", async (t) => {

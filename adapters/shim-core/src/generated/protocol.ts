@@ -490,8 +490,12 @@ export interface InitializeResult {
 export interface LastBust {
   pass: number
   at: number
-  /** cause is the reason for the bust, for example "pressure". */
+  /**
+   * cause is the reason for the bust, for example "pressure". Words names it for a person, for example
+   * "threshold".
+   */
   cause: string
+  words: string
   /** removed and Resent are 0 for a bust that took nothing, for example one that the harness has caused. */
   removed?: number
   resent?: number

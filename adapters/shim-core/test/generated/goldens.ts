@@ -181,6 +181,7 @@ export const hostCalls: HostCalls = {
       "pass": 40,
       "at": 1770000000000,
       "cause": "pressure",
+      "words": "threshold",
       "removed": 25000,
       "resent": 30000,
       "cost": 0.15
@@ -522,6 +523,7 @@ export const hostCalls: HostCalls = {
           "pass": 40,
           "at": 1770000000000,
           "cause": "pressure",
+          "words": "threshold",
           "removed": 25000,
           "resent": 30000,
           "cost": 0.15
@@ -890,6 +892,7 @@ export const shimNotifications: ShimNotifications = {
       "pass": 40,
       "at": 1770000000000,
       "cause": "pressure",
+      "words": "threshold",
       "removed": 25000,
       "resent": 30000,
       "cost": 0.15
