@@ -157,7 +157,7 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 		}
 		return errors.Join(err, out.Flush())
 	}
-	return errors.Join(problems...)
+	return fmt.Errorf("no harness gives the messages of session %s:\n%w", cmd.Session, errors.Join(problems...))
 }
 
 // candidates returns the sessions that the user may mean. If magicctx does not know the session, it has no
