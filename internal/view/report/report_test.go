@@ -177,13 +177,13 @@ func TestSentence(t *testing.T) {
 		s    replay.Summary
 		want string
 	}{
-		{fits, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
-		{over, "1 of 312 requests exceeded the window of 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
-		{lenient, "312 requests were accepted, with up to 66k tokens in a window of 64k; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
-		{priced, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15, which saved about $4.00."},
-		{summarised, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.25 (of it $0.10 for the historian), which saved about $4.25."},
-		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; $0.052 instead of $0.050."},
-		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; $0.052 either way."},
+		{fits, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15 instead of $14.32."},
+		{over, "1 of 312 requests exceeded the window of 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15 instead of $14.32."},
+		{lenient, "312 requests were accepted, with up to 66k tokens in a window of 64k; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15 instead of $14.32."},
+		{priced, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15, which saved about $4.00."},
+		{summarised, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.25 (of it $0.10 for the historian), which saved about $4.25."},
+		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; the bill was $0.052 instead of $0.050."},
+		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; the bill was $0.052 either way."},
 		{replay.Summary{}, "The trace holds no request to a model."},
 	} {
 		if got := Sentence(c.s); got != c.want {
