@@ -160,9 +160,9 @@ func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 // refused corrects the size after the provider refused a prompt, and returns the
 // number of provider tokens in one token of the host's count. A refused prompt had at
 // least limit tokens (0 if that is not known), or named tokens if the provider gave a
-// number (0 if not).
+// number (0 if not). The next prompt also has what came after the failed answer.
 func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
-	if real := max(limit, named); real > size.Current {
+	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
 		if i, ok := s.index[messageOf(g.Of)]; ok && size.Measured > 0 {
 			tail := 0
@@ -176,6 +176,22 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 		}
 	}
 	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries), s.State), s.counted())
+}
+
+// afterFailure returns the host's count of the messages after the newest failed answer, 0 if
+// an answer has followed it.
+func (s *Session) afterFailure() int {
+	tokens := 0
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if e := &s.entries[i]; e.header.role != transcript.Assistant {
+			tokens += e.own
+		} else if e.header.errored {
+			return tokens
+		} else {
+			break
+		}
+	}
+	return 0
 }
 
 // measuredUpTo returns how many leading messages the size's measurement covers. If

@@ -265,6 +265,21 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
+// The user wrote a long prompt after a refused one. The host knew that the refused prompt had at least the window's
+// tokens, and took that for the size of the new one as well.
+func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: q")
+	s.happen("assistant a1 (90%): so\nuser u2: n")
+	s.w.readings.Overflow = true
+	s.w.add(message("failed", "assistant", s.w.now, obj{"error": obj{"name": "APIError"}}),
+		message("u3", "user", s.w.now, nil, textPart("p3", weighing(15_000))))
+	s.w.pass()
+	if got, want := s.w.decision.Size.Current, s.w.readings.LimitTokens+15_000; got < want-200 || got > want+1_000 {
+		t.Errorf("the pass believes in %d tokens, want the window and the new prompt, %d", got, want)
+	}
+}
+
 // F14, the same for thinking: a new preamble takes all of it from the wire, and the size
 // has counted only the thinking in the measured prompt.
 func TestLostThinkingBehindTheMeasurementFreesNothing(t *testing.T) {
