@@ -273,8 +273,9 @@ export class Judge {
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well. If the copy lacks the original's
-   * head, or has lost it, its messages go out as the original last sent them (-seed 900057, 5000375).
+   * (-seed 750049). Without the head, the messages that it covered go out as well. A copied message that the copy has
+   * not sent yet goes out as the original last sent it, for example if the copy has lost its head (-seed 900057,
+   * 5000375), or if the message comes back with its branch (-seed 6000355).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
@@ -282,7 +283,7 @@ export class Judge {
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
       if (its) return !this.good || its.raw === rows.get(id)!.raw ? its : undefined
-      return this.good && hasHead ? undefined : this.sentByOriginal.get(id)
+      return this.sentByOriginal.get(id)
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
