@@ -300,8 +300,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles lists the missed bounds for needles: magicctx may lose none, and its last prompt must hold more
-// of them than the last prompt with OpenCode's compaction.
+// lostNeedles lists the missed bounds for needles: magicctx may lose none. If OpenCode has compacted the session,
+// magicctx's last prompt must hold more of them than OpenCode's. A prompt that was never compacted holds all.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {
@@ -309,7 +309,7 @@ func (f figure) lostNeedles(others []figure) (all []string) {
 		}
 	}
 	for _, o := range others {
-		if n := len(f.Recalls); o.Name == withCompaction.name && n > 0 && len(o.Recalls) == n {
+		if n := len(f.Recalls); o.Name == withCompaction.name && o.Summaries > 0 && n > 0 && len(o.Recalls) == n {
 			ours, theirs := f.Recalls[n-1].inPrompt(), o.Recalls[n-1].inPrompt()
 			if ours <= theirs {
 				all = append(all, fmt.Sprintf("the last prompt holds %d needles, and OpenCode's holds %d", ours, theirs))
