@@ -38,6 +38,8 @@ export interface Sizes {
   expected: number
   /** The same without the head, for a pass that finds that head reverted. */
   headless: number
+  /** The size that is expected if what comes back is as the original of the session last sent it. */
+  copied: number
   /** The size of the outputs that OpenCode has pruned. */
   pruned: number
 }
@@ -154,7 +156,7 @@ export class Journal {
 }
 
 /** The host's estimate of the prompt's size must be near to the real size. */
-export function checkSize(pass: Pass, { expected, headless, pruned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
+export function checkSize(pass: Pass, { expected, headless, copied, pruned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
   // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
   // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
@@ -162,7 +164,7 @@ export function checkSize(pass: Pass, { expected, headless, pruned, tokens }: Si
   // session as such a fork in its first pass, with any verdict (-seed 700231).
   // The same holds for messages that return with their branch, and for the summaries that return with them.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-  const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected]
+  const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   // If the newest usage is gone, the host counts pruned outputs in full until the next one, as it counted them once
   // (-seed 900190, 1200009). That makes room too early, never too late, and magicctx switches pruning off.
   const most = returns || pass.pass === 1 ? pruned : 0

@@ -215,8 +215,9 @@ export class Judge {
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
+    const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
     const pruned = tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale)
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -273,17 +274,19 @@ export class Judge {
   /**
    * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well. A copied message that the copy has
-   * not sent yet goes out as the original last sent it, for example if the copy has lost its head (-seed 900057,
-   * 5000375), or if the message comes back with its branch (-seed 6000355).
+   * (-seed 750049). Without the head, the messages that it covered go out as well. If the host copied its
+   * edits, a message that the copy has not sent yet goes out as the original last sent it: in the first request
+   * (-seed 900057), if the copy loses its head (-seed 5000375), or if the message comes back with its branch
+   * (-seed 6000355). If a summary by OpenCode hid the message during the fork, the host has no edits for it
+   * (-seed 7000035).
    */
-  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true): number {
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
       if (its) return !this.good || its.raw === rows.get(id)!.raw ? its : undefined
-      return this.sentByOriginal.get(id)
+      return this.good && !isCopied ? undefined : this.sentByOriginal.get(id)
     }
     if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
