@@ -260,10 +260,10 @@ func (k *headKeeper) publish(turns ...int) {
 		}
 	}
 	p := store.Publication{Key: key, Holder: "the test", Run: store.RunRow{Kind: "incremental"}}
-	if _, err := s.AcquireLease(k.ctx, key, p.Holder); err != nil {
+	if _, err := s.Leases.Acquire(k.ctx, key, p.Holder); err != nil {
 		k.t.Fatal(err)
 	}
-	if _, p.After, err = s.CompartmentsOf(k.ctx, key); err != nil {
+	if _, p.After, err = s.History.Compartments(k.ctx, key); err != nil {
 		k.t.Fatal(err)
 	}
 	for i, turn := range turns {
@@ -279,7 +279,7 @@ func (k *headKeeper) publish(turns ...int) {
 			p.Marker = fmt.Sprintf(`{"endMessageId":%q,"ordinal":%d,"publishedAt":1}`, keys[to], to+1)
 		}
 	}
-	if err := s.PublishHistory(k.ctx, p); err != nil {
+	if err := s.History.Publish(k.ctx, p); err != nil {
 		k.t.Fatal(err)
 	}
 }

@@ -165,13 +165,13 @@ func (k *talk) read() {
 	}
 	defer s.Close()
 	key := store.Key{Harness: string(k.harness), Session: k.session}
-	if k.rows, _, err = s.CompartmentsOf(k.ctx, key); err != nil {
+	if k.rows, _, err = s.History.Compartments(k.ctx, key); err != nil {
 		k.t.Fatal(err)
 	}
-	if k.runs, err = s.Runs(k.ctx, key, 0); err != nil {
+	if k.runs, err = s.History.Runs(k.ctx, key, 0); err != nil {
 		k.t.Fatal(err)
 	}
-	if k.summary, err = s.History(k.ctx, key); err != nil {
+	if k.summary, err = s.History.Summary(k.ctx, key); err != nil {
 		k.t.Fatal(err)
 	}
 }

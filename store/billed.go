@@ -34,7 +34,7 @@ var billedPassesSQL string
 
 // BilledPasses returns the passes of a session that follow pass
 // number after and precede pass number before, oldest first.
-func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
+func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
 	var passes []BilledPass
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
@@ -55,9 +55,9 @@ func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([
 //go:embed query/historian_usage.sql
 var historianUsageSQL string
 
-// HistorianUsage returns the tokens of all runs of a session's historian, by the model of each accepted
+// Usage returns the tokens of all runs of a session's historian, by the model of each accepted
 // answer. The key "" holds the tokens of runs without such an answer, and of runs that are no longer kept.
-func (s *Store) HistorianUsage(ctx context.Context, key Key) (map[string]RunUsage, error) {
+func (s *History) Usage(ctx context.Context, key Key) (map[string]RunUsage, error) {
 	all := make(map[string]RunUsage)
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, historianUsageSQL, func(row *sqlite3.Stmt) {
@@ -73,7 +73,7 @@ func (s *Store) HistorianUsage(ctx context.Context, key Key) (map[string]RunUsag
 }
 
 // Totals returns the figures of all sessions that have a pass.
-func (s *Store) Totals(ctx context.Context) ([]SessionTotal, error) {
+func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 	var all []SessionTotal
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `SELECT harness, session_id, directory, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
@@ -99,7 +99,7 @@ type DroppedRow struct {
 var droppedUnitsSQL string
 
 // DroppedUnits returns the dropped units of a session, newest decision first.
-func (s *Store) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, error) {
+func (s *Reports) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, error) {
 	var all []DroppedRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, droppedUnitsSQL, func(row *sqlite3.Stmt) {

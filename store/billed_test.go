@@ -11,7 +11,7 @@ func TestDroppedUnitsCarryTheirPassAndRule(t *testing.T) {
 	second.Pass.Cause = "pressure"
 	second.Edits = []EditRow{{Tag: 1, Kind: "drop", Pass: 2, Payload: "old skeletons"}}
 	must(t, s.CommitPass(t.Context(), second))
-	rows, err := s.DroppedUnits(t.Context(), key)
+	rows, err := s.Reports.DroppedUnits(t.Context(), key)
 	must(t, err)
 	if len(rows) != 1 {
 		t.Fatalf("%d rows, want one for the unit that is gone: %+v", len(rows), rows)
@@ -26,14 +26,14 @@ func TestTitleOfAnUnknownSessionIsNotStored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	isKnown, err := s.SaveTitle(t.Context(), key, "early")
 	must(t, err)
-	if _, found, err := s.Session(t.Context(), key); isKnown || found || err != nil {
+	if _, found, err := s.Reports.Session(t.Context(), key); isKnown || found || err != nil {
 		t.Errorf("known %t, found %t, error %v", isKnown, found, err)
 	}
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 	isKnown, err = s.SaveTitle(t.Context(), key, "late")
 	must(t, err)
 	must(t, s.CommitPass(t.Context(), commit(key, 2))) // a pass leaves the title alone
-	if sum, _, err := s.Session(t.Context(), key); !isKnown || sum.Title != "late" || err != nil {
+	if sum, _, err := s.Reports.Session(t.Context(), key); !isKnown || sum.Title != "late" || err != nil {
 		t.Errorf("known %t, title %q, error %v", isKnown, sum.Title, err)
 	}
 }
@@ -51,7 +51,7 @@ func TestBilledPassesHaveThePriceOfABustThatWasMade(t *testing.T) {
 		must(t, s.CommitPass(t.Context(), p))
 	}
 	must(t, s.SaveUsage(t.Context(), key, 2, 1, 2, 3))
-	rows, err := s.BilledPasses(t.Context(), key, 0, 3)
+	rows, err := s.Reports.BilledPasses(t.Context(), key, 0, 3)
 	must(t, err)
 	if len(rows) != 2 || rows[0].Removed != 80 || rows[0].Usage != (Usage{}) || rows[1].Removed != 0 || rows[1].Usage != (Usage{1, 2, 3}) {
 		t.Errorf("got %+v", rows)

@@ -76,7 +76,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// History returns the overview of one session. If the session has no compartments, all figures are 0.
+// Summary returns the overview of one session. If the session has no compartments, all figures are 0.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
@@ -97,7 +97,7 @@ func (b *Browser) Compartments(key Key) (rows []CompartmentRow, err error) {
 //go:embed query/memory_list.sql
 var memoryListSQL string
 
-// Memories returns the memories of all projects that are not archived, by project and id.
+// Of returns the memories of all projects that are not archived, by project and id.
 func (b *Browser) Memories() (all []MemoryRow, err error) {
 	err = scan(b.conn, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
 	if err != nil {

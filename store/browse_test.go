@@ -22,16 +22,16 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	_, err := s.SaveTitle(t.Context(), key, "A question")
 	must(t, err)
 	first, second := compartment(1, 6), withScores(compartment(7, 9))
-	must(t, s.PublishHistory(t.Context(), publication(t, s, first, second)))
+	must(t, s.History.Publish(t.Context(), publication(t, s, first, second)))
 	s.clock.(*clock.Manual).Advance(time.Minute)
 	later := Key{"pi", "later"}
 	must(t, s.CommitPass(t.Context(), commit(later, 1)))
-	if ok, err := s.AcquireLease(t.Context(), later, runner); err != nil || !ok {
+	if ok, err := s.Leases.Acquire(t.Context(), later, runner); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	p := publication(t, s, compartment(1, 2))
 	p.Key, p.After = later, HistoryEnd{Ordinal: 1}
-	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.CommitPass(t.Context(), commit(Key{"pi", "without"}, 1)))
 	directory := load(t, s, key).Session.Directory
 
@@ -69,7 +69,7 @@ func TestBrowserSeesOneMoment(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 6))))
+	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 6))))
 	must(t, Browse(t.Context(), dir, func(b *Browser) error {
 		must(t, s.DeleteSession(t.Context(), key))
 		rows, err := b.Compartments(key)

@@ -32,7 +32,7 @@ var cacheLifeUpsertSQL string
 
 // CacheLife returns the learned life of a model's cached prefixes. If nothing
 // has been learned, its fields are zero.
-func (s *Store) CacheLife(ctx context.Context, provider, model string) (CacheLifeRow, error) {
+func (s *Models) CacheLife(ctx context.Context, provider, model string) (CacheLifeRow, error) {
 	r := CacheLifeRow{Provider: provider, Model: model}
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, cacheLifeSelectSQL, func(row *sqlite3.Stmt) {
@@ -47,7 +47,7 @@ func (s *Store) CacheLife(ctx context.Context, provider, model string) (CacheLif
 }
 
 // SaveCacheLife replaces the learned life of a model's cached prefixes.
-func (s *Store) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
+func (s *Models) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(cacheLifeUpsertSQL,
 			r.Provider, r.Model, r.LifeMS, r.Missed, r.At, r.Misses, r.LeastMS, r.MostMS)

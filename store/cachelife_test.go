@@ -11,12 +11,12 @@ func TestCacheLifeIsKeptPerProviderAndModel(t *testing.T) {
 	s := openIn(t, dir)
 	ctx := t.Context()
 	r := CacheLifeRow{Provider: "anthropic", Model: "claude", Misses: 2, LeastMS: 120_000, MostMS: 180_000}
-	must(t, s.SaveCacheLife(ctx, r))
+	must(t, s.Models.SaveCacheLife(ctx, r))
 	r = CacheLifeRow{Provider: "anthropic", Model: "claude", LifeMS: 180_000, Missed: true, At: now}
-	must(t, s.SaveCacheLife(ctx, r))
+	must(t, s.Models.SaveCacheLife(ctx, r))
 	for range 2 {
 		for _, want := range []CacheLifeRow{r, {Provider: "bedrock", Model: "claude"}, {Provider: "anthropic", Model: "claude-1m"}} {
-			got, err := s.CacheLife(ctx, want.Provider, want.Model)
+			got, err := s.Models.CacheLife(ctx, want.Provider, want.Model)
 			must(t, err)
 			same(t, "cache life", got, want)
 		}
@@ -38,15 +38,15 @@ func TestMigrationAddsCacheLives(t *testing.T) {
 	}
 	s := openVersion(t, dir, older)
 	w := WindowRow{Provider: "anthropic", Model: "claude", OverflowTokens: 200_000, OverflowAt: now}
-	must(t, s.SaveWindow(ctx, w))
+	must(t, s.Models.SaveWindow(ctx, w))
 	must(t, s.Close())
 
 	s = openIn(t, dir)
-	got, err := s.Window(ctx, "anthropic", "claude")
+	got, err := s.Models.Window(ctx, "anthropic", "claude")
 	must(t, err)
 	same(t, "window", got, w)
-	life, err := s.CacheLife(ctx, "anthropic", "claude")
+	life, err := s.Models.CacheLife(ctx, "anthropic", "claude")
 	must(t, err)
 	same(t, "cache life", life, CacheLifeRow{Provider: "anthropic", Model: "claude"})
-	must(t, s.SaveCacheLife(ctx, CacheLifeRow{Provider: "anthropic", Model: "claude", LifeMS: 1}))
+	must(t, s.Models.SaveCacheLife(ctx, CacheLifeRow{Provider: "anthropic", Model: "claude", LifeMS: 1}))
 }

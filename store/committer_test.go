@@ -84,7 +84,7 @@ func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 			t.Fatalf("the database was given up: %s", s.Recovered())
 		}
 		snap := load(t, s, key)
-		passes, err := s.Passes(t.Context(), key, 0, 0)
+		passes, err := s.Reports.Passes(t.Context(), key, 0, 0)
 		must(t, err)
 		stored := snap.Session.Passes
 		if stored < acked || stored > acked+1 {

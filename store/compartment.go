@@ -81,8 +81,8 @@ func init() {
 	}
 }
 
-// CompartmentsOf returns the compartments of a session in order, and where they end.
-func (s *Store) CompartmentsOf(ctx context.Context, key Key) (rows []CompartmentRow, end HistoryEnd, err error) {
+// Compartments returns the compartments of a session in order, and where they end.
+func (s *History) Compartments(ctx context.Context, key Key) (rows []CompartmentRow, end HistoryEnd, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		if rows, err = readCompartments(c, key); err != nil {
 			return err

@@ -54,7 +54,7 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 		return fmt.Errorf("queue drops of %s: %w", key, err)
 	}
 	if len(units) > 0 {
-		s.forgetWaiting(key)
+		s.Waiting.forget(key)
 	}
 	return nil
 }

@@ -18,42 +18,42 @@ var writes = map[string]struct {
 	set   func(t *testing.T, s *Store)
 	write func(t *testing.T, s *Store) error
 }{
-	"publish": {begin, func(t *testing.T, s *Store) error { return s.PublishHistory(t.Context(), whole(t, s)) }},
+	"publish": {begin, func(t *testing.T, s *Store) error { return s.History.Publish(t.Context(), whole(t, s)) }},
 	"promote": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.PublishHistory(t.Context(), whole(t, s)))
-			must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+			must(t, s.History.Publish(t.Context(), whole(t, s)))
+			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
 		},
 		func(t *testing.T, s *Store) error {
 			p := publication(t, s, compartment(1, 4), compartment(5, 8))
 			p.Run.Kind = "recomp"
-			return s.PromoteHistory(t.Context(), p)
+			return s.History.Promote(t.Context(), p)
 		},
 	},
 	"stage": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4), compartment(5, 6)}})
+			return s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4), compartment(5, 6)}})
 		},
 	},
 	"revert": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			_, err := s.WithdrawCompartments(t.Context(), key, 6)
+			_, err := s.History.Withdraw(t.Context(), key, 6)
 			return err
 		},
 	},
 	"fold": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error { return s.CommitPass(t.Context(), fold(2)) },
 	},
@@ -67,24 +67,24 @@ var writes = map[string]struct {
 		},
 	},
 	"failed run": {begin, func(t *testing.T, s *Store) error {
-		return s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
+		return s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
 	}},
 	"applied marker": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.SaveAppliedMarker(t.Context(), key, `{"ordinal":9}`, historyOf(t, s).PendingMarker)
+			return s.Markers.SaveApplied(t.Context(), key, `{"ordinal":9}`, historyOf(t, s).PendingMarker)
 		},
 	},
 	"changed memory": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 1})
+			return s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 1})
 		},
 	},
 }

@@ -95,10 +95,10 @@ const runTrimSQL = `
 
 // RecordRun records a run that published nothing. If the run failed, RecordRun counts a failure, and the next
 // run waits for pass number retryPass. If the session was deleted in the meantime, RecordRun does nothing.
-func (s *Store) RecordRun(ctx context.Context, key Key, run RunRow, retryPass int) error {
+func (s *History) RecordRun(ctx context.Context, key Key, run RunRow, retryPass int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if run.Status == RunSuccess {
-			return fmt.Errorf("its status is %q, which PublishHistory records", run.Status)
+			return fmt.Errorf("its status is %q, which History.Publish records", run.Status)
 		}
 		isKnown, err := tx.exists(`SELECT 1 FROM sessions WHERE harness = ? AND session_id = ?`, key.Harness, key.Session)
 		if err != nil || !isKnown {
@@ -145,7 +145,7 @@ func insertRun(tx *transaction, key Key, r RunRow, now int64) error {
 
 // Runs returns the newest runs of a session's historian, newest first. If limit is 0, it returns all stored
 // runs.
-func (s *Store) Runs(ctx context.Context, key Key, limit int) (runs []RunRow, err error) {
+func (s *History) Runs(ctx context.Context, key Key, limit int) (runs []RunRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		runs, err = readRuns(c, key, "", limit)
 		return err

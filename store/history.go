@@ -8,6 +8,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
+// History holds the compartments of sessions, and the runs of the historian.
+type History struct{ *db }
+
 // A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
 type HistoryRow struct {
 	Project string // the identity of the project to which the session's facts belong
@@ -74,8 +77,8 @@ var historySelectSQL string
 //go:embed query/history_counts.sql
 var historyCountsSQL string
 
-// History returns the state of a session's historian.
-func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err error) {
+// Summary returns the state of a session's historian.
+func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		sum, err = summariseHistory(c, key, s.clock.Now())
 		return err
@@ -152,7 +155,7 @@ func ensureHistory(tx *transaction, key Key) error {
 
 // SavePace stores the state of the throttle, and the number of consecutive attempts that found nothing to
 // summarise. A publication resets that number to 0.
-func (s *Store) SavePace(ctx context.Context, key Key, throttle string, noHead int) error {
+func (s *History) SavePace(ctx context.Context, key Key, throttle string, noHead int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := ensureHistory(tx, key); err != nil {
 			return err
@@ -171,7 +174,7 @@ func (s *Store) SavePace(ctx context.Context, key Key, throttle string, noHead i
 
 // ClearFailures forgets the failures of a session's historian, for example because
 // the user has chosen another model.
-func (s *Store) ClearFailures(ctx context.Context, key Key) error {
+func (s *History) ClearFailures(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
 			UPDATE histories

@@ -52,26 +52,26 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 		}
 	}
 	folded(0)
-	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 6), compartment(7, 9))))
+	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 6), compartment(7, 9))))
 	needs("after a publication", false)
-	_, err := s.WithdrawCompartments(t.Context(), key, 10)
+	_, err := s.History.Withdraw(t.Context(), key, 10)
 	must(t, err)
 	needs("after a revert behind the last compartment", false)
 
-	must(t, s.ReleaseLease(t.Context(), key, runner))
+	must(t, s.Leases.Release(t.Context(), key, runner))
 	acquire(t, s, runner)
-	_, read, err := s.CompartmentsOf(t.Context(), key)
+	_, read, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
-	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 9))))
+	must(t, s.History.Promote(t.Context(), publication(t, s, compartment(1, 9))))
 	needs("after a recomp", true)
 	folded(read.Generation) // the pass had read the old compartments
 	needs("after a fold of the old compartments", true)
-	_, read, err = s.CompartmentsOf(t.Context(), key)
+	_, read, err = s.History.Compartments(t.Context(), key)
 	must(t, err)
 	folded(read.Generation)
 	needs("after a fold of the new ones", false)
 
-	_, err = s.WithdrawCompartments(t.Context(), key, 3)
+	_, err = s.History.Withdraw(t.Context(), key, 3)
 	must(t, err)
 	needs("after a revert", true)
 }
@@ -88,22 +88,22 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		}
 		p := publication(t, s, rows...)
 		p.Project, p.Facts = project, []FactRow{{Category: "NAMING", Content: "x"}}
-		must(t, s.PublishHistory(t.Context(), p))
+		must(t, s.History.Publish(t.Context(), p))
 		rows = stored(rows...)
-		must(t, s.ReleaseLease(t.Context(), key, runner))
+		must(t, s.Leases.Release(t.Context(), key, runner))
 
-		removed, err := s.WithdrawCompartments(t.Context(), key, test.from)
+		removed, err := s.History.Withdraw(t.Context(), key, test.from)
 		must(t, err)
 		same(t, fmt.Sprint("removed from ", test.from), removed, rows[test.left:])
 		same(t, fmt.Sprint("left from ", test.from), compartments(t, s), rows[:test.left])
-		m, err := s.Memories(t.Context(), project, now)
+		m, err := s.Memories.Of(t.Context(), project, now)
 		must(t, err)
 		if len(m.Memories) != 1 {
 			t.Errorf("from %d: memories are gone", test.from)
 		}
 
 		// The messages come back, and their compartments with them.
-		withdrawn, err := s.WithdrawnCompartments(t.Context(), key)
+		withdrawn, err := s.History.Withdrawn(t.Context(), key)
 		must(t, err)
 		var seqs []int
 		for i := range withdrawn {
@@ -111,22 +111,22 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 				t.Errorf("from %d: withdrawn compartment %d has number %d", test.from, i, withdrawn[i].Seq)
 			}
 		}
-		_, end, err := s.CompartmentsOf(t.Context(), key)
+		_, end, err := s.History.Compartments(t.Context(), key)
 		must(t, err)
 		if len(withdrawn) > 0 {
-			if err := s.RestoreCompartments(t.Context(), key, HistoryEnd{Seq: 9, Ordinal: 99}, seqs); !errors.Is(err, ErrStale) {
+			if err := s.History.Restore(t.Context(), key, HistoryEnd{Seq: 9, Ordinal: 99}, seqs); !errors.Is(err, ErrStale) {
 				t.Errorf("from %d: restored after an end that is not there: %v", test.from, err)
 			}
-			must(t, s.RestoreCompartments(t.Context(), key, end, seqs))
+			must(t, s.History.Restore(t.Context(), key, end, seqs))
 		}
 		same(t, fmt.Sprint("restored from ", test.from), compartments(t, s), rows)
-		if withdrawn, err = s.WithdrawnCompartments(t.Context(), key); err != nil || len(withdrawn) > 0 {
+		if withdrawn, err = s.History.Withdrawn(t.Context(), key); err != nil || len(withdrawn) > 0 {
 			t.Errorf("from %d: %d compartments are still withdrawn, %v", test.from, len(withdrawn), err)
 		}
 		acquire(t, s, "next")
 		next := publication(t, s)
 		next.Holder, next.Compartments = "next", []CompartmentRow{compartment(next.After.Ordinal, 12)}
-		must(t, s.PublishHistory(t.Context(), next))
+		must(t, s.History.Publish(t.Context(), next))
 		must(t, s.Close())
 	}
 }
@@ -135,17 +135,17 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), whole(t, s)))
-	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
+	must(t, s.History.Publish(t.Context(), whole(t, s)))
+	if _, found, err := s.History.Staged(t.Context(), key); found || err != nil {
 		t.Errorf("there is a recomp: %v", err)
 	}
 	partial := Staging{Start: 7, End: 9, Compartments: stored(compartment(1, 6), compartment(7, 7))}
-	must(t, s.SaveStaging(t.Context(), key, runner, partial))
-	assertIs(t, s.SaveStaging(t.Context(), key, "another", Staging{}), ErrLeaseLost)
+	must(t, s.History.SaveStaging(t.Context(), key, runner, partial))
+	assertIs(t, s.History.SaveStaging(t.Context(), key, "another", Staging{}), ErrLeaseLost)
 	must(t, s.Close())
 
 	s = openIn(t, dir)
-	got, found, err := s.Staged(t.Context(), key)
+	got, found, err := s.History.Staged(t.Context(), key)
 	if err != nil || !found {
 		t.Fatalf("the recomp is lost: %v", err)
 	}
@@ -156,20 +156,20 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	p := publication(t, s, append(got.Compartments, compartment(8, 9))...)
 	p.Run.Kind = "partial"
 	s.clock.(*clock.Manual).Advance(time.Minute)
-	must(t, s.PromoteHistory(t.Context(), p))
+	must(t, s.History.Promote(t.Context(), p))
 	rows := stored(compartment(1, 6), compartment(7, 7), compartment(8, 9))
 	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept ones are as old as before
 	same(t, "promoted", compartments(t, s), rows)
-	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
+	if _, found, err := s.History.Staged(t.Context(), key); found || err != nil {
 		t.Errorf("the recomp is still staged: %v", err)
 	}
 	if h := historyOf(t, s); h.Publishes != 2 || h.LastRun.Kind != "partial" {
 		t.Errorf("history %+v", h)
 	}
 
-	must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: stored(compartment(1, 2))}))
-	must(t, s.DiscardStaging(t.Context(), key))
-	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
+	must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: stored(compartment(1, 2))}))
+	must(t, s.History.DiscardStaging(t.Context(), key))
+	if _, found, err := s.History.Staged(t.Context(), key); found || err != nil {
 		t.Errorf("the recomp was not discarded: %v", err)
 	}
 }
@@ -191,10 +191,10 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	} {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
-		must(t, s.SaveStaging(t.Context(), key, runner, Staging{Start: test.start, End: test.end, Compartments: staged}))
-		_, err := s.WithdrawCompartments(t.Context(), key, test.from)
+		must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Start: test.start, End: test.end, Compartments: staged}))
+		_, err := s.History.Withdraw(t.Context(), key, test.from)
 		must(t, err)
-		got, found, err := s.Staged(t.Context(), key)
+		got, found, err := s.History.Staged(t.Context(), key)
 		must(t, err)
 		if len(got.Compartments) != test.left || found != test.found {
 			t.Errorf("%+v: %d compartments are staged, found %v", test, len(got.Compartments), found)
@@ -213,8 +213,8 @@ func withScores(c CompartmentRow) CompartmentRow {
 func TestFrontierStaysIfARecompEndsEarlier(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), whole(t, s)))
-	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 7))))
+	must(t, s.History.Publish(t.Context(), whole(t, s)))
+	must(t, s.History.Promote(t.Context(), publication(t, s, compartment(1, 7))))
 	if h := historyOf(t, s); h.Frontier != 10 {
 		t.Errorf("the frontier fell back to %d", h.Frontier)
 	}
@@ -224,7 +224,7 @@ func TestFrontierStaysIfARecompEndsEarlier(t *testing.T) {
 func TestForkInheritsHistory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), whole(t, s)))
+	must(t, s.History.Publish(t.Context(), whole(t, s)))
 	must(t, s.CommitPass(t.Context(), fold(2)))
 	original := contents(t, s)
 	fork := Key{"opencode", "fork"}
@@ -239,11 +239,11 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 	snap := inherit(load(t, s, key).Head)
 	same(t, "head", snap.Head, head(2))
-	got, end, err := s.CompartmentsOf(t.Context(), fork)
+	got, end, err := s.History.Compartments(t.Context(), fork)
 	must(t, err)
 	same(t, "compartments", got, rows)
 	same(t, "end", end, HistoryEnd{Seq: 1, Ordinal: 7})
-	h, err := s.History(t.Context(), fork)
+	h, err := s.History.Summary(t.Context(), fork)
 	must(t, err)
 	same(t, "history", h.HistoryRow, HistoryRow{Project: project, Frontier: 7})
 
@@ -264,10 +264,10 @@ func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	begin(t, s)
 	p := publication(t, s, compartment(1, 7))
 	p.Marker = `{"endMessageId":"m7","ordinal":7,"publishedAt":5}`
-	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.History.Publish(t.Context(), p))
 	clears := func(marker string, want bool) {
 		t.Helper()
-		got, err := s.ClearPendingMarker(t.Context(), key, marker)
+		got, err := s.Markers.ClearPending(t.Context(), key, marker)
 		if err != nil || got != want {
 			t.Errorf("%s was cleared: %v, %v; want %v", marker, got, err, want)
 		}
@@ -280,20 +280,20 @@ func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 
 	next := publication(t, s, compartment(8, 9))
 	next.Marker = `{"endMessageId":"m9","ordinal":9,"publishedAt":7}`
-	must(t, s.PublishHistory(t.Context(), next))
-	must(t, s.SaveAppliedMarker(t.Context(), key, "at m7", p.Marker)) // an older drain ends late
+	must(t, s.History.Publish(t.Context(), next))
+	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older drain ends late
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: next.Marker, Applied: "at m7"}})
-	must(t, s.SaveAppliedMarker(t.Context(), key, "at m9", next.Marker))
+	must(t, s.Markers.SaveApplied(t.Context(), key, "at m9", next.Marker))
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Applied: "at m9"}})
-	must(t, s.SaveAppliedMarker(t.Context(), key, "", ""))
+	must(t, s.Markers.SaveApplied(t.Context(), key, "", ""))
 	same(t, "markers", markers(t, s), []MarkerRow(nil))
-	must(t, s.SaveAppliedMarker(t.Context(), Key{"opencode", "deleted"}, "at m1", ""))
+	must(t, s.Markers.SaveApplied(t.Context(), Key{"opencode", "deleted"}, "at m1", ""))
 	same(t, "markers", markers(t, s), []MarkerRow(nil))
 }
 
 func markers(t *testing.T, s *Store) []MarkerRow {
 	t.Helper()
-	rows, err := s.Markers(t.Context(), "opencode")
+	rows, err := s.Markers.Of(t.Context(), "opencode")
 	must(t, err)
 	return rows
 }
@@ -303,7 +303,7 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	begin(t, s)
 	fail := func(reason string, retry int) {
 		t.Helper()
-		must(t, s.RecordRun(t.Context(), key, RunRow{
+		must(t, s.History.RecordRun(t.Context(), key, RunRow{
 			Kind: "incremental", Status: RunFailed, Reason: reason, Pass: 1, Start: 1, End: 9, StartedAt: now,
 			Usage: RunUsage{Usage: Usage{Input: 5}, Output: 1},
 		}, retry))
@@ -313,23 +313,23 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	fail("refused", 8)
 	h := historyOf(t, s)
 	same(t, "failures", []any{h.Failures, h.LastError, h.FailedAt, h.RetryPass}, []any{2, "refused", int64(now + 1000), 8})
-	must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: "nothing to summarise", StartedAt: now}, 99))
+	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: "nothing to summarise", StartedAt: now}, 99))
 	if h := historyOf(t, s); h.Failures != 2 || h.RetryPass != 8 {
 		t.Errorf("a run without work counts as a failure: %+v", h)
 	}
-	must(t, s.ClearFailures(t.Context(), key))
+	must(t, s.History.ClearFailures(t.Context(), key))
 	if h := historyOf(t, s); h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
 		t.Errorf("not cleared: %+v", h)
 	}
 	fail("again", 12)
-	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 9))))
+	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 9))))
 	h = historyOf(t, s)
 	if h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
 		t.Errorf("not cleared by a success: %+v", h)
 	}
 	same(t, "sums", []any{h.Runs, h.Publishes, h.Usage}, []any{5, 1, RunUsage{Usage: Usage{Input: 15}, Output: 3}})
 
-	if err := s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunSuccess}, 0); err == nil {
+	if err := s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunSuccess}, 0); err == nil {
 		t.Error("a success was recorded without its publication")
 	}
 	must(t, s.DeleteSession(t.Context(), key))
@@ -343,9 +343,9 @@ func TestOnlyTheNewestRunsAreKept(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	for n := range keptRuns + 3 {
-		must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: fmt.Sprint(n + 1), StartedAt: now}, 0))
+		must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: fmt.Sprint(n + 1), StartedAt: now}, 0))
 	}
-	runs, err := s.Runs(t.Context(), key, 0)
+	runs, err := s.History.Runs(t.Context(), key, 0)
 	must(t, err)
 	if len(runs) != keptRuns || runs[0].Run != keptRuns+3 || runs[0].Reason != fmt.Sprint(keptRuns+3) || runs[keptRuns-1].Run != 4 {
 		t.Errorf("%d runs are kept, the newest is %+v, the oldest %+v", len(runs), runs[0], runs[len(runs)-1])
@@ -353,7 +353,7 @@ func TestOnlyTheNewestRunsAreKept(t *testing.T) {
 	if h := historyOf(t, s); h.Runs != keptRuns+3 {
 		t.Errorf("%d runs are counted", h.Runs)
 	}
-	runs, err = s.Runs(t.Context(), key, 2)
+	runs, err = s.History.Runs(t.Context(), key, 2)
 	if err != nil || len(runs) != 2 {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
@@ -361,27 +361,27 @@ func TestOnlyTheNewestRunsAreKept(t *testing.T) {
 
 func TestTokenRatioIsOfItsModel(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	if _, found, err := s.TokenRatio(t.Context(), "p", "m"); found || err != nil {
+	if _, found, err := s.Models.TokenRatio(t.Context(), "p", "m"); found || err != nil {
 		t.Errorf("a ratio was learned from nothing: %v", err)
 	}
 	for _, r := range []TokenRatioRow{{"p", "m", 1.25, 1, now}, {"p", "m", 1.2, 2, now + 1}} {
-		must(t, s.SaveTokenRatio(t.Context(), r))
-		got, found, err := s.TokenRatio(t.Context(), "p", "m")
+		must(t, s.Models.SaveTokenRatio(t.Context(), r))
+		got, found, err := s.Models.TokenRatio(t.Context(), "p", "m")
 		must(t, err)
 		if !found || got != r {
 			t.Errorf("the ratio is %+v, want %+v", got, r)
 		}
 	}
-	must(t, s.ForgetModels(t.Context(), now))
-	if _, found, _ := s.TokenRatio(t.Context(), "p", "m"); !found {
+	must(t, s.Models.Forget(t.Context(), now))
+	if _, found, _ := s.Models.TokenRatio(t.Context(), "p", "m"); !found {
 		t.Error("it was forgotten early")
 	}
-	must(t, s.ForgetModels(t.Context(), now+2))
-	if _, found, _ := s.TokenRatio(t.Context(), "p", "m"); found {
+	must(t, s.Models.Forget(t.Context(), now+2))
+	if _, found, _ := s.Models.TokenRatio(t.Context(), "p", "m"); found {
 		t.Error("it was never forgotten")
 	}
 	for _, ratio := range []float64{0, -1} {
-		if err := s.SaveTokenRatio(t.Context(), TokenRatioRow{"p", "m", ratio, 1, now}); err == nil {
+		if err := s.Models.SaveTokenRatio(t.Context(), TokenRatioRow{"p", "m", ratio, 1, now}); err == nil {
 			t.Errorf("the ratio %v was stored", ratio)
 		}
 	}
@@ -391,16 +391,16 @@ func TestTokenRatioIsOfItsModel(t *testing.T) {
 func TestImportLeavesLeasesOut(t *testing.T) {
 	s, other := openIn(t, t.TempDir()), openIn(t, t.TempDir())
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), whole(t, s)))
+	must(t, s.History.Publish(t.Context(), whole(t, s)))
 	must(t, s.CommitPass(t.Context(), fold(2)))
-	must(t, s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
+	must(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
 	tables, err := s.Export(t.Context(), key)
 	must(t, err)
 	must(t, other.Import(t.Context(), tables))
 	if since := historyOf(t, other).RunningSince; since != 0 {
 		t.Errorf("a run is under way since %d", since)
 	}
-	must(t, s.ReleaseLease(t.Context(), key, runner))
+	must(t, s.Leases.Release(t.Context(), key, runner))
 	rows := func(s *Store) []string {
 		return slices.DeleteFunc(contents(t, s), func(row string) bool { // an export has the newest pass only
 			return strings.HasPrefix(row, "passes ") || strings.HasPrefix(row, "sqlite_sequence ")

@@ -144,9 +144,9 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			last := p.Compartments[len(p.Compartments)-1]
 			p.Facts = []FactRow{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
 			p.Marker = rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "marker")
-			want, write := m.published(holder, p.After, last.End), s.PublishHistory
+			want, write := m.published(holder, p.After, last.End), s.History.Publish
 			if replaces {
-				write = s.PromoteHistory
+				write = s.History.Promote
 			}
 			if err := write(ctx, p); !errors.Is(err, want) || want == nil && err != nil {
 				rt.Fatalf("publication ends with %v, want %v", err, want)
@@ -166,7 +166,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			}
 		}
 		pass(rt, nil)
-		acquired, err := s.AcquireLease(ctx, key, "a")
+		acquired, err := s.Leases.Acquire(ctx, key, "a")
 		if ok(rt, err); !acquired {
 			rt.Fatal("a new session has a lease")
 		}
@@ -181,7 +181,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			"acquire": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
 				want := m.known && (m.holder == "" || m.holder == holder || m.expires <= m.now)
-				got, err := s.AcquireLease(ctx, key, holder)
+				got, err := s.Leases.Acquire(ctx, key, holder)
 				if ok(rt, err); got != want {
 					rt.Fatalf("acquired: %v, want %v", got, want)
 				}
@@ -196,7 +196,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			"renew": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
 				want := m.known && m.held(holder)
-				got, err := s.RenewLease(ctx, key, holder)
+				got, err := s.Leases.Renew(ctx, key, holder)
 				if ok(rt, err); got != want {
 					rt.Fatalf("renewed: %v, want %v", got, want)
 				}
@@ -206,7 +206,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			},
 			"release": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
-				ok(rt, s.ReleaseLease(ctx, key, holder))
+				ok(rt, s.Leases.Release(ctx, key, holder))
 				if m.holder == holder {
 					m.holder, m.expires, m.cut = "", 0, 0
 				}
@@ -228,7 +228,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 					st.Start, st.End, kind = 1, rapid.IntRange(1, 20).Draw(rt, "range end"), "partial"
 				}
 				want := m.published(holder, m.after(), max(last, st.End))
-				if err := s.SaveStaging(ctx, key, holder, st); !errors.Is(err, want) || want == nil && err != nil {
+				if err := s.History.SaveStaging(ctx, key, holder, st); !errors.Is(err, want) || want == nil && err != nil {
 					rt.Fatalf("staging ends with %v, want %v", err, want)
 				}
 				if want == nil {
@@ -237,7 +237,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			},
 			"revert": func(rt *rapid.T) {
 				from := rapid.IntRange(1, 40).Draw(rt, "from")
-				removed, err := s.WithdrawCompartments(ctx, key, from)
+				removed, err := s.History.Withdraw(ctx, key, from)
 				ok(rt, err)
 				want := m.rows[:0:0]
 				if m.known {
@@ -248,19 +248,19 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				}
 			},
 			"fail": func(rt *rapid.T) {
-				ok(rt, s.RecordRun(ctx, key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
+				ok(rt, s.History.RecordRun(ctx, key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
 				if m.known {
 					m.failures++
 					m.runs++
 				}
 			},
 			"clear failures": func(rt *rapid.T) {
-				ok(rt, s.ClearFailures(ctx, key))
+				ok(rt, s.History.ClearFailures(ctx, key))
 				m.failures = 0
 			},
 			"apply marker": func(rt *rapid.T) {
 				done := rapid.SampledFrom([]string{"m1", "m2"}).Draw(rt, "done")
-				ok(rt, s.SaveAppliedMarker(ctx, key, "applied "+done, done))
+				ok(rt, s.Markers.SaveApplied(ctx, key, "applied "+done, done))
 				if m.known {
 					m.applied = "applied " + done
 					if m.marker == done {
@@ -284,7 +284,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 }
 
 func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
-	rows, end, err := s.CompartmentsOf(t.Context(), key)
+	rows, end, err := s.History.Compartments(t.Context(), key)
 	ok(rt, err)
 	compare := func(what string, got, want any) {
 		rt.Helper()
@@ -301,7 +301,7 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 		}
 		next = c.End + 1
 	}
-	st, found, err := s.Staged(t.Context(), key)
+	st, found, err := s.History.Staged(t.Context(), key)
 	ok(rt, err)
 	compare("is staged", found, m.recomp != "")
 	compare("staged", st, Staging{Start: m.start, End: m.end, Compartments: m.staged})
@@ -324,7 +324,7 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	}
 	compare("head", snap.Head, want)
 
-	memories, err := s.Memories(t.Context(), project, m.now)
+	memories, err := s.Memories.Of(t.Context(), project, m.now)
 	ok(rt, err)
 	seen := map[string]int{}
 	for _, r := range memories.Memories {

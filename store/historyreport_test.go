@@ -7,7 +7,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), whole(t, s)))
+	must(t, s.History.Publish(t.Context(), whole(t, s)))
 	for n, reason := range []string{"first-head", "idle", "idle"} {
 		c := fold(n + 2)
 		c.Drained, c.Edits = nil, nil
@@ -22,7 +22,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	must(t, s.Close())
 
 	s = openIn(t, dir)
-	r, found, err := s.ReportOf(t.Context(), key)
+	r, found, err := s.Reports.Of(t.Context(), key)
 	must(t, err)
 	if !found {
 		t.Fatal("the session is unknown")
@@ -33,12 +33,12 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 		Sections: `{"history":900}`, FoldedPass: 4, FoldedAt: now, FoldReason: "idle",
 	})
 	same(t, "history", r.History, historyOf(t, s))
-	passes, err := s.Passes(t.Context(), key, 3, 1)
+	passes, err := s.Reports.Passes(t.Context(), key, 3, 1)
 	must(t, err)
 	if p := passes[0]; p.FoldReason != "idle" || p.BaselineTokens != 900 || p.DeltaTokens != 9 {
 		t.Errorf("the journal says %q, %d and %d tokens", p.FoldReason, p.BaselineTokens, p.DeltaTokens)
 	}
-	passes, err = s.Passes(t.Context(), key, 4, 1)
+	passes, err = s.Reports.Passes(t.Context(), key, 4, 1)
 	must(t, err)
 	if passes[0].FoldReason != "" {
 		t.Errorf("a pass without a fold has folded because of %q", passes[0].FoldReason)
@@ -58,7 +58,7 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 		next++
 		p := publication(t, s, c)
 		p.Problem, p.RetryPass = problem, retryPass
-		must(t, s.PublishHistory(t.Context(), p))
+		must(t, s.History.Publish(t.Context(), p))
 		return historyOf(t, s)
 	}
 	type failures struct {
@@ -97,8 +97,8 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 func TestLastPublishStandsBehindAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 4))))
-	must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
+	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
+	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
 	h := historyOf(t, s)
 	if h.LastRun.Run != 2 || h.LastPublish.Run != 1 || h.LastPublish.End != 4 {
 		t.Errorf("last run %+v, last publication %+v", h.LastRun, h.LastPublish)

@@ -147,7 +147,7 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 
 // Passes returns the passes of a session that follow pass number after, oldest first. If limit is 0, it
 // returns all of them.
-func (s *Store) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
+func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, passSelectSQL+`

@@ -19,7 +19,7 @@ func TestJournalKeepsTheNewestPasses(t *testing.T) {
 		}
 		return nil
 	}))
-	got, err := s.Passes(ctx, key, 0, 0)
+	got, err := s.Reports.Passes(ctx, key, 0, 0)
 	must(t, err)
 	if len(got) != keptPasses || got[0].Pass != extra+1 || got[len(got)-1].Pass != keptPasses+extra {
 		t.Errorf("kept %d passes, from %d to %d", len(got), got[0].Pass, got[len(got)-1].Pass)
@@ -31,7 +31,7 @@ func TestPassesArePaged(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		must(t, s.CommitPass(t.Context(), commit(key, n)))
 	}
-	got, err := s.Passes(t.Context(), key, 2, 2)
+	got, err := s.Reports.Passes(t.Context(), key, 2, 2)
 	must(t, err)
 	same(t, "page", got, []PassRow{commit(key, 3).Pass, commit(key, 4).Pass})
 }
@@ -57,7 +57,7 @@ func TestUsageCountsOncePerPass(t *testing.T) {
 	if want := 7 + 110 + 20; got.PromptTokens != want {
 		t.Errorf("prompt is %d tokens, want %d of the newest pass", got.PromptTokens, want)
 	}
-	passes, err := s.Passes(ctx, key, 0, 0)
+	passes, err := s.Reports.Passes(ctx, key, 0, 0)
 	must(t, err)
 	same(t, "usage 1", passes[0].Usage, &Usage{Input: 6, CacheRead: 100, CacheWrite: 10})
 	same(t, "usage 2", passes[1].Usage, &Usage{Input: 7, CacheRead: 110, CacheWrite: 20})

@@ -32,23 +32,29 @@ var (
 //go:embed query/lease_acquire.sql
 var leaseAcquireSQL string
 
-// HoldLeases makes each lease last until it is released. A replay calls it before its first run, because its
+// Leases are the leases of the historian's sessions.
+type Leases struct {
+	*db
+	term time.Duration
+}
+
+// Hold makes each lease last until it is released. A replay calls it before its first run, because its
 // clock jumps over the minutes in which a run would renew its lease.
-func (s *Store) HoldLeases() { s.leaseTerm = heldTerm.Milliseconds() }
+func (s *Leases) Hold() { s.term = heldTerm }
 
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// AcquireLease takes the lease of a session for holder, which is a unique name of one run. If another run
+// Acquire takes the lease of a session for holder, which is a unique name of one run. If another run
 // holds the lease, or if the session is unknown, acquired is false. A holder that acquires its own lease
 // again prolongs it.
-func (s *Store) AcquireLease(ctx context.Context, key Key, holder string) (acquired bool, err error) {
+func (s *Leases) Acquire(ctx context.Context, key Key, holder string) (acquired bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		if err := ensureHistory(tx, key); err != nil {
 			return err
 		}
 		now := s.clock.Now()
-		n, err := tx.exec(leaseAcquireSQL, key.Harness, key.Session, holder, now, now+s.leaseTerm)
+		n, err := tx.exec(leaseAcquireSQL, key.Harness, key.Session, holder, now, now+s.term.Milliseconds())
 		acquired = n > 0
 		return err
 	})
@@ -58,16 +64,16 @@ func (s *Store) AcquireLease(ctx context.Context, key Key, holder string) (acqui
 	return acquired, nil
 }
 
-// RenewLease prolongs the lease of holder by LeaseTerm. If the lease is lost, isHeld is false and the run
+// Renew prolongs the lease of holder by LeaseTerm. If the lease is lost, isHeld is false and the run
 // must end.
-func (s *Store) RenewLease(ctx context.Context, key Key, holder string) (isHeld bool, err error) {
+func (s *Leases) Renew(ctx context.Context, key Key, holder string) (isHeld bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		now := s.clock.Now()
 		n, err := tx.exec(`
 			UPDATE histories
 			SET expires_at = ?5
 			WHERE harness = ?1 AND session_id = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
-			key.Harness, key.Session, holder, now, now+s.leaseTerm)
+			key.Harness, key.Session, holder, now, now+s.term.Milliseconds())
 		isHeld = n > 0
 		return err
 	})
@@ -77,8 +83,8 @@ func (s *Store) RenewLease(ctx context.Context, key Key, holder string) (isHeld 
 	return isHeld, nil
 }
 
-// ReleaseLease releases the lease of holder. If another run holds the lease, nothing happens.
-func (s *Store) ReleaseLease(ctx context.Context, key Key, holder string) error {
+// Release releases the lease of holder. If another run holds the lease, nothing happens.
+func (s *Leases) Release(ctx context.Context, key Key, holder string) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
 			UPDATE histories
@@ -114,10 +120,10 @@ func checkLease(tx *transaction, key Key, holder string, last int, now int64) er
 	return nil
 }
 
-// releaseLeases releases all leases. Only one process can have the store open, so while it is being opened no
+// releaseAll releases all leases. Only one process can have the store open, so while it is being opened no
 // run is alive. releaseLeases reads first. So if there is nothing to release, Open need not wait for the
 // write lock.
-func (s *Store) releaseLeases(ctx context.Context) error {
+func (s *Leases) releaseAll(ctx context.Context) error {
 	held := 0
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `SELECT count(*) FROM histories WHERE holder <> ''`, func(row *sqlite3.Stmt) { held = row.ColumnInt(0) })

@@ -8,6 +8,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
+// Models holds what the host has learned about models: limits, windows, cache lives and token ratios.
+type Models struct{ *db }
+
 // A LimitsRow holds the known limits and prices of a model. Zero means unknown.
 type LimitsRow struct {
 	Provider      string
@@ -32,7 +35,7 @@ var limitsSelectSQL string
 var limitsUpsertSQL string
 
 // Limits returns the known limits of a model. If there are none, found is false.
-func (s *Store) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
+func (s *Models) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
 			found = true
@@ -59,7 +62,7 @@ func (s *Store) Limits(ctx context.Context, provider, model string) (limits Limi
 }
 
 // SaveLimits replaces the known limits of a model.
-func (s *Store) SaveLimits(ctx context.Context, l LimitsRow) error {
+func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(limitsUpsertSQL,
 			l.Provider, l.Model, l.ContextTokens, l.InputTokens, l.OutputTokens,

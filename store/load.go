@@ -65,7 +65,7 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 			s.log.Error("sums of units that make no sense stay", "session", key.Session, "error", err)
 		}
 	}
-	if snap.Waiting, err = s.waiting(key, snap.Units); err != nil {
+	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
 		// The session may now give the tags of the lost units again. That is better than a session that
 		// cannot be loaded.
 		s.log.Error("units that waited for the database are lost", "session", key.Session, "error", err)

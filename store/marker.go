@@ -7,9 +7,12 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// ClearPendingMarker removes the pending compaction marker of a session if it still equals marker. If a newer
+// Markers are the compaction markers of sessions.
+type Markers struct{ *db }
+
+// ClearPending removes the pending compaction marker of a session if it still equals marker. If a newer
 // publication has replaced it, cleared is false.
-func (s *Store) ClearPendingMarker(ctx context.Context, key Key, marker string) (cleared bool, err error) {
+func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cleared bool, err error) {
 	err = s.update(ctx, func(tx *transaction) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)
 		return err
@@ -28,10 +31,10 @@ func clearPendingMarker(tx *transaction, key Key, marker string) (cleared bool, 
 	return n > 0, err
 }
 
-// SaveAppliedMarker records the compaction marker that is set in the harness's history, or "" if it was
+// SaveApplied records the compaction marker that is set in the harness's history, or "" if it was
 // removed. In the same transaction, it clears the pending marker if that still equals done. If the session
 // was deleted, it does nothing.
-func (s *Store) SaveAppliedMarker(ctx context.Context, key Key, applied, done string) error {
+func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := ensureHistory(tx, key); err != nil {
 			return err
@@ -58,9 +61,9 @@ type MarkerRow struct {
 	Pending, Applied string
 }
 
-// Markers returns the sessions of a harness that have a marker. When a host starts, it compares them with the
+// Of returns the sessions of a harness that have a marker. When a host starts, it compares them with the
 // harness's history.
-func (s *Store) Markers(ctx context.Context, harness string) (rows []MarkerRow, err error) {
+func (s *Markers) Of(ctx context.Context, harness string) (rows []MarkerRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
 			SELECT session_id, pending_marker, applied_marker

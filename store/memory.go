@@ -15,6 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
+// Memories are the memories of projects, and the log of their changes.
+type Memories struct{ *db }
+
 // A MemoryRow is something that is known about a project, for example "tests run
 // with go test ./...". All sessions and harnesses share it.
 type MemoryRow struct {
@@ -129,9 +132,9 @@ func promoteFacts(tx *transaction, p Publication, now int64) error {
 	return err
 }
 
-// Memories returns the memories of a project that, at the time at (Unix ms), are neither archived nor
+// Of returns the memories of a project that, at the time at (Unix ms), are neither archived nor
 // expired.
-func (s *Store) Memories(ctx context.Context, project string, at int64) (m ProjectMemories, err error) {
+func (s *Memories) Of(ctx context.Context, project string, at int64) (m ProjectMemories, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `
 			SELECT
@@ -158,9 +161,9 @@ func readMemory(s *sqlite3.Stmt) MemoryRow {
 	}
 }
 
-// ChangeMemory changes a memory and logs the change, in one transaction. It fails with ErrUnknownMemory if
+// Change changes a memory and logs the change, in one transaction. It fails with ErrUnknownMemory if
 // the memory does not exist. An update may also fail with ErrSameMemory.
-func (s *Store) ChangeMemory(ctx context.Context, ch MemoryChange) error {
+func (s *Memories) Change(ctx context.Context, ch MemoryChange) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		return changeAndLog(tx, ch, s.clock.Now())
 	})
@@ -225,8 +228,8 @@ func changeMemory(tx *transaction, ch MemoryChange, now int64) (changed int64, e
 	return 0, fmt.Errorf("unknown kind of change %q", ch.Kind)
 }
 
-// MemoryChanges returns the changes of a project's memories that follow change number after, oldest first.
-func (s *Store) MemoryChanges(ctx context.Context, project string, after int64) (changes []MemoryChange, err error) {
+// Changes returns the changes of a project's memories that follow change number after, oldest first.
+func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []MemoryChange, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
 			SELECT id, kind, memory, superseded_by, category, content, at

@@ -27,12 +27,12 @@ func learn(t *testing.T, s *Store, facts ...FactRow) {
 	p := publication(t, s)
 	p.Compartments = []CompartmentRow{compartment(p.After.Ordinal, p.After.Ordinal)}
 	p.Project, p.Facts = project, facts
-	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.History.Publish(t.Context(), p))
 }
 
 func memories(t *testing.T, s *Store, at int64) (contents []string) {
 	t.Helper()
-	m, err := s.Memories(t.Context(), project, at)
+	m, err := s.Memories.Of(t.Context(), project, at)
 	must(t, err)
 	for _, r := range m.Memories {
 		contents = append(contents, r.Content)
@@ -75,7 +75,7 @@ func TestFactsBecomeMemoriesOnce(t *testing.T) {
 	s.clock.(*clock.Manual).Advance(time.Minute)
 	later := now + time.Minute.Milliseconds()
 	learn(t, s, FactRow{Category: "NAMING", Content: "use  bun\n", Importance: 90})
-	m, err := s.Memories(t.Context(), project, later)
+	m, err := s.Memories.Of(t.Context(), project, later)
 	must(t, err)
 	row := MemoryRow{
 		ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", LearnedIn: key, Status: "active",
@@ -84,7 +84,7 @@ func TestFactsBecomeMemoriesOnce(t *testing.T) {
 	other := row
 	other.ID, other.Category, other.Content, other.SeenCount, other.SeenAt = 2, "RULES", "use bun", 1, now
 	same(t, "memories", m, ProjectMemories{Memories: []MemoryRow{row, other}, MemoryID: 2})
-	if m, err := s.Memories(t.Context(), "another project", now); err != nil || len(m.Memories) > 0 || m.MemoryID > 0 {
+	if m, err := s.Memories.Of(t.Context(), "another project", now); err != nil || len(m.Memories) > 0 || m.MemoryID > 0 {
 		t.Errorf("another project knows %+v, %v", m, err)
 	}
 	must(t, s.DeleteSession(t.Context(), key))
@@ -115,33 +115,33 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 		{ID: 4, Project: project, Kind: MemoryDelete, Memory: 4, At: now},
 	}
 	for _, ch := range changes {
-		must(t, s.ChangeMemory(t.Context(), ch))
+		must(t, s.Memories.Change(t.Context(), ch))
 	}
-	got, err := s.MemoryChanges(t.Context(), project, 0)
+	got, err := s.Memories.Changes(t.Context(), project, 0)
 	must(t, err)
 	same(t, "changes", got, changes)
-	got, err = s.MemoryChanges(t.Context(), project, 3)
+	got, err = s.Memories.Changes(t.Context(), project, 3)
 	must(t, err)
 	same(t, "newest change", got, changes[3:])
 	same(t, "memories", memories(t, s, now), []string{"uno"})
-	m, err := s.Memories(t.Context(), project, now)
+	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
 	if m.MemoryID != 3 || m.ChangeID != 4 {
 		t.Errorf("the newest memory is %d, the newest change %d", m.MemoryID, m.ChangeID)
 	}
 
 	before := contents(t, s)
-	assertIs(t, s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 4}), ErrUnknownMemory)
-	assertIs(t, s.ChangeMemory(t.Context(), MemoryChange{Project: "another", Kind: MemoryArchive, Memory: 1}), ErrUnknownMemory)
-	assertIs(t, s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "A", Content: "TWO"}), ErrSameMemory)
-	if err := s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: "other", Memory: 1}); err == nil {
+	assertIs(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 4}), ErrUnknownMemory)
+	assertIs(t, s.Memories.Change(t.Context(), MemoryChange{Project: "another", Kind: MemoryArchive, Memory: 1}), ErrUnknownMemory)
+	assertIs(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "A", Content: "TWO"}), ErrSameMemory)
+	if err := s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: "other", Memory: 1}); err == nil {
 		t.Error("an unknown change was stored")
 	}
 	same(t, "database", contents(t, s), before)
 
 	learn(t, s, FactRow{Category: "A", Content: "two"}, FactRow{Category: "A", Content: "four"})
 	same(t, "learned again", memories(t, s, now), []string{"uno", "four"}) // an archived memory stays archived
-	if m, err := s.Memories(t.Context(), project, now); err != nil || m.Memories[1].ID <= 4 {
+	if m, err := s.Memories.Of(t.Context(), project, now); err != nil || m.Memories[1].ID <= 4 {
 		t.Errorf("the id of a deleted memory was given again: %+v, %v", m.Memories, err)
 	}
 }
@@ -152,12 +152,12 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	begin(t, s)
 	learn(t, s, FactRow{Category: "A", Content: "one"})
 	for _, content := range []string{"two", "three", "four"} {
-		must(t, s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "A", Content: content}))
+		must(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "A", Content: content}))
 	}
 	left := func(before int64) (n int) {
 		t.Helper()
-		must(t, s.ForgetMemoryChanges(t.Context(), before))
-		changes, err := s.MemoryChanges(t.Context(), project, 0)
+		must(t, s.Memories.ForgetChanges(t.Context(), before))
+		changes, err := s.Memories.Changes(t.Context(), project, 0)
 		must(t, err)
 		return len(changes)
 	}

@@ -123,8 +123,8 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	if err != nil {
 		return fmt.Errorf("commit pass %d of %s: %w", p.Pass.Pass, p.Session.Key, err)
 	}
-	if _, waits := s.waits.Load(p.Session.Key); waits && len(p.Units) > 0 {
-		s.forgetWaiting(p.Session.Key)
+	if _, waits := s.Waiting.has.Load(p.Session.Key); waits && len(p.Units) > 0 {
+		s.Waiting.forget(p.Session.Key)
 	}
 	return nil
 }

@@ -31,23 +31,23 @@ type Publication struct {
 //go:embed query/history_published.sql
 var historyPublishedSQL string
 
-// PublishHistory appends the compartments of a run to those of its session. It stores everything else of p in
+// Publish appends the compartments of a run to those of its session. It stores everything else of p in
 // the same transaction. If it fails with ErrLeaseLost or ErrStale, it stores nothing.
 //
-// The caller may tell others of the publication only after PublishHistory has returned nil, because the next
+// The caller may tell others of the publication only after Publish has returned nil, because the next
 // pass then reads all of it.
-func (s *Store) PublishHistory(ctx context.Context, p Publication) error {
+func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// PromoteHistory replaces the compartments of a session by those of p, which must be all compartments of the
+// Promote replaces the compartments of a session by those of p, which must be all compartments of the
 // session. It removes the staged compartments of a recomp, and the head has to be folded again
-// (HeadRow.Refold). Otherwise it works like PublishHistory.
-func (s *Store) PromoteHistory(ctx context.Context, p Publication) error {
+// (HeadRow.Refold). Otherwise it works like Publish.
+func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }
 
-func (s *Store) publish(ctx context.Context, p Publication, replaces bool) error {
+func (s *History) publish(ctx context.Context, p Publication, replaces bool) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		now := s.clock.Now()
 		if len(p.Compartments) == 0 {

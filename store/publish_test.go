@@ -44,7 +44,7 @@ func begin(t *testing.T, s *Store) {
 
 func acquire(t testing.TB, s *Store, holder string) {
 	t.Helper()
-	acquired, err := s.AcquireLease(t.Context(), key, holder)
+	acquired, err := s.Leases.Acquire(t.Context(), key, holder)
 	if err != nil || !acquired {
 		t.Fatalf("%s got no lease: %v", holder, err)
 	}
@@ -53,21 +53,21 @@ func acquire(t testing.TB, s *Store, holder string) {
 // publication returns the publication of a run that found the history as it is now.
 func publication(t testing.TB, s *Store, rows ...CompartmentRow) Publication {
 	t.Helper()
-	_, end, err := s.CompartmentsOf(t.Context(), key)
+	_, end, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
 	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
 }
 
 func compartments(t testing.TB, s *Store) []CompartmentRow {
 	t.Helper()
-	rows, _, err := s.CompartmentsOf(t.Context(), key)
+	rows, _, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
 	return rows
 }
 
 func historyOf(t testing.TB, s *Store) HistorySummary {
 	t.Helper()
-	h, err := s.History(t.Context(), key)
+	h, err := s.History.Summary(t.Context(), key)
 	must(t, err)
 	return h
 }
@@ -91,16 +91,16 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
-	must(t, s.SavePace(t.Context(), key, `{"spent":7}`, 2))
+	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
+	must(t, s.History.SavePace(t.Context(), key, `{"spent":7}`, 2))
 	p := whole(t, s)
-	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.Close())
 
 	s = openIn(t, dir)
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
 	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
-	m, err := s.Memories(t.Context(), project, now)
+	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
 	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []MemoryRow{{
 		ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 100, Source: "historian", LearnedIn: key,
@@ -130,17 +130,17 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 		want [][2]int
 	}{
 		{func() error {
-			return s.PublishHistory(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5)))
+			return s.History.Publish(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5)))
 		}, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
-		{func() error { _, err := s.WithdrawCompartments(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.ReleaseLease(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { return s.History.Publish(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
+		{func() error { _, err := s.History.Withdraw(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { return s.Leases.Release(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error {
-			return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
+			return s.History.Publish(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
 		}, [][2]int{{1, 3}, {4, 5}, {6, 7}, {8, 8}}},
-		{func() error { return s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 5))) }, [][2]int{{1, 5}}},
-		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 6))) }, [][2]int{{1, 5}, {6, 6}}},
+		{func() error { return s.History.Promote(t.Context(), publication(t, s, compartment(1, 5))) }, [][2]int{{1, 5}}},
+		{func() error { return s.History.Publish(t.Context(), publication(t, s, compartment(6, 6))) }, [][2]int{{1, 5}, {6, 6}}},
 	} {
 		must(t, step.do())
 		var got [][2]int
@@ -183,7 +183,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 		}
 		return nil
 	}
-	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.History.Publish(t.Context(), p))
 	if parts := seen(); len(parts) != 4 {
 		t.Errorf("after the publication a reader sees only %v", parts)
 	}
@@ -197,7 +197,7 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 		want error
 	}{
 		"expired":  {func(t *testing.T, s *Store) { s.clock.(*clock.Manual).Advance(LeaseTerm) }, ErrLeaseLost},
-		"released": {func(t *testing.T, s *Store) { must(t, s.ReleaseLease(t.Context(), key, runner)) }, ErrLeaseLost},
+		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), key, runner)) }, ErrLeaseLost},
 		"taken over": {func(t *testing.T, s *Store) {
 			s.clock.(*clock.Manual).Advance(LeaseTerm)
 			acquire(t, s, "run-2")
@@ -208,19 +208,19 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 			must(t, s.CommitPass(t.Context(), commit(key, 1)))
 		}, ErrLeaseLost},
 		"other compartments": {func(t *testing.T, s *Store) {
-			must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 2))))
+			must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 2))))
 		}, ErrStale},
 		"its messages were reverted": {func(t *testing.T, s *Store) {
-			_, err := s.WithdrawCompartments(t.Context(), key, 9)
+			_, err := s.History.Withdraw(t.Context(), key, 9)
 			must(t, err)
 		}, ErrStale},
 		"later messages were reverted": {func(t *testing.T, s *Store) {
-			_, err := s.WithdrawCompartments(t.Context(), key, 10)
+			_, err := s.History.Withdraw(t.Context(), key, 10)
 			must(t, err)
 		}, nil},
 		"renewed in time": {func(t *testing.T, s *Store) {
 			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
-			isHeld, err := s.RenewLease(t.Context(), key, runner)
+			isHeld, err := s.Leases.Renew(t.Context(), key, runner)
 			if err != nil || !isHeld {
 				t.Errorf("not renewed: %v", err)
 			}
@@ -233,7 +233,7 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 			p := whole(t, s)
 			test.lose(t, s)
 			before := contents(t, s)
-			if err := s.PublishHistory(t.Context(), p); !errors.Is(err, test.want) {
+			if err := s.History.Publish(t.Context(), p); !errors.Is(err, test.want) {
 				t.Fatalf("the publication ends with %v, want %v", err, test.want)
 			}
 			if test.want != nil {
@@ -249,14 +249,14 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	manual := s.clock.(*clock.Manual)
 	acquires := func(holder string, want bool) {
 		t.Helper()
-		got, err := s.AcquireLease(t.Context(), key, holder)
+		got, err := s.Leases.Acquire(t.Context(), key, holder)
 		if err != nil || got != want {
 			t.Errorf("%q acquires the lease: %v, %v; want %v", holder, got, err, want)
 		}
 	}
 	renews := func(holder string, want bool) {
 		t.Helper()
-		got, err := s.RenewLease(t.Context(), key, holder)
+		got, err := s.Leases.Renew(t.Context(), key, holder)
 		if err != nil || got != want {
 			t.Errorf("%q renews the lease: %v, %v; want %v", holder, got, err, want)
 		}
@@ -273,7 +273,7 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	if since := historyOf(t, s).RunningSince; since != now {
 		t.Errorf("acquired again, it runs since %d", since)
 	}
-	must(t, s.ReleaseLease(t.Context(), key, "b")) // not its own
+	must(t, s.Leases.Release(t.Context(), key, "b")) // not its own
 	renews("b", false)
 	renews("a", true)
 	manual.Advance(LeaseTerm)
@@ -283,9 +283,9 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 	acquires("b", true)
 	acquires("a", false)
-	must(t, s.ReleaseLease(t.Context(), key, "b"))
+	must(t, s.Leases.Release(t.Context(), key, "b"))
 	acquires("a", true)
-	if acquired, err := s.AcquireLease(t.Context(), Key{"opencode", "unknown"}, "a"); acquired || err != nil {
+	if acquired, err := s.Leases.Acquire(t.Context(), Key{"opencode", "unknown"}, "a"); acquired || err != nil {
 		t.Errorf("an unknown session has a lease: %v", err)
 	}
 	if _, found, _ := s.Load(t.Context(), Key{"opencode", "unknown"}); found {
@@ -296,23 +296,23 @@ func TestLeaseIsForOneRun(t *testing.T) {
 // The clock of a replay jumps over the minutes in which a run would have renewed its lease.
 func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	s.HoldLeases()
+	s.Leases.Hold()
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 	manual := s.clock.(*clock.Manual)
 	for _, want := range []struct {
 		holder string
 		isHeld bool
 	}{{"a", true}, {"b", false}} {
-		if got, err := s.AcquireLease(t.Context(), key, want.holder); err != nil || got != want.isHeld {
+		if got, err := s.Leases.Acquire(t.Context(), key, want.holder); err != nil || got != want.isHeld {
 			t.Errorf("%q acquires the lease: %v, %v; want %v", want.holder, got, err, want.isHeld)
 		}
 		manual.Advance(1000 * LeaseTerm)
 	}
-	if isHeld, err := s.RenewLease(t.Context(), key, "a"); err != nil || !isHeld {
+	if isHeld, err := s.Leases.Renew(t.Context(), key, "a"); err != nil || !isHeld {
 		t.Errorf("the lease has expired: %v", err)
 	}
-	must(t, s.ReleaseLease(t.Context(), key, "a"))
-	if got, err := s.AcquireLease(t.Context(), key, "b"); err != nil || !got {
+	must(t, s.Leases.Release(t.Context(), key, "a"))
+	if got, err := s.Leases.Acquire(t.Context(), key, "b"); err != nil || !got {
 		t.Errorf("a released lease is not free: %v", err)
 	}
 }
@@ -333,14 +333,14 @@ func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	p := publication(t, s, compartment(1, 6))
-	_, err := s.WithdrawCompartments(t.Context(), key, 5)
+	_, err := s.History.Withdraw(t.Context(), key, 5)
 	must(t, err)
-	_, err = s.WithdrawCompartments(t.Context(), key, 8)
+	_, err = s.History.Withdraw(t.Context(), key, 8)
 	must(t, err)
 	s.clock.(*clock.Manual).Advance(2 * LeaseTerm)
 	acquire(t, s, runner)
-	assertIs(t, s.PublishHistory(t.Context(), p), ErrStale)
-	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 4))))
+	assertIs(t, s.History.Publish(t.Context(), p), ErrStale)
+	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
 }
 
 func TestPublicationMustBeWellFormed(t *testing.T) {
@@ -360,7 +360,7 @@ func TestPublicationMustBeWellFormed(t *testing.T) {
 			p := whole(t, s)
 			spoil(&p)
 			before := contents(t, s)
-			if err := s.PublishHistory(t.Context(), p); err == nil {
+			if err := s.History.Publish(t.Context(), p); err == nil {
 				t.Error("it was stored")
 			}
 			same(t, "database", contents(t, s), before)
@@ -378,7 +378,7 @@ func TestNumbersOfAModelAreClamped(t *testing.T) {
 	rows[0].Importance, rows[0].Fidelity = -5, -1
 	rows[1].Importance, rows[1].Fidelity = 1<<40, 2
 	rows[2].Importance, rows[2].Fidelity = 0, nan
-	must(t, s.PublishHistory(t.Context(), publication(t, s, rows...)))
+	must(t, s.History.Publish(t.Context(), publication(t, s, rows...)))
 	var importance []int
 	var fidelity []float64
 	for _, c := range compartments(t, s) {

@@ -19,7 +19,7 @@ type Staging struct {
 
 // SaveStaging replaces the staged compartments of a session. holder must hold the session's lease.
 // SaveStaging fails with ErrLeaseLost or ErrStale.
-func (s *Store) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
+func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		now, last := s.clock.Now(), st.End
 		if n := len(st.Compartments); n > 0 {
@@ -51,7 +51,7 @@ func (s *Store) SaveStaging(ctx context.Context, key Key, holder string, st Stag
 }
 
 // Staged returns the unfinished recomp of a session. If there is none, found is false.
-func (s *Store) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
+func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `
 			SELECT recomp_start, recomp_end
@@ -72,7 +72,7 @@ func (s *Store) Staged(ctx context.Context, key Key) (st Staging, found bool, er
 }
 
 // DiscardStaging removes the staged recomp of a session.
-func (s *Store) DiscardStaging(ctx context.Context, key Key) error {
+func (s *History) DiscardStaging(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *transaction) error { return removeStaging(tx, key) })
 	if err != nil {
 		return fmt.Errorf("discard recomp of %s: %w", key, err)

@@ -68,7 +68,7 @@ func insertRemovals(tx *transaction, key Key, pass PassRow, removals []RemovalRo
 }
 
 // Removals returns the removals of a session by rule and cause, the largest first.
-func (s *Store) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
+func (s *Reports) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, cause, sum(tokens), sum(rereads), sum(reread)
 		FROM removals
@@ -82,7 +82,7 @@ func (s *Store) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
 }
 
 // ProjectRemovals returns the removals by rule in all sessions of a directory. Their causes are empty.
-func (s *Store) ProjectRemovals(ctx context.Context, directory string) ([]RemovalSum, error) {
+func (s *Reports) ProjectRemovals(ctx context.Context, directory string) ([]RemovalSum, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
 		FROM sessions JOIN removals USING (harness, session_id)
@@ -95,7 +95,7 @@ func (s *Store) ProjectRemovals(ctx context.Context, directory string) ([]Remova
 	return all, nil
 }
 
-func (s *Store) removals(ctx context.Context, query string, args ...any) (all []RemovalSum, err error) {
+func (s *Reports) removals(ctx context.Context, query string, args ...any) (all []RemovalSum, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, query, func(row *sqlite3.Stmt) {
 			all = append(all, RemovalSum{row.ColumnText(0), row.ColumnText(1), row.ColumnInt(2), row.ColumnInt(3), row.ColumnInt(4)})

@@ -8,6 +8,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
+// Reports reads what people see: sessions with their sums, and what was dropped, removed and billed.
+type Reports struct{ *db }
+
 // UnitSums are the sums over all units of one kind in a session.
 type UnitSums struct {
 	Kind        string // "text", "file" or "tool"
@@ -83,10 +86,10 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// Report returns the sessions with the most recent passes, newest first, with the figures that status prints.
+// All returns the sessions with the most recent passes, newest first, with the figures that status prints.
 // known is the number of all sessions. If limit is 0, it returns all. Its cost depends on the number of
 // sessions, not on their length.
-func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
+func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
 		if err != nil {
@@ -112,8 +115,8 @@ func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport,
 	return reports, known, nil
 }
 
-// ReportOf returns the report of one session. If the session is unknown, found is false.
-func (s *Store) ReportOf(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
+// Of returns the report of one session. If the session is unknown, found is false.
+func (s *Reports) Of(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { r.SessionRow, found = readSession(row), true },

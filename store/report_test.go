@@ -16,7 +16,7 @@ import (
 
 func report(t testing.TB, s *Store, k Key) SessionReport {
 	t.Helper()
-	r, found, err := s.ReportOf(t.Context(), k)
+	r, found, err := s.Reports.Of(t.Context(), k)
 	if err != nil || !found {
 		t.Fatalf("report %s: found %v, err %v", k, found, err)
 	}
@@ -40,7 +40,7 @@ func TestReportTellsTokensBySource(t *testing.T) {
 	if r.Units != 4 || r.Dropped != 3 {
 		t.Errorf("%d units, %d dropped, want 4 and 3", r.Units, r.Dropped)
 	}
-	all, known, err := s.Report(t.Context(), 1)
+	all, known, err := s.Reports.All(t.Context(), 1)
 	must(t, err)
 	same(t, "report of all", all, []SessionReport{r})
 	if known != 1 {
@@ -86,7 +86,7 @@ func TestSumsAreWhatCountingFinds(t *testing.T) {
 				must(t, s.DeleteSession(t.Context(), key))
 			}
 		}
-		got, _, err := s.ReportOf(t.Context(), key)
+		got, _, err := s.Reports.Of(t.Context(), key)
 		must(t, err)
 		same(t, "sums", withoutEmpty(got.Sums), countSums(t, s, key))
 	})
@@ -157,7 +157,7 @@ func BenchmarkReport(b *testing.B) {
 		must(b, s.CommitPass(b.Context(), p))
 	}
 	for b.Loop() {
-		if all, _, err := s.Report(b.Context(), 50); err != nil || len(all) != 50 {
+		if all, _, err := s.Reports.All(b.Context(), 50); err != nil || len(all) != 50 {
 			b.Fatal(len(all), err)
 		}
 	}

@@ -153,7 +153,7 @@ func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone b
 		return false, fmt.Errorf("forget session %s: %w", key, err)
 	}
 	if isGone {
-		s.forgetWaiting(key)
+		s.Waiting.forget(key)
 	}
 	return isDone, nil
 }
@@ -183,9 +183,9 @@ func (s *Store) ForgetReplies(ctx context.Context, before int64) (isDone bool, e
 	return len(old) < forgottenRows, nil
 }
 
-// ForgetModels deletes the rows of models that no session uses and about which nothing was learned since the
+// Forget deletes the rows of models that no session uses and about which nothing was learned since the
 // time before (Unix ms).
-func (s *Store) ForgetModels(ctx context.Context, before int64) error {
+func (s *Models) Forget(ctx context.Context, before int64) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		for _, query := range []string{
 			`DELETE FROM model_limits WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
@@ -205,9 +205,9 @@ func (s *Store) ForgetModels(ctx context.Context, before int64) error {
 	return nil
 }
 
-// ForgetMemoryChanges deletes changes of memories that are older than the time before (Unix ms) and that
+// ForgetChanges deletes changes of memories that are older than the time before (Unix ms) and that
 // every stored head already shows.
-func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
+func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
 			DELETE FROM memory_changes
@@ -220,10 +220,10 @@ func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
 	return nil
 }
 
-// ForgetWaiting removes the files of waiting units that were not written since the time before. No session
+// ForgetOld removes the files of waiting units that were not written since the time before. No session
 // needs them: a session that is still used either writes its file again or stores the units.
-func (s *Store) ForgetWaiting(before time.Time) error {
-	dir, base := filepath.Split(s.Path())
+func (s *Waiting) ForgetOld(before time.Time) error {
+	dir, base := filepath.Split(s.file.Path())
 	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")
 	if err != nil {
 		return fmt.Errorf("find files of waiting units: %w", err)

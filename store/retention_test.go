@@ -35,14 +35,14 @@ func used(t *testing.T, s *Store, id, parent string, at time.Time, units int, fi
 	must(t, s.CommitPass(t.Context(), c))
 	publishMany(t, s, c.Session.Key, units)
 	must(t, s.QueueDrops(t.Context(), c.Session.Key, nil, []DropRow{{Tag: 1, UnitKey: unitKey(1)}}, ToolReplyRow{CallID: "c", Reply: "r", At: at.UnixMilli()}))
-	must(t, s.SaveLimits(t.Context(), LimitsRow{Provider: "p", Model: "m-" + id, At: at.UnixMilli()}))
+	must(t, s.Models.SaveLimits(t.Context(), LimitsRow{Provider: "p", Model: "m-" + id, At: at.UnixMilli()}))
 	return c.Session.Key
 }
 
 // publishMany stores one compartment for each unit, and stages as many compartments.
 func publishMany(t *testing.T, s *Store, key Key, units int) {
 	t.Helper()
-	acquired, err := s.AcquireLease(t.Context(), key, runner)
+	acquired, err := s.Leases.Acquire(t.Context(), key, runner)
 	if err != nil || !acquired {
 		t.Fatalf("no lease: %v", err)
 	}
@@ -50,9 +50,9 @@ func publishMany(t *testing.T, s *Store, key Key, units int) {
 	for n := 1; n <= units; n++ {
 		p.Compartments = append(p.Compartments, CompartmentRow{Start: n, End: n, MadeBy: "model"})
 	}
-	must(t, s.PublishHistory(t.Context(), p))
-	must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: p.Compartments}))
-	must(t, s.ReleaseLease(t.Context(), key, runner))
+	must(t, s.History.Publish(t.Context(), p))
+	must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: p.Compartments}))
+	must(t, s.Leases.Release(t.Context(), key, runner))
 }
 
 // rowsOf counts the rows of a session in all tables that have any.
@@ -146,7 +146,7 @@ func TestB10RepliesModelsAndWaitingFilesExpire(t *testing.T) {
 	ctx := t.Context()
 	long := time.UnixMilli(now)
 	key := used(t, s, "a", "", long, 1, 7)
-	must(t, s.SaveLimits(ctx, LimitsRow{Provider: "p", Model: "unused", At: now}))
+	must(t, s.Models.SaveLimits(ctx, LimitsRow{Provider: "p", Model: "unused", At: now}))
 	must(t, s.QueueDrops(ctx, key, nil, nil, ToolReplyRow{CallID: "new", Reply: "r", At: now + 5000}))
 
 	isDone, err := s.ForgetReplies(ctx, now+1000)
@@ -159,21 +159,21 @@ func TestB10RepliesModelsAndWaitingFilesExpire(t *testing.T) {
 		t.Errorf("done %v, the old reply is there: %v, the new one: %v", isDone, hasOld, hasNew)
 	}
 
-	must(t, s.ForgetModels(ctx, now+1000))
-	_, hasUnused, err := s.Limits(ctx, "p", "unused")
+	must(t, s.Models.Forget(ctx, now+1000))
+	_, hasUnused, err := s.Models.Limits(ctx, "p", "unused")
 	must(t, err)
-	_, hasUsed, err := s.Limits(ctx, "p", "m-a")
+	_, hasUsed, err := s.Models.Limits(ctx, "p", "m-a")
 	must(t, err)
 	if hasUnused || !hasUsed {
 		t.Errorf("the unused model is there: %v, the one of a session: %v", hasUnused, hasUsed)
 	}
 
-	must(t, s.KeepWaiting(key, []UnitRow{{Tag: 9, UnitKey: "k"}}))
-	must(t, s.KeepWaiting(Key{"opencode", "fresh"}, []UnitRow{{Tag: 9, UnitKey: "k"}}))
-	must(t, os.Chtimes(s.waitingPath(key), long, long))
-	must(t, s.ForgetWaiting(long.Add(time.Hour)))
-	_, oldErr := os.Stat(s.waitingPath(key))
-	_, newErr := os.Stat(s.waitingPath(Key{"opencode", "fresh"}))
+	must(t, s.Waiting.Keep(key, []UnitRow{{Tag: 9, UnitKey: "k"}}))
+	must(t, s.Waiting.Keep(Key{"opencode", "fresh"}, []UnitRow{{Tag: 9, UnitKey: "k"}}))
+	must(t, os.Chtimes(s.Waiting.path(key), long, long))
+	must(t, s.Waiting.ForgetOld(long.Add(time.Hour)))
+	_, oldErr := os.Stat(s.Waiting.path(key))
+	_, newErr := os.Stat(s.Waiting.path(Key{"opencode", "fresh"}))
 	if oldErr == nil || newErr != nil {
 		t.Errorf("waiting files: %v, %v", oldErr, newErr)
 	}

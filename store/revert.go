@@ -14,14 +14,14 @@ var historyCutSQL string
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
-// WithdrawCompartments records that a revert has removed all messages from ordinal from on. It withdraws the
+// Withdraw records that a revert has removed all messages from ordinal from on. It withdraws the
 // compartments that cover one of these messages, and returns them in order. Earlier messages that these
 // compartments covered belong to the tail again. Memories stay.
 //
-// WithdrawCompartments also removes staged compartments of these messages. A run that holds the session's
+// Withdraw also removes staged compartments of these messages. A run that holds the session's
 // lease can no longer publish one of them (ErrStale). If a compartment was withdrawn, the head has to be folded
 // again (HeadRow.Refold).
-func (s *Store) WithdrawCompartments(ctx context.Context, key Key, from int) (withdrawn []CompartmentRow, err error) {
+func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []CompartmentRow, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		withdrawn = nil
 		err := tx.scan(compartmentSelectSQL[publishedTable],
@@ -46,8 +46,8 @@ func (s *Store) WithdrawCompartments(ctx context.Context, key Key, from int) (wi
 	return withdrawn, nil
 }
 
-// WithdrawnCompartments returns the withdrawn compartments of a session in the order of their withdrawal.
-func (s *Store) WithdrawnCompartments(ctx context.Context, key Key) (rows []CompartmentRow, err error) {
+// Withdrawn returns the withdrawn compartments of a session in the order of their withdrawal.
+func (s *History) Withdrawn(ctx context.Context, key Key) (rows []CompartmentRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, compartmentSelectSQL[withdrawnTable],
 			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
@@ -58,10 +58,10 @@ func (s *Store) WithdrawnCompartments(ctx context.Context, key Key) (rows []Comp
 	return rows, nil
 }
 
-// RestoreCompartments appends the withdrawn compartments with the numbers seqs, in that order, to the published ones, because their messages have come
+// Restore appends the withdrawn compartments with the numbers seqs, in that order, to the published ones, because their messages have come
 // back. after is the end of the history that the caller has read. If it has changed, RestoreCompartments fails
 // with ErrStale.
-func (s *Store) RestoreCompartments(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
+func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := checkEnd(tx, key, after); err != nil {
 			return err

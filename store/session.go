@@ -296,12 +296,12 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", key, err)
 	}
-	s.forgetWaiting(key)
+	s.Waiting.forget(key)
 	return nil
 }
 
 // Sessions returns the sessions with the most recent passes, newest first. If limit is 0, it returns all.
-func (s *Store) Sessions(ctx context.Context, limit int) ([]SessionSummary, error) {
+func (s *Reports) Sessions(ctx context.Context, limit int) ([]SessionSummary, error) {
 	var all []SessionSummary
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
@@ -324,7 +324,7 @@ func (s *Store) Sessions(ctx context.Context, limit int) ([]SessionSummary, erro
 }
 
 // Session returns one session with its counts. If the session is unknown, found is false.
-func (s *Store) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
+func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { sum.SessionRow, found = readSession(row), true },

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"log/slog"
-	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -26,22 +25,27 @@ var (
 	ErrGone          = file.ErrGone
 )
 
-// A Store is the open database. On each machine, only one process at a time can have the store of a directory
-// open.
+// A Store is the open database. Its methods read and write sessions as passes do. Everything else has a type of
+// its own. On each machine, only one process at a time can have the store of a directory open.
 type Store struct {
+	*db
+	History  *History
+	Leases   *Leases
+	Markers  *Markers
+	Memories *Memories
+	Models   *Models
+	Reports  *Reports
+	Waiting  *Waiting
+}
+
+// A db runs transactions on the database's file.
+type db struct {
 	file  *file.File
 	log   *slog.Logger
 	clock clock.Clock
 
 	// statements may be used only by the holder of the writer's connection.
 	statements statements
-
-	// leaseTerm is how long a lease lasts, in ms.
-	leaseTerm int64
-
-	// waits holds the keys of the sessions that have a file of waiting units. There are few, and without
-	// waits each pass would have to ask the disk.
-	waits sync.Map
 
 	// fault is nil except in tests. It is called before each statement of a write transaction. If it returns
 	// an error, the statement fails.
@@ -55,20 +59,22 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.releaseLeases(ctx); err != nil { // no need to fail: the leases expire
+	if err := s.Leases.releaseAll(ctx); err != nil { // no need to fail: the leases expire
 		s.log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
 	}
 	return s, nil
 }
 
 func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, error) {
-	s := &Store{log: o.Log, clock: o.Clock, statements: make(statements), leaseTerm: LeaseTerm.Milliseconds()}
+	d := &db{log: o.Log, clock: o.Clock, statements: make(statements)}
 	var err error
-	s.file, err = file.Open(ctx, o, migrations, s.statements.close)
-	if err != nil {
+	if d.file, err = file.Open(ctx, o, migrations, d.statements.close); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Store{
+		db: d, History: &History{d}, Leases: &Leases{d, LeaseTerm}, Markers: &Markers{d}, Memories: &Memories{d},
+		Models: &Models{d}, Reports: &Reports{d}, Waiting: &Waiting{db: d},
+	}, nil
 }
 
 // Path returns the path of the database file.

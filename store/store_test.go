@@ -123,7 +123,7 @@ func TestRoundTrip(t *testing.T) {
 	must(t, s.SaveUsage(ctx, key, 1, 10, 2000, 90))
 	must(t, s.QueueDrops(ctx, key, nil, drops, ToolReplyRow{CallID: "call_1", Reply: "queued", At: now}))
 	must(t, s.RequestFlush(ctx, key, now+3))
-	must(t, s.SaveLimits(ctx, limits))
+	must(t, s.Models.SaveLimits(ctx, limits))
 	must(t, s.Close())
 
 	s = openIn(t, dir)
@@ -136,11 +136,11 @@ func TestRoundTrip(t *testing.T) {
 
 	wantPass := p.Pass
 	wantPass.Usage = &Usage{Input: 10, CacheRead: 2000, CacheWrite: 90}
-	passes, err := s.Passes(ctx, key, 0, 0)
+	passes, err := s.Reports.Passes(ctx, key, 0, 0)
 	must(t, err)
 	same(t, "passes", passes, []PassRow{wantPass})
 
-	gotLimits, found, err := s.Limits(ctx, "anthropic", "claude")
+	gotLimits, found, err := s.Models.Limits(ctx, "anthropic", "claude")
 	must(t, err)
 	if !found {
 		t.Error("limits not found")
@@ -151,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil || !found || reply != "queued" {
 		t.Errorf("tool reply: %q, %v, %v", reply, found, err)
 	}
-	sessions, err := s.Sessions(ctx, 0)
+	sessions, err := s.Reports.Sessions(ctx, 0)
 	must(t, err)
 	same(t, "sessions", sessions, []SessionSummary{{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass}})
 }
@@ -164,7 +164,7 @@ func TestUnknownIsNotFound(t *testing.T) {
 	if _, found, err := s.ToolReply(t.Context(), key, "call"); found || err != nil {
 		t.Errorf("tool reply: %v, %v", found, err)
 	}
-	if _, found, err := s.Limits(t.Context(), "p", "m"); found || err != nil {
+	if _, found, err := s.Models.Limits(t.Context(), "p", "m"); found || err != nil {
 		t.Errorf("limits: %v, %v", found, err)
 	}
 }

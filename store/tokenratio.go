@@ -18,7 +18,7 @@ type TokenRatioRow struct {
 }
 
 // TokenRatio returns the learned ratio of a model. If nothing has been learned, found is false.
-func (s *Store) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
+func (s *Models) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
 			SELECT ratio, samples, at
@@ -36,7 +36,7 @@ func (s *Store) TokenRatio(ctx context.Context, provider, model string) (r Token
 }
 
 // SaveTokenRatio replaces the learned ratio of a model.
-func (s *Store) SaveTokenRatio(ctx context.Context, r TokenRatioRow) error {
+func (s *Models) SaveTokenRatio(ctx context.Context, r TokenRatioRow) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
 			INSERT INTO token_ratios (provider, model, ratio, samples, at)

@@ -42,7 +42,7 @@ func (s statements) close(*sqlite3.Conn) error {
 
 // update runs f in one immediate write transaction. If f returns an error or panics, update rolls back;
 // otherwise it commits. f must not wait for anything but SQLite.
-func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
+func (s *db) update(ctx context.Context, f func(*transaction) error) error {
 	if err := s.file.InPlace(); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (tx *transaction) prepare(query string, args []any) (statement, error) {
 
 // view runs f in one read transaction, so that all reads of f see one state. f gets SQLite's own connection,
 // because scanning 10,000 rows through database/sql takes three times as long.
-func (s *Store) view(ctx context.Context, f func(*sqlite3.Conn) error) error {
+func (s *db) view(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	return s.file.Explain(ctx, func() error {
 		conn, err := s.file.Reader().Conn(ctx)
 		if err != nil {

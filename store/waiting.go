@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/magicctx/magicctx-host/store/file"
 )
@@ -30,20 +31,27 @@ import (
 // stores the units removes it. Like the database, the file survives a killed
 // process. Unlike the database, it need not survive a power cut.
 
-// KeepWaiting writes the units that the database could not take to the session's file. They replace the units
+// Waiting are these files.
+type Waiting struct {
+	*db
+	// has holds the sessions that have such a file. There are few, and without has each pass would have to ask the disk.
+	has sync.Map
+}
+
+// Keep writes the units that the database could not take to the session's file. They replace the units
 // in that file.
-func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
+func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(units); err != nil {
 		return fmt.Errorf("keep the waiting units of %s: %w", key, err)
 	}
-	s.waits.Store(key, true)
-	path := s.waitingPath(key)
+	s.has.Store(key, true)
+	name := s.path(key)
 	// Write to a temporary file and rename it, so that a host killed here leaves either the whole file or
 	// none.
-	err := os.WriteFile(path+".tmp", b.Bytes(), file.Mode)
+	err := os.WriteFile(name+".tmp", b.Bytes(), file.Mode)
 	if err == nil {
-		err = os.Rename(path+".tmp", path)
+		err = os.Rename(name+".tmp", name)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the waiting units of %s: %w", key, err)
@@ -51,17 +59,17 @@ func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
 	return nil
 }
 
-// waiting returns the waiting units that are not in stored, in the order of their tags. A unit may be in both
+// of returns the waiting units that are not in stored, in the order of their tags. A unit may be in both
 // if a host was killed after storing it and before removing the file.
-func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
-	if err := file.CheckFile(s.waitingPath(key)); err != nil {
+func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
+	if err := file.CheckFile(s.path(key)); err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(s.waitingPath(key))
+	b, err := os.ReadFile(s.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	s.waits.Store(key, true)
+	s.has.Store(key, true)
 	var units []UnitRow
 	if err == nil {
 		err = gob.NewDecoder(bytes.NewReader(b)).Decode(&units)
@@ -76,18 +84,18 @@ func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// forgetWaiting removes the session's file. If that fails, it does no harm, because waiting leaves out units
+// forget removes the session's file. If that fails, it does no harm, because of leaves out units
 // that are stored.
-func (s *Store) forgetWaiting(key Key) {
-	s.waits.Delete(key)
-	if err := os.Remove(s.waitingPath(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (s *Waiting) forget(key Key) {
+	s.has.Delete(key)
+	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("file of stored units not removed", "session", key.Session, "error", err)
 	}
 }
 
-// waitingPath names the file by a hash, because a session's id may contain characters that are not allowed in
+// path names the file by a hash, because a session's id may contain characters that are not allowed in
 // a file name.
-func (s *Store) waitingPath(key Key) string {
+func (s *Waiting) path(key Key) string {
 	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
-	return s.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
+	return s.file.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
 }

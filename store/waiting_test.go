@@ -20,8 +20,8 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 	lost := commit(key, 2)
 	lost.Units[0].UnitKey = "nul\x00 and \xed\xa0\x80"
 	unlock := lockDatabase(t, dir)
-	must(t, s.KeepWaiting(key, lost.Units[:1]))
-	must(t, s.KeepWaiting(key, lost.Units))
+	must(t, s.Waiting.Keep(key, lost.Units[:1]))
+	must(t, s.Waiting.Keep(key, lost.Units))
 	must(t, s.Close())
 
 	s = openIn(t, dir)
@@ -36,7 +36,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 	}
 
 	// As if the host had been killed before it removed the file.
-	must(t, s.KeepWaiting(key, lost.Units))
+	must(t, s.Waiting.Keep(key, lost.Units))
 	if got := load(t, s, key); len(got.Units) != 4 || len(got.Waiting) != 0 {
 		t.Errorf("stored units wait: %v", got.Waiting)
 	}
@@ -50,7 +50,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 func TestUnitsWaitForASessionThatWasNeverStored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	units := commit(key, 1).Units
-	must(t, s.KeepWaiting(key, units))
+	must(t, s.Waiting.Keep(key, units))
 	snap, found, err := s.Load(t.Context(), key)
 	if found || err != nil {
 		t.Errorf("found %v, %v", found, err)
@@ -62,7 +62,7 @@ func TestDamagedFileOfWaitingUnitsLosesNoSession(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	must(t, s.KeepWaiting(key, commit(key, 2).Units))
+	must(t, s.Waiting.Keep(key, commit(key, 2).Units))
 	must(t, os.Truncate(waitingFiles(t, dir)[0], 10))
 	if got := load(t, s, key); len(got.Units) != 2 || len(got.Waiting) != 0 {
 		t.Errorf("loaded %+v", got)

@@ -29,7 +29,7 @@ var windowSelectSQL string
 var windowUpsertSQL string
 
 // Window returns the observations about a model's window. If there are none, they are zero.
-func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, error) {
+func (s *Models) Window(ctx context.Context, provider, model string) (WindowRow, error) {
 	w := WindowRow{Provider: provider, Model: model}
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, windowSelectSQL, func(row *sqlite3.Stmt) {
@@ -44,7 +44,7 @@ func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, 
 }
 
 // SaveWindow replaces the observations about a model's window.
-func (s *Store) SaveWindow(ctx context.Context, w WindowRow) error {
+func (s *Models) SaveWindow(ctx context.Context, w WindowRow) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(windowUpsertSQL,
 			w.Provider, w.Model, w.OverflowTokens, w.OverflowAt, w.AcceptedTokens, w.AcceptedAt)

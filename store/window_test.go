@@ -6,11 +6,11 @@ func TestWindowIsKeptPerProviderAndModel(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	w := WindowRow{Provider: "anthropic", Model: "claude", OverflowTokens: 200_000, OverflowAt: now}
-	must(t, s.SaveWindow(ctx, w))
+	must(t, s.Models.SaveWindow(ctx, w))
 	w.AcceptedTokens, w.AcceptedAt = 190_000, now+1
-	must(t, s.SaveWindow(ctx, w))
+	must(t, s.Models.SaveWindow(ctx, w))
 	for _, want := range []WindowRow{w, {Provider: "bedrock", Model: "claude"}, {Provider: "anthropic", Model: "claude-1m"}} {
-		got, err := s.Window(ctx, want.Provider, want.Model)
+		got, err := s.Models.Window(ctx, want.Provider, want.Model)
 		must(t, err)
 		same(t, "window", got, want)
 	}

@@ -60,7 +60,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	r.begin(key)
 	_, err := r.store.SaveTitle(ctx, key, title)
 	r.must(err)
-	_, err = r.store.AcquireLease(ctx, key, "test")
+	_, err = r.store.Leases.Acquire(ctx, key, "test")
 	r.must(err)
 	row := func(start, end int) store.CompartmentRow {
 		return store.CompartmentRow{
@@ -69,7 +69,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 			MadeBy: "model", Model: "anthropic/small", RawTokens: 1200,
 		}
 	}
-	r.must(r.store.PublishHistory(ctx, store.Publication{
+	r.must(r.store.History.Publish(ctx, store.Publication{
 		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"},
 		Compartments: []store.CompartmentRow{row(1, 2), row(3, 3)},
 	}))

@@ -33,7 +33,7 @@ func TestMemoryListAndRm(t *testing.T) {
 	if out, errs, code := runReal(t, "memory", "rm", "1", "--data-dir", dir); code != exitOK || !strings.Contains(out, "Forgotten: tests run with") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
-	known, err := host.Memories(t.Context(), "/p", 0)
+	known, err := host.Memories.Of(t.Context(), "/p", 0)
 	if err != nil || len(known.Memories) != 0 || known.ChangeID == 0 {
 		t.Errorf("the host still has %+v, %v", known, err)
 	}
@@ -49,10 +49,10 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.AcquireLease(t.Context(), key, "test"); err != nil {
+	if _, err := s.Leases.Acquire(t.Context(), key, "test"); err != nil {
 		t.Fatal(err)
 	}
-	err = s.PublishHistory(t.Context(), store.Publication{
+	err = s.History.Publish(t.Context(), store.Publication{
 		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Project: project, Facts: []store.FactRow{{Category: "WORKFLOW_RULES", Content: content}},
 		Compartments: []store.CompartmentRow{{Start: 1, End: 1, Keys: []string{"a"}, Title: "T", MadeBy: "model"}},
 		Run:          store.RunRow{Kind: "incremental", Pass: 1, Status: store.RunSuccess},

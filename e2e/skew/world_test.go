@@ -206,7 +206,7 @@ func (w *world) journal(session string) []store.PassRow {
 		w.t.Fatal(err)
 	}
 	defer s.Close()
-	passes, err := s.Passes(w.ctx, store.Key{Harness: string(w.harness), Session: session}, 0, 0)
+	passes, err := s.Reports.Passes(w.ctx, store.Key{Harness: string(w.harness), Session: session}, 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (r *Runner) NewHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), r
 
 // Acquire takes the lease. If another run holds it, acquired is false.
 func (l Lease) Acquire(ctx context.Context) (acquired bool, err error) {
-	return l.Store.AcquireLease(ctx, l.Key, l.Holder)
+	return l.Store.Leases.Acquire(ctx, l.Key, l.Holder)
 }
 
 // Keep renews the lease until ctx ends. If the lease is lost, Keep calls lost and returns.
@@ -35,7 +35,7 @@ func (l Lease) Keep(ctx context.Context, lost func()) {
 			return
 		case <-tick.C:
 		}
-		held, err := l.Store.RenewLease(ctx, l.Key, l.Holder)
+		held, err := l.Store.Leases.Renew(ctx, l.Key, l.Holder)
 		if err == nil && !held {
 			lost()
 			return
@@ -44,4 +44,4 @@ func (l Lease) Keep(ctx context.Context, lost func()) {
 }
 
 // Release releases the lease.
-func (l Lease) Release(ctx context.Context) error { return l.Store.ReleaseLease(ctx, l.Key, l.Holder) }
+func (l Lease) Release(ctx context.Context) error { return l.Store.Leases.Release(ctx, l.Key, l.Holder) }

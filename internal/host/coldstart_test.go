@@ -23,10 +23,10 @@ func long(t testing.TB, n, compartments int) *harness {
 	if compartments == 0 {
 		return h
 	}
-	if ok, err := h.store.AcquireLease(t.Context(), testKey, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(t.Context(), testKey, "test"); err != nil || !ok {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
-	_, end, err := h.store.CompartmentsOf(t.Context(), testKey)
+	_, end, err := h.store.History.Compartments(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +44,10 @@ func long(t testing.TB, n, compartments int) *harness {
 			Importance: 30 + c%50, MadeBy: "model", Fidelity: 0.9, RawTokens: size * 1000,
 		})
 	}
-	if err := h.store.PublishHistory(t.Context(), p); err != nil {
+	if err := h.store.History.Publish(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.store.ReleaseLease(t.Context(), testKey, "test"); err != nil {
+	if err := h.store.Leases.Release(t.Context(), testKey, "test"); err != nil {
 		t.Fatal(err)
 	}
 	h.reopen()

@@ -60,14 +60,14 @@ func apart(messages []json.Value) (all []json.Value) {
 func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 	h.t.Helper()
 	ctx := context.Background()
-	if ok, err := h.store.AcquireLease(ctx, key, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(ctx, key, "test"); err != nil || !ok {
 		h.t.Fatalf("lease: %v, %v", ok, err)
 	}
-	_, after, err := h.store.CompartmentsOf(ctx, key)
+	_, after, err := h.store.History.Compartments(ctx, key)
 	if err == nil {
 		keys := make([]string, end-after.Ordinal+1)
 		keys[0], keys[len(keys)-1] = startKey, endKey
-		err = h.store.PublishHistory(ctx, store.Publication{
+		err = h.store.History.Publish(ctx, store.Publication{
 			Key: key, Holder: "test", After: after, Run: store.RunRow{Kind: "incremental"},
 			Compartments: []store.CompartmentRow{{Start: after.Ordinal, End: end, Keys: keys, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
 		})

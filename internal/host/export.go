@@ -17,7 +17,7 @@ import (
 func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.SessionExportParams) (schema.SessionExport, error) {
 	var none schema.SessionExport
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
-	sum, _, err := h.Store.Session(ctx, key)
+	sum, _, err := h.Store.Reports.Session(ctx, key)
 	if err != nil {
 		return none, err
 	}

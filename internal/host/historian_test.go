@@ -77,7 +77,7 @@ func (h *harness) settle() {
 
 func (h *harness) compartments() []store.CompartmentRow {
 	h.t.Helper()
-	rows, _, err := h.store.CompartmentsOf(context.Background(), testKey)
+	rows, _, err := h.store.History.Compartments(context.Background(), testKey)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
 			if rows := h.compartments(); len(rows) != 0 {
 				t.Fatalf("without pressure, %d compartments were published that no model made", len(rows))
 			}
-			sum, err := h.store.History(t.Context(), testKey)
+			sum, err := h.store.History.Summary(t.Context(), testKey)
 			if err != nil || sum.LastError == "" {
 				t.Errorf("the status does not name the cause: %+v, %v", sum, err)
 			}
@@ -330,7 +330,7 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 				if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
 					t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
 				}
-				rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+				rows, _, err := h.store.History.Compartments(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
 				if err != nil || len(rows) != len(h.compartments()) {
 					t.Errorf("the fork has %d compartments, %v", len(rows), err)
 				}
@@ -394,7 +394,7 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 		if m := f.pass(); m.Start != h.cut {
 			t.Errorf("seen %t: the fork's head covers %d messages, want %d", seen, m.Start, h.cut)
 		}
-		rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+		rows, _, err := h.store.History.Compartments(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
 		if err != nil || len(rows) == 0 || rows[0].Keys[3] != "msg_ses_2_003" {
 			t.Errorf("seen %t: the compartments of the fork: %+v, %v", seen, rows, err)
 		}
@@ -500,7 +500,7 @@ func TestOnlyTypedWordsReachTheHistorianAsTheUsers(t *testing.T) {
 					t.Errorf("the historian reads %q: %t, want %t", text, !want, want)
 				}
 			}
-			rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: string(kind), Session: testSession})
+			rows, _, err := h.store.History.Compartments(t.Context(), store.Key{Harness: string(kind), Session: testSession})
 			if err != nil || len(rows) == 0 {
 				t.Fatalf("compartments %v, %v", rows, err)
 			}
@@ -534,7 +534,7 @@ func TestHistorianIsChecked(t *testing.T) {
 			t.Errorf("a tier: %q", tier)
 		}
 	}
-	runs, err := h.store.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
 	if err != nil || len(runs) != 1 || runs[0].Facts != 1 || runs[0].UnconfirmedQuotes != 3 || runs[0].UnconfirmedFacts != 2 {
 		t.Errorf("runs %+v, %v", runs, err)
 	}

@@ -105,7 +105,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	if rows := h.compartments(); len(rows) > 0 {
 		t.Errorf("published %+v", rows)
 	}
-	runs, err := h.store.Runs(t.Context(), testKey, 10)
+	runs, err := h.store.History.Runs(t.Context(), testKey, 10)
 	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
 		t.Errorf("runs %+v, %v", runs, err)
 	}
@@ -135,7 +135,7 @@ func TestOvertakenRunIsAFailure(t *testing.T) {
 	h.user("more", "go on")
 	h.pass()
 	h.settle()
-	sum, err := h.store.History(t.Context(), testKey)
+	sum, err := h.store.History.Summary(t.Context(), testKey)
 	if err != nil || sum.Failures != 1 || !strings.Contains(sum.LastError, "no time to wait for it") {
 		t.Errorf("%d failures, the last one: %q, %v", sum.Failures, sum.LastError, err)
 	}

@@ -263,7 +263,7 @@ func (h *harness) wire() string {
 
 func (h *harness) journal() []store.PassRow {
 	h.t.Helper()
-	rows, err := h.store.Passes(context.Background(), store.Key{Harness: "opencode", Session: testSession}, 0, 0)
+	rows, err := h.store.Reports.Passes(context.Background(), store.Key{Harness: "opencode", Session: testSession}, 0, 0)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ type recordedMarkers struct {
 
 func (h *harness) recorded() recordedMarkers {
 	h.t.Helper()
-	sum, err := h.store.History(h.t.Context(), testKey)
+	sum, err := h.store.History.Summary(h.t.Context(), testKey)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -163,10 +163,10 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	for _, m := range h.messages[:c.End] {
 		c.Keys = append(c.Keys, h.codec.Decode(m).Key)
 	}
-	if ok, err := h.store.AcquireLease(t.Context(), testKey, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(t.Context(), testKey, "test"); err != nil || !ok {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
-	err := h.store.PublishHistory(t.Context(), store.Publication{
+	err := h.store.History.Publish(t.Context(), store.Publication{
 		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"}, Compartments: []store.CompartmentRow{c},
 		Marker: fmt.Sprintf(`{"endMessageId":%q,"ordinal":11,"publishedAt":1}`, c.Keys[10]),
 	})
@@ -238,7 +238,7 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 		h, db := marked(t)
 		h.bust()
 		set := h.marks(db)
-		if err := h.store.SaveAppliedMarker(t.Context(), testKey, "", ""); err != nil {
+		if err := h.store.Markers.SaveApplied(t.Context(), testKey, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		h.host.sessions.Remove(testKey)

@@ -27,7 +27,7 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 		t.Fatal("the head shows no memory")
 	}
 	project := h.row().Directory
-	if err := h.store.ChangeMemory(t.Context(), store.MemoryChange{Project: project, Kind: store.MemoryDelete, Memory: 1}); err != nil {
+	if err := h.store.Memories.Change(t.Context(), store.MemoryChange{Project: project, Kind: store.MemoryDelete, Memory: 1}); err != nil {
 		t.Fatal(err)
 	}
 	h.restart()

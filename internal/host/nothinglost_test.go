@@ -66,7 +66,7 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 		m := f.pass()
 		if m.Start > 0 {
 			forks++
-			rows, _, err := h.store.CompartmentsOf(t.Context(), h.key("ses_2"))
+			rows, _, err := h.store.History.Compartments(t.Context(), h.key("ses_2"))
 			if err != nil || len(rows) == 0 || !endsAt(rows, m.Start, h.codec.Decode(f.messages[m.Start-1]).Key) {
 				rt.Fatalf("the fork's head covers %d messages, its compartments are %+v, %v", m.Start, rows, err)
 			}
@@ -86,7 +86,7 @@ func (h *harness) checkTail(rt *rapid.T) {
 		}
 		return
 	}
-	rows, _, err := h.store.CompartmentsOf(h.t.Context(), h.key(testSession))
+	rows, _, err := h.store.History.Compartments(h.t.Context(), h.key(testSession))
 	if err != nil {
 		rt.Fatal(err)
 	}

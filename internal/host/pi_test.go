@@ -202,7 +202,7 @@ func TestPiSession(t *testing.T) {
 		t.Error("a restart changed the wire")
 	}
 	p.event(`{"type":"session_info_changed","name":"Find it"}`)
-	if row, _, err := p.store.Session(t.Context(), p.key()); err != nil || row.Title != "Find it" {
+	if row, _, err := p.store.Reports.Session(t.Context(), p.key()); err != nil || row.Title != "Find it" {
 		t.Errorf("title %q, %v", row.Title, err)
 	}
 }
@@ -271,7 +271,7 @@ func TestPiEvents(t *testing.T) {
 	p.pass()
 	now := p.clock.Now()
 	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","usage":{"input":7,"cacheRead":100,"cacheWrite":20},"stopReason":"stop","timestamp":%d}}`, now)
-	row, _, err := p.store.Session(t.Context(), p.key())
+	row, _, err := p.store.Reports.Session(t.Context(), p.key())
 	if err != nil || row.CacheRead != 100 || row.CacheWrite != 20 || row.InputTokens != 7 {
 		t.Errorf("usage %+v, %v", row, err)
 	}
@@ -285,7 +285,7 @@ func TestPiEvents(t *testing.T) {
 	p.user("go on")
 	p.pass()
 	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 {\"type\":\"error\",\"error\":{\"message\":\"prompt is too long: 215432 tokens > 200000 maximum\"}}","timestamp":%d}}`, now+9)
-	if row, _, err = p.store.Session(t.Context(), p.key()); err != nil || row.OverflowAt == 0 || row.OverflowTokens != 215432 {
+	if row, _, err = p.store.Reports.Session(t.Context(), p.key()); err != nil || row.OverflowAt == 0 || row.OverflowTokens != 215432 {
 		t.Errorf("overflow %+v, %v", row, err)
 	}
 	p.user("rather this")
@@ -400,7 +400,7 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 		p.answer("done", 1000)
 		p.user("and on")
 		p.pass()
-		rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
+		rows, err := p.store.Reports.Passes(t.Context(), p.key(), 0, 10)
 		if err != nil || len(rows) != 3 || rows[0].Bust || !rows[1].Bust || rows[1].BustCause != pipeline.BustSystem || rows[2].Bust {
 			t.Errorf("restarts %v: %+v, %v", restarts, rows, err)
 		}
@@ -417,7 +417,7 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	p.answer("there", 1000)
 	p.user("go on")
 	p.pass()
-	rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
+	rows, err := p.store.Reports.Passes(t.Context(), p.key(), 0, 10)
 	if err != nil || len(rows) != 2 || rows[0].Bust || rows[1].BustCause != pipeline.BustSystem {
 		t.Errorf("%+v, %v", rows, err)
 	}

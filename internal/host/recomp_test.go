@@ -127,7 +127,7 @@ func TestRecompReplacesTheCompartmentsAtTheNextBust(t *testing.T) {
 	if got := h.wire(); !strings.Contains(got, "New of 1-10") || strings.Contains(got, "Old of 1-10") {
 		t.Error("the head does not show the new compartments")
 	}
-	if _, found, err := h.store.Staged(t.Context(), testKey); found || err != nil {
+	if _, found, err := h.store.History.Staged(t.Context(), testKey); found || err != nil {
 		t.Errorf("something is still staged: %v, %v", found, err)
 	}
 }
@@ -142,7 +142,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 	if d := cmp.Diff(want, h.texts()); d != "" {
 		t.Error(d)
 	}
-	runs, err := h.store.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
 	if err != nil || runs[0].Kind != "partial" || runs[0].Status != store.RunSuccess || runs[0].Usage.Input == 0 {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
@@ -192,7 +192,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	<-script.asked
 	script.goOn <- struct{}{}
 	<-script.asked // of the second chunk: the first one is staged
-	if st, found, err := h.store.Staged(t.Context(), testKey); !found || len(st.Compartments) == 0 || err != nil {
+	if st, found, err := h.store.History.Staged(t.Context(), testKey); !found || len(st.Compartments) == 0 || err != nil {
 		t.Fatalf("staged %+v, %v, %v", st, found, err)
 	}
 	if said := h.command("ctx-recomp cancel"); !strings.Contains(said, "The recomp ends.") {
@@ -202,7 +202,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	if d := cmp.Diff(before, h.compartments()); d != "" {
 		t.Error(d)
 	}
-	if _, found, _ := h.store.Staged(t.Context(), testKey); found {
+	if _, found, _ := h.store.History.Staged(t.Context(), testKey); found {
 		t.Error("something is still staged")
 	}
 	if len(h.shown) != 0 {
@@ -237,7 +237,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	first := <-script.asked
 	script.goOn <- struct{}{}
 	<-script.asked
-	staged, _, err := h.store.Staged(t.Context(), testKey)
+	staged, _, err := h.store.History.Staged(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 			if len(h.shown) != 1 || !strings.HasPrefix(h.shown[0], "warning: The recomp stopped at message 1 of 1-") || !strings.Contains(h.shown[0], "The old summaries stay.") {
 				t.Errorf("notices %q", h.shown)
 			}
-			sum, err := h.store.History(t.Context(), testKey)
+			sum, err := h.store.History.Summary(t.Context(), testKey)
 			if err != nil || sum.LastError == "" || sum.LastRun.Kind != "recomp" || sum.LastRun.Status != store.RunFailed {
 				t.Errorf("recorded %+v, %v", sum, err)
 			}
@@ -326,7 +326,7 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "filling up") || strings.Contains(h.shown[0], "context canceled") {
 		t.Errorf("notices %q", h.shown)
 	}
-	if st, found, _ := h.store.Staged(t.Context(), testKey); !found || !strings.HasPrefix(st.Compartments[0].Tiers[1], "New") {
+	if st, found, _ := h.store.History.Staged(t.Context(), testKey); !found || !strings.HasPrefix(st.Compartments[0].Tiers[1], "New") {
 		t.Error("what was done is lost")
 	}
 }
@@ -384,7 +384,7 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	if got := h.texts(); len(got) != 0 {
 		t.Errorf("published %q of messages that are gone", got)
 	}
-	runs, err := h.store.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
 	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
@@ -401,7 +401,7 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h.user("now2", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)
-	_, after, err := h.store.CompartmentsOf(t.Context(), testKey)
+	_, after, err := h.store.History.Compartments(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +412,7 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h.revertFrom(read.End)
 	h.pass()
 	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
-	err = h.store.PublishHistory(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
+	err = h.store.History.Publish(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
 	if !errors.Is(err, store.ErrStale) {
 		t.Errorf("error %v", err)
 	}

@@ -75,9 +75,9 @@ func (s *Standby) tidy(ctx context.Context) error {
 			h.Log.Info("expired sessions deleted", "sessions", len(expired))
 		}
 		return errors.Join(
-			h.Store.ForgetModels(ctx, before(store.KeptModel)),
-			h.Store.ForgetMemoryChanges(ctx, before(store.KeptSession)),
-			h.Store.ForgetWaiting(time.UnixMilli(before(store.KeptSession))))
+			h.Store.Models.Forget(ctx, before(store.KeptModel)),
+			h.Store.Memories.ForgetChanges(ctx, before(store.KeptSession)),
+			h.Store.Waiting.ForgetOld(time.UnixMilli(before(store.KeptSession))))
 	})
 }
 

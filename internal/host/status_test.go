@@ -206,7 +206,7 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 		t.Fatalf("a price that nobody weighed: %+v", row)
 	}
 	key := store.Key{Harness: "opencode", Session: testSession}
-	summary, _, err := h.store.Session(t.Context(), key)
+	summary, _, err := h.store.Reports.Session(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

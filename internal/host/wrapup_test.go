@@ -85,7 +85,7 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 	h.command("ctx-wrapup")
 	h.settle()
-	runs, err := h.store.Runs(t.Context(), testKey, 0)
+	runs, err := h.store.History.Runs(t.Context(), testKey, 0)
 	if err != nil || len(runs) < 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -108,7 +108,7 @@ func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	}
 	h.command("ctx-wrapup")
 	h.settle()
-	runs, err := h.store.Runs(t.Context(), testKey, 0)
+	runs, err := h.store.History.Runs(t.Context(), testKey, 0)
 	if err != nil || len(runs) < 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -296,7 +296,7 @@ func TestWrapUpTellsItsProgressOnceAMinute(t *testing.T) {
 	}
 	h.command("ctx-wrapup")
 	h.settle()
-	runs, _ := h.store.Runs(t.Context(), testKey, 0)
+	runs, _ := h.store.History.Runs(t.Context(), testKey, 0)
 	if n, most := len(h.shown), len(runs)*25/60+1; len(runs) < 4 || n < 2 || n > most {
 		t.Errorf("%d notices of %d chunks: %q", n, len(runs), h.shown)
 	}

@@ -74,7 +74,7 @@ func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule stri
 	return func(rule string) bool {
 		s, known := ps.Session, regrets.Of(ps.Session)
 		if known.regretted == nil {
-			all, err := l.Store.ProjectRemovals(ctx, ps.Params.Directory)
+			all, err := l.Store.Reports.ProjectRemovals(ctx, ps.Params.Directory)
 			if err != nil {
 				l.Log.Warn("removals of the project not read", "session", s.Key.Session, "error", err)
 			}

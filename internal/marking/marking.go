@@ -245,7 +245,7 @@ func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
 	applied := ""
 	switch {
 	case t.isPointless:
-		_, err := k.Store.ClearPendingMarker(ctx, key, t.done)
+		_, err := k.Store.Markers.ClearPending(ctx, key, t.done)
 		return err
 	case t.to.Ordinal == 0:
 		if err := k.markersOf(key).Remove(ctx, key.Session); err != nil {
@@ -254,7 +254,7 @@ func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
 	default:
 		boundary, err := k.markersOf(key).Set(ctx, key.Session, t.to.Key)
 		if errors.Is(err, marker.ErrImpossible) {
-			_, cleared := k.Store.ClearPendingMarker(ctx, key, t.done)
+			_, cleared := k.Store.Markers.ClearPending(ctx, key, t.done)
 			return errors.Join(err, cleared)
 		}
 		if err != nil {
@@ -264,7 +264,7 @@ func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
 		applied = string(text)
 	}
 	k.Log.Info("the compaction marker is moved", "session", key.Session, "marker", applied)
-	return k.Store.SaveAppliedMarker(ctx, key, applied, t.done)
+	return k.Store.Markers.SaveApplied(ctx, key, applied, t.done)
 }
 
 // marked updates the session in memory after a change of its marker.
@@ -276,7 +276,7 @@ func (k *Keeper) marked(key store.Key) {
 	}
 	defer s.Unlock()
 	*isMarking.Of(s) = false
-	if sum, err := k.Store.History(ctx, key); err == nil {
+	if sum, err := k.Store.History.Summary(ctx, key); err == nil {
 		s.Chronicle.PendingMarker, s.Chronicle.AppliedMarker = sum.PendingMarker, sum.AppliedMarker
 	}
 }
@@ -296,7 +296,7 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 	if k.markersOf(key) == nil {
 		return nil
 	}
-	sum, err := k.Store.History(ctx, key)
+	sum, err := k.Store.History.Summary(ctx, key)
 	if err != nil || sum.AppliedMarker == "" {
 		return err
 	}
@@ -307,7 +307,7 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 // three kinds of markers: all of them if markers are switched off, incomplete ones, and ones that a crash
 // left without a complete record. If markers are on, the next bust sets them again.
 func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
-	rows, err := k.Store.Markers(ctx, string(harness))
+	rows, err := k.Store.Markers.Of(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {
 		err = k.check(ctx, rows[i], isOn)
 	}
@@ -323,7 +323,7 @@ func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool
 func (k *Keeper) check(ctx context.Context, r store.MarkerRow, isOn bool) error {
 	k.moving.Lock()
 	defer k.moving.Unlock()
-	now, err := k.Store.History(ctx, r.Key)
+	now, err := k.Store.History.Summary(ctx, r.Key)
 	if err != nil || now.PendingMarker != r.Pending || now.AppliedMarker != r.Applied {
 		return err // a pass has set a marker in the meantime
 	}

@@ -33,7 +33,7 @@ func (ms *Models) learnedLife(ctx context.Context, m schema.Model) route.Learned
 		return route.Learned{}
 	}
 	life, err := ms.lives.of(m, func() (route.Learned, error) {
-		row, err := ms.Store.CacheLife(ctx, m.Provider, m.ID)
+		row, err := ms.Store.Models.CacheLife(ctx, m.Provider, m.ID)
 		return learnedFromRow(row), err
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (ms *Models) LearnLife(ctx context.Context, m schema.Model, change func(rou
 		if after.Life != before.Life {
 			ms.Log.Info("cache life learned", "provider", m.Provider, "model", m.ID, "life", after.Life, "before", before.Life, "missed", after.Missed)
 		}
-		return ms.Store.SaveCacheLife(ctx, rowFromLearned(m, after))
+		return ms.Store.Models.SaveCacheLife(ctx, rowFromLearned(m, after))
 	})
 }
 

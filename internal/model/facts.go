@@ -36,7 +36,7 @@ func (f Facts) Limit() int {
 // Facts returns the facts about a model. If the catalogue has no prices, for example for a subscription,
 // the model counts as unpriced.
 func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
-	row, isKnown, err := ms.Store.Limits(ctx, m.Provider, m.ID)
+	row, isKnown, err := ms.Store.Models.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
 		ms.Log.Warn("limits of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
 	}

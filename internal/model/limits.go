@@ -53,7 +53,7 @@ func (ms *Models) Limits(ctx context.Context, c client.Client, directory string,
 	}
 	if err != nil {
 		ms.Log.Warn("the harness does not tell the model's limits", "provider", m.Provider, "model", m.ID, "error", err)
-		row, found, err := ms.Store.Limits(ctx, m.Provider, m.ID)
+		row, found, err := ms.Store.Models.Limits(ctx, m.Provider, m.ID)
 		if err != nil || !found {
 			return schema.ModelLimits{}, nil
 		}
@@ -62,7 +62,7 @@ func (ms *Models) Limits(ctx context.Context, c client.Client, directory string,
 	ms.Clients.SetLimits(c, m, limits)
 	writing, cancel := ms.Guard.Writing(ctx)
 	defer cancel()
-	ms.Guard.Wrote(ms.Store.SaveLimits(writing, rowFromLimits(m, limits, ms.Clock.Now())))
+	ms.Guard.Wrote(ms.Store.Models.SaveLimits(writing, rowFromLimits(m, limits, ms.Clock.Now())))
 	return limits, nil
 }
 

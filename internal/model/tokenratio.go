@@ -21,7 +21,7 @@ func (ms *Models) LearnRatio(ctx context.Context, sample pipeline.TokenSample) e
 	next := func(r store.TokenRatioRow) store.TokenRatioRow { return learned(r, float64(sample.Ratio), now) }
 	return ms.ratios.change(m, known, next, func(before, after store.TokenRatioRow) error {
 		ms.Log.Debug("token ratio learned", "provider", m.Provider, "model", m.ID, "ratio", after.Ratio, "before", before.Ratio, "samples", after.Samples)
-		return ms.Store.SaveTokenRatio(writing, after)
+		return ms.Store.Models.SaveTokenRatio(writing, after)
 	})
 }
 
@@ -61,7 +61,7 @@ func (ms *Models) TokenRatio(ctx context.Context, m schema.Model) pipeline.Token
 
 func (ms *Models) ratioRow(ctx context.Context, m schema.Model) store.TokenRatioRow {
 	row, err := ms.ratios.of(m, func() (store.TokenRatioRow, error) {
-		r, _, err := ms.Store.TokenRatio(ctx, m.Provider, m.ID)
+		r, _, err := ms.Store.Models.TokenRatio(ctx, m.Provider, m.ID)
 		r.Provider, r.Model = m.Provider, m.ID
 		return r, err
 	})

@@ -48,7 +48,7 @@ func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue schema.M
 
 // use returns our experience with a model: refused and accepted prompts.
 func (ms *Models) use(ctx context.Context, m schema.Model) store.WindowRow {
-	row, err := ms.uses.of(m, func() (store.WindowRow, error) { return ms.Store.Window(ctx, m.Provider, m.ID) })
+	row, err := ms.uses.of(m, func() (store.WindowRow, error) { return ms.Store.Models.Window(ctx, m.Provider, m.ID) })
 	if err != nil {
 		ms.Log.Warn("window of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
 		return store.WindowRow{Provider: m.Provider, Model: m.ID}
@@ -67,7 +67,7 @@ func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*store.
 		if after.OverflowTokens != before.OverflowTokens {
 			ms.Log.Info("window learned", "provider", m.Provider, "model", m.ID, "overflowTokens", after.OverflowTokens, "before", before.OverflowTokens)
 		}
-		return ms.Store.SaveWindow(ctx, after)
+		return ms.Store.Models.SaveWindow(ctx, after)
 	})
 }
 

@@ -289,7 +289,7 @@ func (ps *Pass) keepUnits() {
 		return
 	}
 	s.Unsaved = append(s.Unsaved, ps.Fresh...)
-	if err := ps.e.Store.KeepWaiting(s.Key, session.RowsFromUnits(s.Unsaved)); err != nil {
+	if err := ps.e.Store.Waiting.Keep(s.Key, session.RowsFromUnits(s.Unsaved)); err != nil {
 		ps.e.Log.Error("new tags are remembered in memory only", "session", s.Key.Session, "error", err)
 	}
 }

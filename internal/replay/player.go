@@ -107,7 +107,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		os.RemoveAll(dir)
 		return nil, nil, err
 	}
-	p.store.HoldLeases()
+	p.store.Leases.Hold()
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig: p.loadConfig,
@@ -289,7 +289,7 @@ type transformed struct {
 // observe checks a pass from the outside, and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
 	id := t.params.Session
-	rows, err := p.store.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
+	rows, err := p.store.Reports.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
 	if err != nil {
 		return err
 	}

@@ -27,25 +27,25 @@ type Chronicle struct {
 
 // ReadChronicle reads the compartments of a session and the memories of its project.
 func (ss *Sessions) ReadChronicle(ctx context.Context, key store.Key, project string) (Chronicle, error) {
-	rows, end, err := ss.Store.CompartmentsOf(ctx, key)
+	rows, end, err := ss.Store.History.Compartments(ctx, key)
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	withdrawn, err := ss.Store.WithdrawnCompartments(ctx, key)
+	withdrawn, err := ss.Store.History.Withdrawn(ctx, key)
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	sum, err := ss.Store.History(ctx, key)
+	sum, err := ss.Store.History.Summary(ctx, key)
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
 	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: CompartmentsFromRows(rows), Withdrawn: CompartmentsFromRows(withdrawn), End: end, HeadGeneration: end.Generation}
 	if len(rows) > 0 {
 		// The log comes first: if a memory changes in between, the next log tells the model once more.
-		if c.MemoryChanges, err = ss.Store.MemoryChanges(ctx, project, 0); err != nil {
+		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 			return Chronicle{}, err
 		}
-		if c.Memories, err = ss.Store.Memories(ctx, project, ss.Clock.Now()); err != nil {
+		if c.Memories, err = ss.Store.Memories.Of(ctx, project, ss.Clock.Now()); err != nil {
 			return Chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
 		}
 	}

@@ -36,7 +36,7 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 		s.Build(own, codec)
 		return nil
 	}
-	rows, _, err := ss.Store.CompartmentsOf(ctx, original.Session.Key)
+	rows, _, err := ss.Store.History.Compartments(ctx, original.Session.Key)
 	if err != nil {
 		ss.Guard.Wrote(err)
 		return err

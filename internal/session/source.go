@@ -24,7 +24,7 @@ func (ss *Sessions) StateOf(ctx context.Context, s *Session) (*frozen.State, err
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := ss.Store.CompartmentsOf(ctx, s.Key)
+	rows, _, err := ss.Store.History.Compartments(ctx, s.Key)
 	if err != nil {
 		return nil, err
 	}

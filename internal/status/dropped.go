@@ -15,7 +15,7 @@ const maxDroppedUnits = 5000
 // droppedUnits lists the units that passes of the session have dropped, newest
 // decision first.
 func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.DroppedUnit, error) {
-	rows, err := sb.Store.DroppedUnits(ctx, key)
+	rows, err := sb.Store.Reports.DroppedUnits(ctx, key)
 	if err != nil {
 		return nil, err
 	}

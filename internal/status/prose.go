@@ -19,7 +19,7 @@ import (
 const shownDrops = 8
 
 func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
-	report, found, err := sb.Store.ReportOf(ctx, key)
+	report, found, err := sb.Store.Reports.Of(ctx, key)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}

@@ -97,7 +97,7 @@ func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window 
 		return v, nil
 	}
 	// This needs no lock: if two statuses come at once, both read the same rows.
-	rows, err := sb.Store.BilledPasses(ctx, key, v.upTo, passes)
+	rows, err := sb.Store.Reports.BilledPasses(ctx, key, v.upTo, passes)
 	if err != nil {
 		return v, err
 	}
@@ -132,7 +132,7 @@ func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f mo
 // price costs nothing, for example a local one. If the model of a run is not known, it counts as the model of
 // the session, which is described by f.
 func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
-	used, err := sb.Store.HistorianUsage(ctx, key)
+	used, err := sb.Store.History.Usage(ctx, key)
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +152,7 @@ func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Fa
 
 // saved returns the saving of all sessions in money, or nil if no session's model has a price.
 func (sb *Statuses) saved(ctx context.Context) (*schema.Saving, error) {
-	all, err := sb.Store.Totals(ctx)
+	all, err := sb.Store.Reports.Totals(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	if r.StoreBytes, err = sb.Store.SizeOnDisk(); err != nil {
 		return r, err
 	}
-	reports, known, err := sb.Store.Report(ctx, statusSessions)
+	reports, known, err := sb.Store.Reports.All(ctx, statusSessions)
 	if err != nil {
 		return r, err
 	}
@@ -85,7 +85,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 // Session reports on one session. If the caller asks for the dropped units, it lists them too.
 func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
-	report, found, err := sb.Store.ReportOf(ctx, key)
+	report, found, err := sb.Store.Reports.Of(ctx, key)
 	if err != nil {
 		return schema.SessionStatus{}, err
 	}
@@ -201,7 +201,7 @@ func (sb *Statuses) Publish(key store.Key) {
 	if len(listeners) == 0 {
 		return
 	}
-	report, found, err := sb.Store.ReportOf(context.Background(), key)
+	report, found, err := sb.Store.Reports.Of(context.Background(), key)
 	if err != nil || !found {
 		return
 	}
@@ -213,7 +213,7 @@ func (sb *Statuses) Publish(key store.Key) {
 
 // removedBy returns the removals of a session by rule and cause, for a status.
 func (sb *Statuses) removedBy(ctx context.Context, key store.Key) []schema.Removal {
-	rows, err := sb.Store.Removals(ctx, key)
+	rows, err := sb.Store.Reports.Removals(ctx, key)
 	if err != nil {
 		sb.Log.Warn("removals of a session not read", "session", key.Session, "error", err)
 	}

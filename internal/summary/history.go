@@ -66,12 +66,12 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, from int, restored []history.Compartment) error {
 	end := s.Chronicle.End
 	if from > 0 {
-		withdrawn, err := h.Store.WithdrawCompartments(ctx, s.Key, from)
+		withdrawn, err := h.Store.History.Withdraw(ctx, s.Key, from)
 		if err != nil {
 			return err
 		}
 		h.Log.Info("summaries of reverted messages are withdrawn", "session", s.Key.Session, "compartments", len(withdrawn))
-		if _, end, err = h.Store.CompartmentsOf(ctx, s.Key); err != nil {
+		if _, end, err = h.Store.History.Compartments(ctx, s.Key); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 	for i, c := range restored {
 		seqs[i] = c.Seq
 	}
-	if err := h.Store.RestoreCompartments(ctx, s.Key, end, seqs); err != nil {
+	if err := h.Store.History.Restore(ctx, s.Key, end, seqs); err != nil {
 		return err
 	}
 	h.Log.Info("summaries of messages that are back are restored", "session", s.Key.Session, "compartments", len(restored))

@@ -59,14 +59,14 @@ func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.Com
 	if h.errands.cancel(key, CommandRecomp) { // the errand discards its staged compartments when it ends
 		return commandAnswer("info", "The recomp ends. "+kept, nil)
 	}
-	staged, found, err := h.Store.Staged(ctx, key)
+	staged, found, err := h.Store.History.Staged(ctx, key)
 	if err != nil {
 		return commandAnswer("", "", err)
 	}
 	if !found || len(staged.Compartments) == 0 {
 		return commandAnswer("info", "No recomp is under way.", nil)
 	}
-	err = h.Store.DiscardStaging(ctx, key)
+	err = h.Store.History.DiscardStaging(ctx, key)
 	h.Guard.Wrote(err)
 	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
 }
@@ -78,7 +78,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 	if usage := workOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
 	}
-	rows, end, err := h.Store.CompartmentsOf(ctx, s.Key)
+	rows, end, err := h.Store.History.Compartments(ctx, s.Key)
 	if err != nil {
 		return nil, "", err
 	}
@@ -115,7 +115,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 	e.after = end
 	e.yields = true // an urgent run may take its place, because the old summaries stay
 	e.save, e.finish, e.kept = r.stage, r.promote, r.left
-	e.discard = func(ctx context.Context) error { return h.Store.DiscardStaging(ctx, e.key) }
+	e.discard = func(ctx context.Context) error { return h.Store.History.DiscardStaging(ctx, e.key) }
 	return e, r.announcement(isResumed), nil
 }
 
@@ -160,7 +160,7 @@ func enclosing(rows []store.CompartmentRow, part history.Range) (history.Range, 
 
 // resume takes over what an interrupted recomp of the same range has staged.
 func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (isResumed bool, err error) {
-	staged, found, err := from.Staged(ctx, key)
+	staged, found, err := from.History.Staged(ctx, key)
 	if err != nil {
 		return false, err
 	}
@@ -208,7 +208,7 @@ func (r *recomp) stage(ctx context.Context, done historian.Result) error {
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	staging := store.Staging{Start: r.part.Start, End: r.part.End, Compartments: r.staged}
-	if err := r.host.Store.SaveStaging(writing, r.key, r.holder, staging); err != nil {
+	if err := r.host.Store.History.SaveStaging(writing, r.key, r.holder, staging); err != nil {
 		r.host.Guard.Wrote(err)
 		return err
 	}
@@ -232,7 +232,7 @@ func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error
 	}
 	run := runRow(r.plan, historian.Result{Attempts: r.attempts})
 	run.Model = all[len(all)-1].Model
-	err := r.host.Store.PromoteHistory(ctx, store.Publication{
+	err := r.host.Store.History.Promote(ctx, store.Publication{
 		Key: r.key, Holder: r.holder, After: r.after, Project: r.load.directory, Compartments: all, Run: run,
 	})
 	if err != nil {

@@ -467,7 +467,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *p
 			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
 		}
 	}
-	if err := h.Store.PublishHistory(ctx, publish); err != nil {
+	if err := h.Store.History.Publish(ctx, publish); err != nil {
 		h.Guard.Wrote(err)
 		return err
 	}
@@ -501,7 +501,7 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *pl
 	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.RecordRun(ctx, p.key, run, workOf(s).throttle.RetryPass(p.demand)); err != nil {
+	if err := h.Store.History.RecordRun(ctx, p.key, run, workOf(s).throttle.RetryPass(p.demand)); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
 }
@@ -517,7 +517,7 @@ func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error 
 	if workOf(s).isLoaded {
 		return nil
 	}
-	sum, err := h.Store.History(ctx, s.Key)
+	sum, err := h.Store.History.Summary(ctx, s.Key)
 	if err != nil {
 		return err
 	}
@@ -532,7 +532,7 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 	state, _ := json.Marshal(workOf(s).throttle) // numbers always encode
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
-	return h.Store.SavePace(writing, s.Key, string(state), 0)
+	return h.Store.History.SavePace(writing, s.Key, string(state), 0)
 }
 
 // maxCause bounds the reason in a notice, in bytes.
@@ -547,7 +547,7 @@ func (h *Historian) tellOfFailure(ctx context.Context, p *plan) {
 	if !slices.Contains(p.load.config.Notices, notice.Troubles) {
 		return
 	}
-	sum, err := h.Store.History(ctx, p.key)
+	sum, err := h.Store.History.Summary(ctx, p.key)
 	if err != nil || sum.Failures != toldAfter {
 		return
 	}

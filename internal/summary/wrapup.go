@@ -131,7 +131,7 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	done.Attempts = w.attempts // the failed attempts count as well
 	step := *w.plan
 	step.job.Chunk, step.job.Raw = w.chunk, func() []historian.Message { return w.raw }
-	if _, step.after, err = h.Store.CompartmentsOf(writing, w.key); err != nil {
+	if _, step.after, err = h.Store.History.Compartments(writing, w.key); err != nil {
 		return err
 	}
 	if err := h.publishHistory(writing, s, &step, done); err != nil {
