@@ -38,7 +38,7 @@ func newestID(newest string) string {
 // TookBack reports whether the user has reverted the newest prompt, so that the
 // message at the end of its request is no longer in the array. If the client did not
 // report a token, TookBack returns false.
-func (s *Session) TookBack() bool {
+func (s *memo) TookBack() bool {
 	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
@@ -46,7 +46,7 @@ func (s *Session) TookBack() bool {
 // produced for. The argument before is the chain of everything that the request sends
 // before the entry. If the entry answers the newest request and is seen for the first
 // time, holds binds its thinking to that prompt.
-func (s *Session) holds(i int, before Chain, w *Wire) bool {
+func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
 		return true // unsigned thinking has no proof that could fail
@@ -86,7 +86,7 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
 // to be left out. Settle corrects a wrong guess, at the price of a second rendering.
-func (s *Session) isUnboundAtSight(e *entry) bool {
+func (s *memo) isUnboundAtSight(e *entry) bool {
 	if !s.frame.Binds || !e.traits.signed {
 		return false
 	}
@@ -97,7 +97,7 @@ func (s *Session) isUnboundAtSight(e *entry) bool {
 // hasLostThinking reports whether the thinking of e was lost in an earlier pass. It
 // reads the frozen state and not the rendering, because a restarted host decides
 // before it has rendered anything.
-func (s *Session) hasLostThinking(e *entry) bool {
+func (s *content) hasLostThinking(e *entry) bool {
 	if !s.State.Setup.Binds {
 		return false
 	}
@@ -106,15 +106,15 @@ func (s *Session) hasLostThinking(e *entry) bool {
 }
 
 // Unstore says that a binding could not be stored. The next committed pass stores it.
-func (s *Session) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
+func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 // Unstored returns the bindings made since the last committed pass.
-func (s *Session) Unstored() []frozen.Binding { return s.unstored }
+func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
 // lostWith estimates how many tokens of thinking the first n messages of the wire lose
 // if the setup becomes after. If the model binds its thinking, a new preamble
 // invalidates all of it.
-func (s *Session) lostWith(after frozen.Setup, n int) int {
+func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
 		return 0
@@ -159,7 +159,7 @@ func sendsThinking(e *entry, in units) bool {
 
 // thinkingIn estimates how many tokens of reasoning the first n messages send with these
 // units. The host's count of these messages does not include reasoning.
-func (s *Session) thinkingIn(n int, in units) int {
+func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range n {
 		if e := &s.entries[i]; e.traits.thought > 0 && sendsThinking(e, in) && !s.hasLostThinking(e) {
@@ -171,7 +171,7 @@ func (s *Session) thinkingIn(n int, in units) int {
 
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.
-func (s *Session) boundThinking(first int) int {
+func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0
 	}

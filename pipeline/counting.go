@@ -44,7 +44,7 @@ func (c Counting) translate(prompt int) int {
 
 // MeasuredBy returns the model that wrote the newest answer with a usage. If no answer
 // has one, it returns the zero Model.
-func (s *Session) MeasuredBy() schema.Model {
+func (s *array) MeasuredBy() schema.Model {
 	if i := s.newestMeasured(); i >= 0 {
 		return s.entries[i].header.wrote
 	}
@@ -52,7 +52,7 @@ func (s *Session) MeasuredBy() schema.Model {
 }
 
 // newestMeasured returns the index of the newest answer with a usage, -1 if there is none.
-func (s *Session) newestMeasured() int {
+func (s *array) newestMeasured() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		if s.entries[i].isMeasured() {
 			return i
@@ -64,7 +64,7 @@ func (s *Session) newestMeasured() int {
 // Measured returns the key of the newest answer with a usage, if that usage measures a wire
 // of the host. Otherwise it returns "", for example because the newest request left without
 // the host.
-func (s *Session) Measured() (messageKey string) {
+func (s *memo) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key
 	}
@@ -103,7 +103,7 @@ type TokenSample struct {
 // first one with the messages between them at its end, and the growth of the reported
 // size is the provider's count of these messages. ok is false while these messages hold
 // too little text.
-func (s *Session) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
+func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]
 	if !found || !foundToo || from > to {
@@ -132,7 +132,7 @@ func (s *Session) SampleTokens(older, newer string) (sample TokenSample, ok bool
 
 // textTokens returns the host's count of a message's active text and tool calls, and its
 // estimate of the rest.
-func (s *Session) textTokens(e *entry) (text, other int) {
+func (s *content) textTokens(e *entry) (text, other int) {
 	if e.traits.thought > 0 && sendsThinking(e, s.State) && !s.hasLostThinking(e) {
 		other = e.traits.thought / BytesPerToken
 	}

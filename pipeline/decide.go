@@ -190,7 +190,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 
 // perMeasured returns the number of tokens of the size's measurement in one token of the
 // host's count. If there is no measurement, it returns what the model's tokens are.
-func (s *Session) perMeasured(a Assessment) float64 {
+func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
 	}

@@ -129,7 +129,7 @@ func isRelief(a Assessment, r Readings, freed, limit int) bool {
 
 // freedUpTo returns how many tokens, by the host's count, the edits free of the first n
 // messages.
-func (s *Session) freedUpTo(n int, p rule.Proposal) int {
+func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	freed := 0
 	for i, e := range p.Edits {
 		if u := s.State.ByTag(e.Tag); u != nil {

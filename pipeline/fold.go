@@ -90,7 +90,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 // standing returns the compartments whose messages the session has now: the leading
 // published ones that no revert has reached, and after them withdrawn ones whose messages
 // have come back, for example because the user has returned to another branch in Pi.
-func (s *Session) standing(h *History) []history.Compartment {
+func (s *array) standing(h *History) []history.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
 	if n := len(chain); n > 0 {
@@ -107,7 +107,7 @@ func (s *Session) standing(h *History) []history.Compartment {
 }
 
 // isBack reports whether the array holds the messages of a withdrawn compartment again.
-func (s *Session) isBack(c *history.Compartment) bool {
+func (s *array) isBack(c *history.Compartment) bool {
 	end := c.EndKey()
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
@@ -124,7 +124,7 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 // unreverted returns the leading published compartments that no revert has reached: the
 // array still has their messages, or a summary by the harness or the host's marker hides
 // them. If an array has none of a compartment's messages, the summary hides them all.
-func (s *Session) unreverted(h *History) []history.Compartment {
+func (s *array) unreverted(h *History) []history.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
 		return all
@@ -146,14 +146,14 @@ func (s *Session) unreverted(h *History) []history.Compartment {
 // Standing compares the stored compartments with the array. kept is the number of leading
 // published compartments that no revert has reached. restored holds the withdrawn ones that
 // follow them, because their messages have come back.
-func (s *Session) Standing(h *History) (kept int, restored []history.Compartment) {
+func (s *array) Standing(h *History) (kept int, restored []history.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
 }
 
 // hasRestored reports whether withdrawn compartments have come back, and the head does not
 // show them.
-func (s *Session) hasRestored(r Readings) bool {
+func (s *content) hasRestored(r Readings) bool {
 	if r.History == nil || r.Subagent || len(r.History.Withdrawn) == 0 {
 		return false
 	}
@@ -235,7 +235,7 @@ func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 // cover makes h stand for the messages of the compartments in shown, and for every message
 // before the last of them in the array. It returns the keys of these messages. The prompts
 // that h pins are not among them.
-func (s *Session) cover(h *frozen.Head, shown []history.Compartment, r Readings) frozen.Keys {
+func (s *content) cover(h *frozen.Head, shown []history.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
 	covered := s.coveredBy(*h)
@@ -259,7 +259,7 @@ func (s *Session) cover(h *frozen.Head, shown []history.Compartment, r Readings)
 // is mostly its last message. But a compaction that keeps turns puts its request, which is
 // newer, in front of them. If the array holds none of the messages, lastInArray returns the
 // key of the last one.
-func (s *Session) lastInArray(c *history.Compartment) string {
+func (s *array) lastInArray(c *history.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
 		if i, ok := s.index[key]; ok && key != "" && i > at {
@@ -278,7 +278,7 @@ const pinnedShare = 20
 // newest prompt stays until the model has answered it: otherwise the model would go on with
 // a task that it cannot read. After that it stays if it is small, and so does the prompt
 // before it.
-func (s *Session) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
+func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {
 		limit = DefaultLimitTokens
@@ -300,7 +300,7 @@ func (s *Session) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]stri
 
 // unansweredPrompt returns the index of the user's newest prompt if the model has not answered it yet,
 // otherwise -1.
-func (s *Session) unansweredPrompt() int {
+func (s *array) unansweredPrompt() int {
 	for i := range slices.Backward(s.entries) {
 		switch e := &s.entries[i]; {
 		case e.endsTurn():
@@ -314,7 +314,7 @@ func (s *Session) unansweredPrompt() int {
 
 // UnansweredPrompt returns the key and the size in tokens of the user's newest prompt, if the
 // model has not answered it yet.
-func (s *Session) UnansweredPrompt() (key string, tokens int) {
+func (s *content) UnansweredPrompt() (key string, tokens int) {
 	if i := s.unansweredPrompt(); i >= 0 {
 		return s.entries[i].header.key, s.rawTokens(i)
 	}
@@ -333,7 +333,7 @@ func (e *entry) endsTurn() bool {
 
 // changeTo returns the change from the session's head to next, which stands for the
 // messages in keys.
-func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
+func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next)}
 	c.freed, _ = s.freedByHead(c, len(s.entries))
 	return c
@@ -341,7 +341,7 @@ func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 
 // freedByHead returns how many tokens, by the host's count, a new head frees of the old head and the
 // first n messages. It returns their thinking, which leaves with them, apart.
-func (s *Session) freedByHead(c headChange, n int) (freed, thinking int) {
+func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0
 	}
@@ -399,6 +399,6 @@ func sectionsOf(t history.BaselineText) frozen.HeadSections {
 }
 
 // hasNews reports whether there are compartments that the head does not show yet.
-func (s *Session) hasNews(r Readings) bool {
+func (s *content) hasNews(r Readings) bool {
 	return r.History != nil && !r.Subagent && len(s.standing(r.History)) > s.State.Head.Shows()
 }

@@ -25,7 +25,7 @@ type headMemo struct {
 
 // frameHead renders the head of the shown state, and marks the messages that it covers,
 // or no longer covers, for rendering. It reports whether the head's messages changed.
-func (s *Session) frameHead() bool {
+func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {
 		s.stale = append(s.stale, i)
@@ -76,7 +76,7 @@ func (m *headMemo) render(codec transcript.Codec) {
 // one on each block of the system prompt and two on the newest messages, so if the system
 // prompt has several blocks, ours is one too many, and the newest message would lose its
 // breakpoint.
-func (s *Session) breakpoint() transcript.Breakpoint {
+func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
 		return transcript.NoBreakpoint
@@ -92,7 +92,7 @@ const harnessBreakpoints = 2
 // pinned prompts included. It returns 0 if the array does not hold the newest covered
 // message: a revert has taken it, or the array begins after it, for example because the
 // harness has compacted.
-func (s *Session) coveredBy(h frozen.Head) int {
+func (s *array) coveredBy(h frozen.Head) int {
 	if i, ok := s.index[h.Through]; ok && h.Exists() {
 		return i + 1
 	}
@@ -100,14 +100,14 @@ func (s *Session) coveredBy(h frozen.Head) int {
 }
 
 // isCovered reports whether the head of the shown state stands for entry i.
-func (s *Session) isCovered(i int) bool {
+func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.shown.Head.Pins(s.entries[i].header.key)
 }
 
 // isReverted reports whether a revert has taken messages that the head covers. The head's last message may also be gone
 // because the harness hides it behind a summary or the host's marker. Then it hides all of the covered messages, so if
 // one of them is still there, the last one was taken: in Pi, by a look at another branch that has a summary.
-func (s *Session) isReverted(h frozen.Head) bool {
+func (s *content) isReverted(h frozen.Head) bool {
 	if !h.Exists() || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
 	}
@@ -137,7 +137,7 @@ func (s *Session) Summary() (key, text string) {
 
 // SummaryKey returns the key of the newest summary by the harness. It is empty if the array begins with the
 // session's first message.
-func (s *Session) SummaryKey() string {
+func (s *array) SummaryKey() string {
 	for i := range slices.Backward(s.entries) {
 		if s.entries[i].isSummary() {
 			return s.entries[i].header.key
@@ -150,7 +150,7 @@ func (s *Session) SummaryKey() string {
 // the pinned ones, and the head's messages if the client does not hold them yet. isCleared
 // says that the client must forget the head that it holds. HeadMutation assumes that the
 // client receives the answer.
-func (s *Session) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
+func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0
 		s.sentHead = s.head.raws

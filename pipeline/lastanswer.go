@@ -20,7 +20,7 @@ import (
 type spared struct{ call, text bool }
 
 // sparedOf returns the contents of entry i that have to stay.
-func (s *Session) sparedOf(i int) spared {
+func (s *memo) sparedOf(i int) spared {
 	p := render.ProfileNamed(s.frame.Profile)
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
@@ -29,7 +29,7 @@ func (s *Session) sparedOf(i int) spared {
 // rendering where the two differ. The result of sparedOf depends at most on the next
 // two messages that end an answer. So reviewEnd looks at the last two rendered messages
 // that end an answer, and at all messages between and after them.
-func (s *Session) reviewEnd() {
+func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
 		if !e.traits.silent && !s.isJoinable(i) {
@@ -54,7 +54,7 @@ func (s *Session) reviewEnd() {
 // The rules know such answers (Message.KeepsCall), and leave one of their calls on the wire
 // as a skeleton. Frame.KeepsCall brings a call back if all calls had left before the answer
 // had to keep one.
-func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
+func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false
 	}
@@ -75,7 +75,7 @@ func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 //
 // An empty answer gets its text only once a user message follows it. At the end of the
 // array, a text would ask the provider to continue an answer.
-func (s *Session) hasToKeepText(i int, p render.Profile) bool {
+func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
 	if !isEmpty && !s.isShell(e) || !e.mayExposeCalls(p) {
@@ -86,7 +86,7 @@ func (s *Session) hasToKeepText(i int, p render.Profile) bool {
 }
 
 // isShell reports whether an edit has marked the message as an empty shell.
-func (s *Session) isShell(e *entry) bool {
+func (s *memo) isShell(e *entry) bool {
 	return slices.ContainsFunc(e.items, func(it rule.Item) bool {
 		u := s.shown.ByTag(it.Tag)
 		return u != nil && u.IsShell
@@ -100,21 +100,21 @@ func (e *entry) mayExposeCalls(p render.Profile) bool {
 }
 
 // isStep reports whether entry i is an answer with calls.
-func (s *Session) isStep(i int) bool {
+func (s *array) isStep(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
 // isJoinable reports whether entry i is an answer without calls, which the provider joins
 // with an answer after it.
-func (s *Session) isJoinable(i int) bool {
+func (s *array) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
 // endsTurnThinking reports whether the user speaks directly after entry i, and the entry
 // has signed thinking, or an answer that the provider joins with it.
-func (s *Session) endsTurnThinking(i int) bool {
+func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false
 	}
@@ -130,7 +130,7 @@ func (s *Session) endsTurnThinking(i int) bool {
 
 // nextSeen returns the index of the first entry after entry i that reaches the provider. If
 // there is none, it returns the number of entries.
-func (s *Session) nextSeen(i int) int {
+func (s *array) nextSeen(i int) int {
 	for i++; i < len(s.entries) && s.entries[i].traits.silent; i++ {
 	}
 	return i

@@ -4,7 +4,7 @@ package pipeline
 // the messages of the published compartments that the head does not show yet, minus the
 // size of these compartments, and the queued drops. The historian need not make that room
 // again.
-func (s *Session) Leaving(published *History) int {
+func (s *content) Leaving(published *History) int {
 	shown := s.standing(published)
 	from := s.coveredBy(s.State.Head)
 	to, tokens := from, 0

@@ -12,7 +12,7 @@ func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Prov
 
 // isBoundary reports whether entry i is the prompt at which the host's compaction marker
 // stands. The harness puts the marker's summary after this prompt, and before the next one.
-func (s *Session) isBoundary(i int) bool {
+func (s *array) isBoundary(i int) bool {
 	if s.entries[i].header.role != transcript.User {
 		return false
 	}
@@ -27,7 +27,7 @@ func (s *Session) isBoundary(i int) bool {
 // Marker returns the key of the message that the array begins with because of the host's
 // compaction marker. The key is empty if the array begins with the session's first
 // message, or if the harness has compacted the session itself.
-func (s *Session) Marker() (boundary string) {
+func (s *array) Marker() (boundary string) {
 	for i := range s.entries {
 		if s.entries[i].isMarker() {
 			return s.entries[0].header.key

@@ -9,12 +9,12 @@ import (
 
 // AskModel says which model the next request goes to, if the harness's messages do not
 // name it. The zero Model leaves the answer to the messages.
-func (s *Session) AskModel(m schema.Model) { s.askedModel = m }
+func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
 // Model returns the model that the next request goes to: the model given to AskModel, or
 // else the model that the newest user message names. If neither is known, it returns the
 // last pass's model.
-func (s *Session) Model() schema.Model {
+func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel
 	}
@@ -26,7 +26,7 @@ func (s *Session) Model() schema.Model {
 
 // asked returns the model that the newest user message of the array asks for, the zero
 // Model if no message names one.
-func (s *Session) asked() schema.Model {
+func (s *array) asked() schema.Model {
 	if len(s.entries) == 0 {
 		return schema.Model{}
 	}
@@ -35,7 +35,7 @@ func (s *Session) asked() schema.Model {
 
 // agent returns the agent that the newest message with an agent names, empty if no
 // message names one.
-func (s *Session) agent() string {
+func (s *array) agent() string {
 	if len(s.entries) == 0 {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (s *Session) lastUse(now int64) int64 {
 
 // lastResponse returns the time of the model's newest answer in Unix milliseconds, 0
 // for never.
-func (s *Session) lastResponse() int64 {
+func (s *array) lastResponse() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant {
 			return max(e.header.created, e.header.completed)
@@ -81,7 +81,7 @@ func (s *Session) lastResponse() int64 {
 
 // AnsweredAt returns when the newest answer with a reported usage was complete, in
 // Unix milliseconds, 0 for never.
-func (s *Session) AnsweredAt() int64 {
+func (s *array) AnsweredAt() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0 {
 			return e.header.completed
@@ -105,7 +105,7 @@ func (s *Session) Answer() (usage transcript.Usage, completed int64, ok bool) {
 
 // isMidTurn reports whether the newest assistant step ended in tool calls whose
 // results the model has not read yet. A failed answer ends the turn.
-func (s *Session) isMidTurn() bool {
+func (s *array) isMidTurn() bool {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant {
 			if e.header.errored {

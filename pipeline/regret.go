@@ -84,7 +84,7 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 
 // removedBefore returns the unit of the newest earlier call that is equal to a new one, if
 // its removal was wrong.
-func (s *Session) removedBefore(again rule.Item) *frozen.Unit {
+func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false
 	s.eachItemBefore(again.Tag, func(it *rule.Item) {
@@ -122,7 +122,7 @@ func (s *Session) isRepeated(tag int) (is bool) {
 }
 
 // eachItemBefore calls f for each item with a lower tag, in the order of the transcript.
-func (s *Session) eachItemBefore(tag int, f func(*rule.Item)) {
+func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	for i := range s.entries {
 		for j := range s.entries[i].items {
 			if it := &s.entries[i].items[j]; it.Tag < tag {
@@ -134,7 +134,7 @@ func (s *Session) eachItemBefore(tag int, f func(*rule.Item)) {
 
 // RemovedIn returns the units of messages whose content is not on the wire, as far as their
 // sizes add up to no more than a number of tokens: more was not shown.
-func (s *Session) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
+func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]
 		if !ok {

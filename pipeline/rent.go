@@ -46,7 +46,7 @@ func (b BustPrice) cost(p schema.Price) int {
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
 	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
-	m.Paid += removable + s.overCliff(a.Size.Current, removable, r)
+	m.Paid += removable + overCliff(a.Size.Current, removable, r)
 	if r.WorkingSet > 0 {
 		m.Coverable += int(a.perToken * float64(max(0, s.uncovered(r)-r.WorkingSet)))
 	}
@@ -56,13 +56,13 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 // overCliff returns what removable content costs in addition because the prompt, of size tokens, is
 // beyond a cliff of the provider's prices. If the rest of the prompt is small enough, all of the
 // higher price is due to the removable content.
-func (s *Session) overCliff(size, removable int, r Readings) int {
+func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
 }
 
 // queued returns the size of the queued drops in tokens of the host's count.
-func (s *Session) queued() int {
+func (s *content) queued() int {
 	tokens := 0
 	for _, q := range s.State.Queue() {
 		if u := s.State.ByTag(q.Tag); u != nil && s.Has(u.MessageKey) {
@@ -74,7 +74,7 @@ func (s *Session) queued() int {
 
 // uncovered returns the size of the messages that no published compartment covers, in tokens of the
 // host's count.
-func (s *Session) uncovered(r Readings) int {
+func (s *content) uncovered(r Readings) int {
 	first := s.coveredBy(s.State.Head)
 	if r.History != nil {
 		if standing := s.unreverted(r.History); len(standing) > 0 {

@@ -59,24 +59,10 @@ type Config struct {
 	SystemBlocks int
 }
 
-// A Session is the part of a session that stays in memory between passes: its
-// transcript, its frozen state, and the memo, which is the rendering of each message
-// with that state. It is not safe for concurrent use.
+// A Session is the part of a session that stays in memory between passes. It decides what the next
+// wire is. It is not safe for concurrent use.
 type Session struct {
-	Config
-	Meta  Meta
-	State *frozen.State
-
-	entries []entry
-	index   map[string]int // message key -> entry
-	own     int            // the host's count of all entries, in tokens
-	// head is the memo of the head, covered the number of messages that it covers, and
-	// sentHead the head's messages that the client has.
-	head     headMemo
-	covered  int
-	sentHead []json.Value
-	// sent holds the patches that the client has, by message key.
-	sent map[string]schema.Patch
+	memo
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
 	// freshFrom is the lowest tag that the newest Update could give. Units with lower
@@ -90,6 +76,35 @@ type Session struct {
 	calls map[uint64]int
 	// expansions are the calls of ctx_expand among the units of the newest Update.
 	expansions []Expansion
+}
+
+// An array holds the messages that the harness sends. Its methods know no frozen state.
+type array struct {
+	entries []entry
+	index   map[string]int // message key -> entry
+}
+
+// A content is the array with its frozen units, and with the host's count of them.
+type content struct {
+	array
+	State *frozen.State
+	own   int // the host's count of all entries, in tokens
+}
+
+// A memo is the rendering of each message with the frozen state, and the part of it that the
+// client has.
+type memo struct {
+	Config
+	content
+	Meta Meta
+
+	// head is the memo of the head, covered the number of messages that it covers, and
+	// sentHead the head's messages that the client has.
+	head     headMemo
+	covered  int
+	sentHead []json.Value
+	// sent holds the patches that the client has, by message key.
+	sent map[string]schema.Patch
 	// unsent holds the keys of the messages whose patch may differ from the one in
 	// sent.
 	unsent map[string]bool
@@ -185,18 +200,20 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	}
 	c.Codec = transcript.WithTyped(c.Codec, typed)
 	return &Session{
-		Config: c, Meta: meta, State: state, shown: state.With(frozen.Additions{}),
-		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
+		memo: memo{
+			Config: c, Meta: meta, content: content{array: array{index: make(map[string]int)}, State: state},
+			shown: state.With(frozen.Additions{}), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
+		},
 		stamped: make(map[int]int64), calls: make(map[uint64]int),
 	}
 }
 
 // Len returns the number of messages.
-func (s *Session) Len() int { return len(s.entries) }
+func (s *array) Len() int { return len(s.entries) }
 
 // ForgetClient makes the next mutation carry every patch, because the client no longer
 // holds any.
-func (s *Session) ForgetClient() {
+func (s *memo) ForgetClient() {
 	clear(s.sent)
 	s.sentHead = nil
 	for key := range s.index {
@@ -244,7 +261,7 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 
 // reviewHead hides a head whose messages a revert has taken, and shows it again if they have
 // come back.
-func (s *Session) reviewHead() {
+func (s *content) reviewHead() {
 	if s.State.HideHead(s.isReverted(s.State.Head)) {
 		s.weighAll()
 	}
@@ -252,7 +269,7 @@ func (s *Session) reviewHead() {
 
 // coverLate covers the messages from entry i on that the harness has put between covered
 // ones after the fold, for example an aborted answer that it stored late.
-func (s *Session) coverLate(i int) {
+func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.State.Head.Pins(key) {
 			s.State.Cover(key)
@@ -320,7 +337,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 // message and the pause is worth showing. Otherwise it returns 0. Like a unit's size,
 // the pause is measured only once: the message before m may later disappear, and the
 // mark would change with it (A19 in docs/defects.md).
-func (s *Session) gapBefore(m *transcript.Message) int {
+func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0
 	}
@@ -358,7 +375,7 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 // show makes the next rendering use the frozen state with the additions a. It refuses
 // the additions of the last rendering, unless they were committed. A head whose messages a
 // revert has taken is not shown, even if its replacement could not be stored.
-func (s *Session) show(a frozen.Additions) {
+func (s *memo) show(a frozen.Additions) {
 	if a.Head == nil && s.isReverted(s.State.Head) {
 		a.Head = &frozen.Head{}
 	}
@@ -368,7 +385,7 @@ func (s *Session) show(a frozen.Additions) {
 }
 
 // markStale marks the messages of edited units for rendering.
-func (s *Session) markStale(edits []frozen.Edit) {
+func (s *memo) markStale(edits []frozen.Edit) {
 	for _, e := range edits {
 		if u := s.State.ByTag(e.Tag); u != nil {
 			if i, ok := s.index[u.MessageKey]; ok && i < s.rendered {
@@ -415,7 +432,7 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 func (s *Session) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
 
 // Forget removes all state about messages that the harness has deleted.
-func (s *Session) Forget(messageKeys []string) {
+func (s *content) Forget(messageKeys []string) {
 	gone := make(map[string]bool, len(messageKeys))
 	for _, k := range messageKeys {
 		gone[k] = true
@@ -429,7 +446,7 @@ func (s *Session) Forget(messageKeys []string) {
 }
 
 // Has reports whether the transcript contains the message.
-func (s *Session) Has(messageKey string) bool {
+func (s *array) Has(messageKey string) bool {
 	_, ok := s.index[messageKey]
 	return ok
 }

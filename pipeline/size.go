@@ -83,7 +83,7 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 
 // compactedAt returns when the harness has compacted the session, 0 for never. Usages from
 // before that time are of an array that is gone, even if the harness has kept their answers.
-func (s *Session) compactedAt() int64 {
+func (s *array) compactedAt() int64 {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
 		return 0
@@ -93,7 +93,7 @@ func (s *Session) compactedAt() int64 {
 
 // gauge returns our belief about the usage of entry i. own is the host's count of that
 // usage's prompt.
-func (s *Session) gauge(i, own int) Gauge {
+func (s *memo) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
 	g := Gauge{Of: s.entries[i].measurement(), Tokens: reported, Own: own, Base: last.Base}
@@ -126,7 +126,7 @@ func (s *Session) gauge(i, own int) Gauge {
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
 // raw returns the host's count of the first n messages with nothing dropped.
-func (s *Session) raw(n int) int {
+func (s *array) raw(n int) int {
 	tokens := 0
 	for i := range n {
 		tokens += s.entries[i].whole
@@ -144,7 +144,7 @@ func (g Gauge) estimate(own int) int {
 
 // isEstimated reports whether g is our own estimate of a prompt, because the newest usage
 // reports another wire.
-func (s *Session) isEstimated(g Gauge) bool {
+func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
 }
@@ -161,7 +161,7 @@ func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 // number of provider tokens in one token of the host's count. A refused prompt had at
 // least limit tokens (0 if that is not known), or named tokens if the provider gave a
 // number (0 if not). The next prompt also has what came after the failed answer.
-func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
+func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
 		if i, ok := s.index[messageOf(g.Of)]; ok && size.Measured > 0 {
@@ -180,7 +180,7 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 
 // afterFailure returns the host's count of the messages after the newest failed answer, 0 if
 // an answer has followed it.
-func (s *Session) afterFailure() int {
+func (s *array) afterFailure() int {
 	tokens := 0
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		if e := &s.entries[i]; e.header.role != transcript.Assistant {
@@ -197,7 +197,7 @@ func (s *Session) afterFailure() int {
 // measuredUpTo returns how many leading messages the size's measurement covers. If
 // there is no measurement, it returns the number of all messages. The host counts the
 // later messages itself, so their edits and their thinking show in its count.
-func (s *Session) measuredUpTo(size Size) int {
+func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
 	}
@@ -207,7 +207,7 @@ func (s *Session) measuredUpTo(size Size) int {
 // HasLostGauge reports whether the array no longer contains the answer that the gauge
 // is about. Either the user reverted that answer, or the harness compacted the
 // session.
-func (s *Session) HasLostGauge() bool {
+func (s *memo) HasLostGauge() bool {
 	last := messageOf(s.Meta.Gauge.Of)
 	return last != "" && !s.Has(last)
 }
@@ -230,7 +230,7 @@ func ratio(theirs, own int) float64 {
 // reads usages up to the first prompt that has not grown with the array, because up to
 // there no content had been dropped. A prompt that has grown by much more than the array had
 // content that is gone by now, for example outputs that the harness has pruned.
-func (s *Session) grown() Gauge {
+func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought is the thinking since last
 	for i := range s.entries {
@@ -283,7 +283,7 @@ func messageOf(measurement string) string {
 }
 
 // weigh updates the host's count of entry i and of the whole array.
-func (s *Session) weigh(i int) {
+func (s *content) weigh(i int) {
 	e := &s.entries[i]
 	n := s.tokensOf(e)
 	s.own += n - e.own
@@ -296,17 +296,17 @@ func (s *Session) weigh(i int) {
 }
 
 // counted returns the host's count of the wire's messages: the head and the tail.
-func (s *Session) counted() int { return s.State.HeadTokens() + s.own }
+func (s *content) counted() int { return s.State.HeadTokens() + s.own }
 
 // weighAll calls weigh for every message.
-func (s *Session) weighAll() {
+func (s *content) weighAll() {
 	for i := range s.entries {
 		s.weigh(i)
 	}
 }
 
 // weighMessages calls weigh for the messages of the edited units.
-func (s *Session) weighMessages(edits []frozen.Edit) {
+func (s *content) weighMessages(edits []frozen.Edit) {
 	for _, e := range edits {
 		if u := s.State.ByTag(e.Tag); u != nil {
 			if i, ok := s.index[u.MessageKey]; ok {
@@ -317,7 +317,7 @@ func (s *Session) weighMessages(edits []frozen.Edit) {
 }
 
 // tokensOf returns the host's count of a message's active units.
-func (s *Session) tokensOf(e *entry) int {
+func (s *content) tokensOf(e *entry) int {
 	n := 0
 	for _, it := range e.items {
 		if u := s.State.ByTag(it.Tag); u != nil {
@@ -332,7 +332,7 @@ const growthSteps = 20
 
 // growth returns how many tokens a step typically adds to the prompt: the median of
 // the newest steps with a reported usage, at least 1.
-func (s *Session) growth() int {
+func (s *array) growth() int {
 	var deltas []int
 	later := 0
 	for _, e := range slices.Backward(s.entries) {

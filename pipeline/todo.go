@@ -82,7 +82,7 @@ func (s *Session) newestTodo() (state string, tag int) {
 
 // isAnswer reports whether the provider sees the message and it is an answer of the
 // model with at least one unit.
-func (s *Session) isAnswer(key string) bool {
+func (s *array) isAnswer(key string) bool {
 	i, ok := s.index[key]
 	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && !s.entries[i].header.hidden && len(s.entries[i].items) > 0
 }

@@ -102,7 +102,7 @@ func (e *entry) numbered() history.Entry {
 }
 
 // rawTokens returns the host's count of a message with nothing dropped.
-func (s *Session) rawTokens(i int) int {
+func (s *content) rawTokens(i int) int {
 	e := &s.entries[i]
 	tokens := e.traits.thought / BytesPerToken
 	for _, it := range e.items {
@@ -118,7 +118,7 @@ func (s *Session) rawTokens(i int) int {
 const callTokens = 20
 
 // readTokens returns how much of a message the historian reads, by the host's count.
-func (s *Session) readTokens(i int) int {
+func (s *content) readTokens(i int) int {
 	tokens := 0
 	for _, it := range s.entries[i].items {
 		switch u := s.State.ByTag(it.Tag); {
@@ -135,7 +135,7 @@ func (s *Session) readTokens(i int) int {
 // UncoveredTokens returns the size of the messages after the message with this key. If
 // the key is empty or unknown, it returns the size of all messages. It is cheap enough
 // for a pass.
-func (s *Session) UncoveredTokens(key string) int {
+func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {
 		first = i + 1

@@ -41,13 +41,13 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 
 // isForeign reports whether the answer was not written by the model that the next
 // request is for.
-func (s *Session) isForeign(e *entry) bool {
+func (s *memo) isForeign(e *entry) bool {
 	wrote, asked := e.header.wrote, s.Model()
 	return wrote.ID != "" && asked.ID != "" && wrote != asked
 }
 
 // firstEdited returns the index of the first message that the edits change.
-func (s *Session) firstEdited(edits []frozen.Edit) int {
+func (s *content) firstEdited(edits []frozen.Edit) int {
 	first := len(s.entries)
 	for _, e := range edits {
 		if u := s.State.ByTag(e.Tag); u != nil {
@@ -61,7 +61,7 @@ func (s *Session) firstEdited(edits []frozen.Edit) int {
 
 // floor returns the size of the prompt if every tool arc that age does not protect
 // were dropped. The head covers the first covered messages.
-func (s *Session) floor(current, covered int, k rule.Knobs) int {
+func (s *content) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := covered; i < len(s.entries); i++ {
 		for _, it := range s.entries[i].items {

@@ -47,7 +47,7 @@ type Wire struct {
 // Render renders the transcript with the frozen state and the additions of d laid over
 // it. It skips messages with no new content and no new edit. To refuse the additions,
 // the caller renders again with another decision.
-func (s *Session) Render(d Decision) Wire {
+func (s *memo) Render(d Decision) Wire {
 	s.show(d.Additions.Additions)
 	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
 	s.reframe()
@@ -88,7 +88,7 @@ func (s *Session) Render(d Decision) Wire {
 
 // collect sorts the newly rendered messages, and finds out whether they include the
 // first and the last message that the provider sees. The head's messages come first.
-func (s *Session) collect(w *Wire, isHeadNew bool) {
+func (s *memo) collect(w *Wire, isHeadNew bool) {
 	w.Rendered = make([]render.Rendered, 0, len(s.head.rendered)+len(w.anew))
 	if isHeadNew {
 		w.Rendered = append(w.Rendered, s.head.rendered...)
@@ -116,7 +116,7 @@ func (s *Session) collect(w *Wire, isHeadNew bool) {
 }
 
 // reframe marks the renderings that a change of the session's setup makes stale.
-func (s *Session) reframe() {
+func (s *memo) reframe() {
 	before, now := s.frame, s.shown.Setup
 	isSameModel := s.framedFor == s.Model()
 	s.frame, s.framedFor = now, s.Model()
@@ -144,7 +144,7 @@ func (s *Session) reframe() {
 // one before it, whether its thinking still follows the prompt that it was produced
 // for, and the chains and sums. It returns the index of the first entry whose wire
 // bytes changed.
-func (s *Session) settle(i int, w *Wire) int {
+func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
 	fusesWithThis, rawFusesWithThis := s.fusesBefore(i) // the message before entry i
@@ -179,7 +179,7 @@ func (s *Session) settle(i int, w *Wire) int {
 
 // fusesBefore reports whether the provider fuses entry i with the message that is sent
 // before it, on the wire and in the raw array.
-func (s *Session) fusesBefore(i int) (onWire, inRaw bool) {
+func (s *array) fusesBefore(i int) (onWire, inRaw bool) {
 	for j := i - 1; j >= 0; j-- {
 		if s.entries[j].hash != (render.Hash{}) {
 			onWire = s.entries[j].fusesWithNext
@@ -197,7 +197,7 @@ func (s *Session) fusesBefore(i int) (onWire, inRaw bool) {
 
 // RenderAnew renders every message again. It is used if a rendering turned out to be
 // wrong.
-func (s *Session) RenderAnew(d Decision) Wire {
+func (s *memo) RenderAnew(d Decision) Wire {
 	s.rendered = 0
 	return s.Render(d)
 }
@@ -213,7 +213,7 @@ type rendering struct {
 }
 
 // renderEntry renders one message. It reads the session and changes nothing.
-func (s *Session) renderEntry(i int) rendering {
+func (s *memo) renderEntry(i int) rendering {
 	m := s.entries[i].decoded
 	if m == nil {
 		again := s.Codec.Decode(s.entries[i].raw)
@@ -263,7 +263,7 @@ func (s *Session) renderEntry(i int) rendering {
 }
 
 // frameOf returns the surroundings in which entry i is rendered.
-func (s *Session) frameOf(i int) render.Frame {
+func (s *memo) frameOf(i int) render.Frame {
 	e := &s.entries[i]
 	f := render.Frame{
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
@@ -313,7 +313,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 
 // memorize stores a rendering as the memo of its message, and reports whether its wire
 // bytes changed.
-func (s *Session) memorize(i int, r rendering, w *Wire) bool {
+func (s *memo) memorize(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
@@ -328,7 +328,7 @@ func (s *Session) memorize(i int, r rendering, w *Wire) bool {
 
 // compare finds out whether the wire extends the previous one, and the cause if it
 // does not.
-func (s *Session) compare(d Decision, w *Wire, firstChanged int) {
+func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	last := s.Meta.Wire
 	if last.Messages == 0 {
 		return
@@ -358,7 +358,7 @@ func (s *Session) compare(d Decision, w *Wire, firstChanged int) {
 }
 
 // at returns the first entry whose chain, including that entry, equals c.
-func (s *Session) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
+func (s *array) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	i, found := slices.BinarySearchFunc(s.entries, c.Messages, func(e entry, n int) int {
 		return cmp.Compare(chainOf(&e).Messages, n)
 	})
@@ -367,7 +367,7 @@ func (s *Session) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 
 // Mutation returns the patches that the client does not hold yet, and the messages
 // whose patch it must forget. It assumes that the client receives them.
-func (s *Session) Mutation() (edits map[string]schema.Patch, cleared []string) {
+func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 	edits = make(map[string]schema.Patch)
 	for key := range s.unsent {
 		var patch schema.Patch
