@@ -124,7 +124,7 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 	defer cancel()
 	done := make(chan []Finding, 1)
 	go func() {
-		x := &examination{Options: o, check: name, before: before}
+		x := &examination{Options: o, notes: notes{check: name}, before: before}
 		check(x, limited)
 		done <- x.findings
 	}()
@@ -137,7 +137,7 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 	case found := <-done: // most checks notice their deadline, and say more than that
 		return found
 	case <-time.After(noticing):
-		x := &examination{check: name}
+		x := &examination{notes: notes{check: name}}
 		x.warn("run doctor again when the machine is idle; if it stays, look for what is slow: a disk, or a very large file of the project", "this check was given up: it did not end in time")
 		return x.findings
 	}
@@ -194,26 +194,31 @@ func Worst(findings []Finding) Level {
 // An examination is one run of the checks.
 type examination struct {
 	Options
+	notes
+	before []Finding // of the checks before this one
+}
+
+// notes collects the findings of a check.
+type notes struct {
 	check    string
 	about    schema.Harness // of the next findings, empty for all harnesses
-	before   []Finding      // of the checks before this one
 	findings []Finding
 }
 
-func (x *examination) ok(format string, args ...any) {
-	x.findings = append(x.findings, Finding{Check: x.check, Harness: x.about, Level: OK, Message: fmt.Sprintf(format, args...)})
+func (n *notes) ok(format string, args ...any) {
+	n.findings = append(n.findings, Finding{Check: n.check, Harness: n.about, Level: OK, Message: fmt.Sprintf(format, args...)})
 }
 
-func (x *examination) warn(remedy, format string, args ...any) {
-	x.findings = append(x.findings, Finding{Check: x.check, Harness: x.about, Level: Warn, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+func (n *notes) warn(remedy, format string, args ...any) {
+	n.findings = append(n.findings, Finding{Check: n.check, Harness: n.about, Level: Warn, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-func (x *examination) fail(remedy, format string, args ...any) {
-	x.findings = append(x.findings, Finding{Check: x.check, Harness: x.about, Level: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+func (n *notes) fail(remedy, format string, args ...any) {
+	n.findings = append(n.findings, Finding{Check: n.check, Harness: n.about, Level: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // fixable gives Repair a function that fixes the newest finding.
-func (x *examination) fixable(fix func(context.Context) error) {
-	f := &x.findings[len(x.findings)-1]
+func (n *notes) fixable(fix func(context.Context) error) {
+	f := &n.findings[len(n.findings)-1]
 	f.Fixable, f.fix = true, fix
 }

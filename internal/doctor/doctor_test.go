@@ -509,7 +509,7 @@ func TestDirectoryInUseIsNamed(t *testing.T) {
 }
 
 func TestNewerDatabaseIsTold(t *testing.T) {
-	x := examination{Options: well(t), check: "store"}
+	x := examination{Options: well(t), notes: notes{check: "store"}}
 	path := filepath.Join(x.DataDir, "magicctx.db")
 	content, err := os.ReadFile(path)
 	must(t, err)
@@ -539,7 +539,7 @@ func TestRepairGoesOn(t *testing.T) {
 }
 
 func TestFilesOfOthersAreTold(t *testing.T) {
-	x := examination{Options: well(t), check: "permissions"}
+	x := examination{Options: well(t), notes: notes{check: "permissions"}}
 	path := filepath.Join(x.DataDir, "magicctx.db")
 	if err := os.Chown(path, 12345, -1); err != nil {
 		t.Skipf("cannot give a file away: %v", err)
@@ -917,7 +917,7 @@ func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 
 // On every machine, doctor shows which data magicctx keeps, and for how long.
 func TestB10RetentionIsShown(t *testing.T) {
-	x := examination{Options: well(t), check: "retention"}
+	x := examination{Options: well(t), notes: notes{check: "retention"}}
 	x.Now = func() time.Time { return time.UnixMilli(1).Add(200 * 24 * time.Hour) } // the session was used at 1
 	x.retention(t.Context())
 	var all []string

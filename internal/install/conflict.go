@@ -46,7 +46,7 @@ func (e *ConflictError) Error() string {
 }
 
 // findConflicts searches all configurations that apply at the place.
-func findConflicts(ctx context.Context, p Place, target *document) ([]Conflict, error) {
+func findConflicts(ctx context.Context, p Place, target configuration) ([]Conflict, error) {
 	files, dirs := p.Harness.inForce(p)
 	var found []Conflict
 	wins := false // whether the harness merges the file over the target
@@ -61,10 +61,10 @@ func findConflicts(ctx context.Context, p Place, target *document) ([]Conflict, 
 			}
 		}
 		if wins {
-			found = append(found, p.compactionConflicts(d, target.file)...)
+			found = append(found, d.compactionConflicts(target.file)...)
 		}
 		wins = wins || file == target.file
-		inFile, err := p.pluginConflicts(ctx, d, dirs)
+		inFile, err := d.pluginConflicts(ctx, dirs)
 		if err != nil {
 			return nil, err
 		}
@@ -75,15 +75,15 @@ func findConflicts(ctx context.Context, p Place, target *document) ([]Conflict, 
 
 // compactionConflicts finds compaction that is switched on in a file that the harness merges over the
 // edited one.
-func (p Place) compactionConflicts(d *document, target string) (found []Conflict) {
-	compaction, err := p.switchedCompaction(d)
+func (c configuration) compactionConflicts(target string) (found []Conflict) {
+	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {
 		return nil
 	}
-	for _, key := range p.Harness.switchesOff {
+	for _, key := range c.Harness.switchesOff {
 		if m := member(compaction, key); m != nil && isTrue(m.Value) {
 			found = append(found, Conflict{
-				Where:   d.position(m.Value),
+				Where:   c.position(m.Value),
 				Problem: fmt.Sprintf("compaction.%s is on here, and this file wins over %s", key, target),
 				Remedy:  fmt.Sprintf("set compaction.%s to false in this file, or remove it", key),
 			})
@@ -94,35 +94,35 @@ func (p Place) compactionConflicts(d *document, target string) (found []Conflict
 
 // pluginConflicts finds competing plugins in one configuration. dirs are the directories in which
 // plugins keep their own configuration.
-func (p Place) pluginConflicts(ctx context.Context, d *document, dirs []string) (found []Conflict, err error) {
-	if _, err := p.pluginsOf(d); err != nil {
+func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (found []Conflict, err error) {
+	if _, err := c.plugins(); err != nil {
 		return nil, err
 	}
-	for _, e := range p.entriesOf(d) {
-		if p.isShim(e.spec) {
+	for _, e := range c.entries() {
+		if c.isShim(e.spec) {
 			continue
 		}
-		c, err := p.competitorOf(ctx, d.file, e.spec)
+		other, err := c.competitorOf(ctx, c.file, e.spec)
 		if err != nil {
 			return nil, err
 		}
-		if c != nil {
+		if other != nil {
 			found = append(found, Conflict{
 				Where:   e.position,
-				Problem: fmt.Sprintf(c.problem, e.spec),
+				Problem: fmt.Sprintf(other.problem, e.spec),
 				Remedy:  fmt.Sprintf("remove %s from %q in this file", json.Quote(e.spec), e.list),
 
 				IsCompetitor: true,
 			})
 		}
-		if p.Harness.pluginConflicts == nil {
+		if c.Harness.pluginConflicts == nil {
 			continue
 		}
-		name, _, err := p.pluginName(ctx, d.file, e.spec)
+		name, _, err := c.pluginName(ctx, c.file, e.spec)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, p.Harness.pluginConflicts(p, e.position, name, dirs)...)
+		found = append(found, c.Harness.pluginConflicts(c.Place, e.position, name, dirs)...)
 	}
 	return found, nil
 }
@@ -131,9 +131,9 @@ func (p Place) pluginConflicts(ctx context.Context, d *document, dirs []string) 
 type entry struct{ list, spec, position string }
 
 // entriesOf returns the elements of all lists whose plugins the harness loads.
-func (p Place) entriesOf(d *document) (all []entry) {
-	for _, list := range append([]string{p.Harness.List}, p.Harness.moreLists...) {
-		m := member(d.root, list)
+func (c configuration) entries() (all []entry) {
+	for _, list := range append([]string{c.Harness.List}, c.Harness.moreLists...) {
+		m := member(c.root, list)
 		if m == nil {
 			continue
 		}
@@ -142,8 +142,8 @@ func (p Place) entriesOf(d *document) (all []entry) {
 			continue
 		}
 		for i := range array.Elements[:min(len(array.Elements), maxPlugins)] {
-			if v := p.specOf(&array.Elements[i]); v != nil {
-				all = append(all, entry{list, mustText(*v), d.position(*v)})
+			if v := c.specOf(&array.Elements[i]); v != nil {
+				all = append(all, entry{list, mustText(*v), c.position(*v)})
 			}
 		}
 	}
@@ -151,9 +151,9 @@ func (p Place) entriesOf(d *document) (all []entry) {
 }
 
 // loadedByHand finds our own plugin in the lists that an installation does not edit.
-func (p Place) loadedByHand(d *document) (found []entry) {
-	for _, e := range p.entriesOf(d) {
-		if e.list != p.Harness.List && p.isShim(e.spec) {
+func (c configuration) loadedByHand() (found []entry) {
+	for _, e := range c.entries() {
+		if e.list != c.Harness.List && c.isShim(e.spec) {
 			found = append(found, e)
 		}
 	}
@@ -161,11 +161,11 @@ func (p Place) loadedByHand(d *document) (found []entry) {
 }
 
 // loadedTwice returns the conflicts of an installation with a plugin that is loaded by hand.
-func (p Place) loadedTwice(d *document) (found []Conflict) {
-	for _, e := range p.loadedByHand(d) {
+func (c configuration) loadedTwice() (found []Conflict) {
+	for _, e := range c.loadedByHand() {
 		found = append(found, Conflict{
 			Where:   e.position,
-			Problem: fmt.Sprintf("%s loads the plugin from here already, and would load it twice", p.Harness.Name),
+			Problem: fmt.Sprintf("%s loads the plugin from here already, and would load it twice", c.Harness.Name),
 			Remedy:  fmt.Sprintf("remove %s from %q in this file", json.Quote(e.spec), e.list),
 		})
 	}

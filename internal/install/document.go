@@ -57,13 +57,19 @@ func parseDocument(file string, content []byte) (*document, error) {
 	return d, nil
 }
 
+// A configuration is a document that the harness of a place reads.
+type configuration struct {
+	*document
+	Place
+}
+
 // parseStrictly parses a configuration, and refuses what its harness cannot read.
-func (p Place) parseStrictly(file string, content []byte) (*document, error) {
+func (p Place) parseStrictly(file string, content []byte) (configuration, error) {
 	d, err := parseDocument(file, content)
 	if err != nil || !p.Harness.isStrict || d.tree.IsStandard() {
-		return d, err
+		return configuration{d, p}, err
 	}
-	return nil, fmt.Errorf("%s: a comment or a trailing comma; %s takes neither, and ignores the whole file", d.positionAt(d.firstExtra()), p.Harness.Name)
+	return configuration{}, fmt.Errorf("%s: a comment or a trailing comma; %s takes neither, and ignores the whole file", d.positionAt(d.firstExtra()), p.Harness.Name)
 }
 
 // firstExtra returns the offset of the first comment or trailing comma.
@@ -80,10 +86,10 @@ func (d *document) firstExtra() int {
 
 // readDocument reads and parses a configuration of the harness. If the file does not exist, the error is
 // fs.ErrNotExist.
-func (p Place) readDocument(file string) (*document, error) {
+func (p Place) readDocument(file string) (configuration, error) {
 	content, err := readFile(file)
 	if err != nil {
-		return nil, err
+		return configuration{}, err
 	}
 	return p.parseStrictly(file, content)
 }

@@ -21,24 +21,24 @@ type former struct {
 
 // formerOf reads the values that a later removal has to restore. It fails if the document has a value
 // of the wrong type where an insertion is needed, for example a string under "plugin".
-func (p Place) formerOf(d *document, spec string) (former, error) {
+func (c configuration) former(spec string) (former, error) {
 	var f former
-	plugins, err := p.pluginsOf(d)
+	plugins, err := c.plugins()
 	if err != nil {
 		return f, err
 	}
 	f.HasPlugin = plugins != nil
 	if plugins != nil {
-		if i := p.ownEntry(d.file, plugins, spec); i >= 0 {
-			f.Entry, _ = text(*p.specOf(&plugins.Elements[i]))
+		if i := c.ownEntry(c.file, plugins, spec); i >= 0 {
+			f.Entry, _ = text(*c.specOf(&plugins.Elements[i]))
 		}
 	}
-	compaction, err := p.switchedCompaction(d)
+	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {
 		return f, err
 	}
 	f.HasCompaction = true
-	for _, key := range p.Harness.switchesOff {
+	for _, key := range c.Harness.switchesOff {
 		if m := member(compaction, key); m != nil {
 			value := hujson.Value{Value: m.Value.Clone().Value}
 			value.Standardize()
@@ -54,38 +54,38 @@ func (p Place) formerOf(d *document, spec string) (former, error) {
 // enable adds the plugin to the list, unless the list already has it in some form. If the harness needs it,
 // enable also switches compaction off. earlier is the spec of an earlier installation, if any. If replace
 // accepts an entry of the shim with another spec, the new spec replaces that entry.
-func (p Place) enable(d *document, spec, earlier string, replace func(entry string) bool) error {
-	plugins, err := p.pluginsOf(d)
+func (c configuration) enable(spec, earlier string, replace func(entry string) bool) error {
+	plugins, err := c.plugins()
 	if err != nil {
 		return err
 	}
 	if plugins == nil {
 		list := &hujson.Array{Elements: []hujson.ArrayElement{{Value: hujson.String(spec)}}}
-		addMember(d, p.Harness.List, func(layout, string) hujson.ValueTrimmed { return list })
-	} else if i := p.ownEntry(d.file, plugins, spec, earlier); i < 0 {
-		addElement(d, plugins, hujson.String(spec))
-	} else if entry := p.specOf(&plugins.Elements[i]); !p.sameSpec(d.file, mustText(*entry), spec) && replace(mustText(*entry)) {
+		addMember(c.document, c.Harness.List, func(layout, string) hujson.ValueTrimmed { return list })
+	} else if i := c.ownEntry(c.file, plugins, spec, earlier); i < 0 {
+		addElement(c.document, plugins, hujson.String(spec))
+	} else if entry := c.specOf(&plugins.Elements[i]); !c.sameSpec(c.file, mustText(*entry), spec) && replace(mustText(*entry)) {
 		entry.Value = hujson.String(spec)
 	}
 
-	if p.Harness.HoldsCompactionBack() {
+	if c.Harness.HoldsCompactionBack() {
 		return nil
 	}
-	compaction, err := p.switchedCompaction(d)
+	compaction, err := c.switchedCompaction()
 	if err != nil {
 		return err
 	}
 	if compaction == nil {
-		addMember(d, "compaction", func(l layout, indent string) hujson.ValueTrimmed {
-			return l.switchesOff(indent, p.Harness.switchesOff)
+		addMember(c.document, "compaction", func(l layout, indent string) hujson.ValueTrimmed {
+			return l.switchesOff(indent, c.Harness.switchesOff)
 		})
 		return nil
 	}
-	for _, key := range p.Harness.switchesOff {
+	for _, key := range c.Harness.switchesOff {
 		if m := member(compaction, key); m != nil {
 			m.Value.Value = hujson.Bool(false)
 		} else {
-			addInner(d, compaction, key)
+			addInner(c.document, compaction, key)
 		}
 	}
 	return nil
@@ -93,58 +93,58 @@ func (p Place) enable(d *document, spec, earlier string, replace func(entry stri
 
 // disable undoes enable in a document that was edited since. If the author has changed a value again, the
 // value stays.
-func (p Place) disable(d *document, spec string, f former) error {
-	plugins, err := p.pluginsOf(d)
+func (c configuration) disable(spec string, f former) error {
+	plugins, err := c.plugins()
 	if err != nil {
 		return err
 	}
 	if plugins != nil {
 		for i := len(plugins.Elements) - 1; i >= 0; i-- {
-			entry := p.specOf(&plugins.Elements[i])
-			if entry == nil || !p.sameSpec(d.file, mustText(*entry), spec) {
+			entry := c.specOf(&plugins.Elements[i])
+			if entry == nil || !c.sameSpec(c.file, mustText(*entry), spec) {
 				continue
 			}
 			switch {
 			case f.Entry == "":
 				remove(elements{plugins}, i)
-			case !p.sameSpec(d.file, f.Entry, spec):
+			case !c.sameSpec(c.file, f.Entry, spec):
 				entry.Value = hujson.String(f.Entry)
 			}
 		}
 		if !f.HasPlugin && isBare(elements{plugins}) {
-			removeMember(d.root, p.Harness.List)
+			removeMember(c.root, c.Harness.List)
 		}
 	}
 
-	return p.restoreCompaction(d, f)
+	return c.restoreCompaction(f)
 }
 
 // maxPlugins bounds the work on a list that a repository wrote: several files are read for each plugin.
 const maxPlugins = 1000
 
 // pluginsOf returns the list of plugins, nil if the document has none.
-func (p Place) pluginsOf(d *document) (*hujson.Array, error) {
-	m := member(d.root, p.Harness.List)
+func (c configuration) plugins() (*hujson.Array, error) {
+	m := member(c.root, c.Harness.List)
 	if m == nil {
 		return nil, nil
 	}
 	list, ok := m.Value.Value.(*hujson.Array)
 	if !ok {
-		return nil, d.errorAt(m.Value, `%q is not a list`, p.Harness.List)
+		return nil, c.errorAt(m.Value, `%q is not a list`, c.Harness.List)
 	}
 	if len(list.Elements) > maxPlugins {
-		return nil, d.errorAt(m.Value, `%q lists more than %d plugins`, p.Harness.List, maxPlugins)
+		return nil, c.errorAt(m.Value, `%q lists more than %d plugins`, c.Harness.List, maxPlugins)
 	}
 	return list, nil
 }
 
 // switchedCompaction returns the object of compaction settings if an installation changes it. It returns nil
 // if an installation does not change it, or if the document has none.
-func (p Place) switchedCompaction(d *document) (*hujson.Object, error) {
-	if p.Harness.HoldsCompactionBack() {
+func (c configuration) switchedCompaction() (*hujson.Object, error) {
+	if c.Harness.HoldsCompactionBack() {
 		return nil, nil
 	}
-	return compactionOf(d)
+	return compactionOf(c.document)
 }
 
 // compactionOf returns the object of compaction settings, nil if the document has none.

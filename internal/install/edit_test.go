@@ -20,7 +20,7 @@ func enabled(t *testing.T, before string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := openCode.enable(d, shim, "", never); err != nil {
+	if err := (configuration{d, openCode}).enable(shim, "", never); err != nil {
 		t.Fatal(err)
 	}
 	return string(d.bytes())
@@ -32,7 +32,7 @@ func disabled(t *testing.T, before, installed string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := openCode.formerOf(original, shim)
+	f, err := configuration{original, openCode}.former(shim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func disabled(t *testing.T, before, installed string) string {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, installed)
 	}
-	if err := openCode.disable(d, shim, f); err != nil {
+	if err := (configuration{d, openCode}).disable(shim, f); err != nil {
 		t.Fatal(err)
 	}
 	return string(d.bytes())
@@ -189,7 +189,7 @@ func TestErrorsNameThePosition(t *testing.T) {
 	for _, tt := range tests {
 		d, err := parseDocument("oc.json", []byte(tt.content))
 		if err == nil {
-			err = openCode.enable(d, shim, "", never)
+			err = configuration{d, openCode}.enable(shim, "", never)
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.40q: error %v, want %q", tt.content, err, tt.want)

@@ -16,11 +16,11 @@ func FuzzInstall(f *testing.F) {
 		if err != nil {
 			return
 		}
-		original, err := openCode.formerOf(d, shim)
+		original, err := configuration{d, openCode}.former(shim)
 		if err != nil {
 			return
 		}
-		if err := openCode.enable(d, shim, "", never); err != nil {
+		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil {
 			t.Fatal(err)
 		}
 		installed := d.bytes()
@@ -28,17 +28,17 @@ func FuzzInstall(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q became %q: %v", content, installed, err)
 		}
-		if err := openCode.enable(d, shim, "", never); err != nil || string(d.bytes()) != string(installed) {
+		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil || string(d.bytes()) != string(installed) {
 			t.Fatalf("%q changes again to %q (%v)", installed, d.bytes(), err)
 		}
-		if err := openCode.disable(d, shim, original); err != nil {
+		if err := (configuration{d, openCode}).disable(shim, original); err != nil {
 			t.Fatal(err)
 		}
 		removed := d.bytes()
 		if d, err = parseDocument("opencode.jsonc", removed); err != nil {
 			t.Fatalf("%q became %q: %v", installed, removed, err)
 		}
-		plugins, err := openCode.pluginsOf(d)
+		plugins, err := configuration{d, openCode}.plugins()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if conflicts = append(conflicts, o.loadedTwice(d)...); len(conflicts) > 0 {
+	if conflicts = append(conflicts, d.loadedTwice()...); len(conflicts) > 0 {
 		conflict := &ConflictError{Conflicts: conflicts, Harness: o.Harness.Name}
 		if restore, err := RestoreCompaction(ctx, o.Place); err == nil && !restore.IsEmpty() {
 			conflict.CompactionOff = restore.File
@@ -78,10 +78,10 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	replace := func(entry string) bool {
 		return isChosen || o.isStale(file, entry) || earlier.Spec != "" && o.sameSpec(file, entry, earlier.Spec)
 	}
-	if err := o.enable(d, spec, earlier.Spec, replace); err != nil {
+	if err := d.enable(spec, earlier.Spec, replace); err != nil {
 		return nil, err
 	}
-	plugins, err := o.pluginsOf(d)
+	plugins, err := d.plugins()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (r *record) recordLoader(p *Plan, earlier *record) {
 
 // recordInstallation prepares the backup and the record for an edited document. earlier is the record
 // of the previous installation, or an empty one.
-func (p *Plan) recordInstallation(edited *document, spec string, earlier *record) (err error) {
+func (p *Plan) recordInstallation(edited configuration, spec string, earlier *record) (err error) {
 	place := p.place()
 	p.backup = p.Before
 	p.record = &record{File: p.vault.file, Harness: place.Harness.ID, Installed: hash(p.After), IsNew: p.Before == nil}
@@ -156,7 +156,7 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 		p.record.IsNew = p.backup == nil
 		p.record.Settings, p.record.SettingsHash = earlier.Settings, earlier.SettingsHash
 	}
-	plugins, err := place.pluginsOf(edited)
+	plugins, err := edited.plugins()
 	if err != nil {
 		return err
 	}
@@ -174,6 +174,6 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 	if err != nil {
 		return err
 	}
-	p.record.Former, err = place.formerOf(d, p.record.Spec)
+	p.record.Former, err = configuration{d, place}.former(p.record.Spec)
 	return err
 }

@@ -132,7 +132,7 @@ func orchestratorConflicts(p Place, where, name string, dirs []string) (found []
 					continue
 				}
 				configuration = d.file
-				disabled = append(disabled, listOf(d, "disabled_hooks")...)
+				disabled = append(disabled, listOf(d.document, "disabled_hooks")...)
 			}
 		}
 	}

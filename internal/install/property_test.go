@@ -162,7 +162,7 @@ func uninstallUndoesInstall(t *testing.T, h *Harness) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.disable(d, plan.record.Spec, plan.record.Former); err != nil {
+		if err := (configuration{d, p.Place}).disable(plan.record.Spec, plan.record.Former); err != nil {
 			t.Fatal(err)
 		}
 		if got := string(d.bytes()); got != before {
@@ -190,7 +190,7 @@ func TestInstallChangesNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in %q", err, before)
 		}
-		if err := openCode.enable(d, shim, "", never); err != nil {
+		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil {
 			t.Fatal(err)
 		}
 		after := string(d.bytes())

@@ -164,7 +164,7 @@ func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := v.place.disable(d, r.Spec, r.Former); err != nil {
+	if err := (configuration{d, v.place}).disable(r.Spec, r.Former); err != nil {
 		return nil, false, err
 	}
 	before = d.bytes()

@@ -67,7 +67,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		if err != nil {
 			return nil, err
 		}
-		plugins, err := p.pluginsOf(d)
+		plugins, err := d.plugins()
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		spec := ""
 		if i := p.ownEntry(file, plugins, installed); i >= 0 {
 			spec = mustText(*p.specOf(&plugins.Elements[i]))
-		} else if more := p.loadedByHand(d); len(more) > 0 {
+		} else if more := d.loadedByHand(); len(more) > 0 {
 			spec = more[0].spec
 		} else {
 			continue
@@ -126,7 +126,7 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 		if err != nil {
 			return "", err
 		}
-		compaction, err := compactionOf(d)
+		compaction, err := compactionOf(d.document)
 		if err != nil {
 			return "", err
 		}
@@ -167,7 +167,7 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := place.restoreCompaction(d, r.Former); err != nil {
+	if err := (configuration{d, place}).restoreCompaction(r.Former); err != nil {
 		return nil, err
 	}
 	after := d.bytes()
@@ -184,12 +184,12 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 
 // restoreCompaction restores the former values of the keys that an installation has switched off. If the
 // author has changed a value again, the value stays.
-func (p Place) restoreCompaction(d *document, f former) error {
-	compaction, err := p.switchedCompaction(d)
+func (c configuration) restoreCompaction(f former) error {
+	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {
 		return err
 	}
-	for _, key := range slices.Backward(p.Harness.switchesOff) {
+	for _, key := range slices.Backward(c.Harness.switchesOff) {
 		m := member(compaction, key)
 		if m == nil || !isFalse(m.Value) {
 			continue
@@ -206,7 +206,7 @@ func (p Place) restoreCompaction(d *document, f former) error {
 		m.Value.Value = value.Value
 	}
 	if !f.HasCompaction && isBare(members{compaction}) {
-		removeMember(d.root, "compaction")
+		removeMember(c.root, "compaction")
 	}
 	return nil
 }

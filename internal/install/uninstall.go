@@ -86,7 +86,7 @@ func (p Place) installed(ctx context.Context) (string, *record, error) {
 		if err != nil {
 			continue
 		}
-		plugins, err := p.pluginsOf(d)
+		plugins, err := d.plugins()
 		if err != nil || plugins == nil {
 			continue
 		}
