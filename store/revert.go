@@ -59,7 +59,7 @@ func (s *History) Withdrawn(ctx context.Context, key Key) (rows []CompartmentRow
 }
 
 // Restore appends the withdrawn compartments with the numbers seqs, in that order, to the published ones, because their messages have come
-// back. after is the end of the history that the caller has read. If it has changed, RestoreCompartments fails
+// back. after is the end of the history that the caller has read. If it has changed, Restore fails
 // with ErrStale.
 func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
 	err := s.update(ctx, func(tx *transaction) error {

@@ -390,6 +390,35 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
+// A run that had lost its lease still worked on messages that another run had summarised. Then the harness compacted the
+// session, and hid them. The host took them for reverted, and withdrew the summary that the head shows.
+func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
+	h, script := scripted(t)
+	script.answer = inParts("Late")
+	h.abortAgent = func(string) {}
+	script.hold()
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	h.pass()
+	read := historiantest.RangeOf((<-script.asked).Prompt)
+	h.clock.Advance(store.LeaseTerm + time.Second)
+	h.publish(testKey, "u000", fmt.Sprintf("a%03d", read.End/2-1), read.End)
+	h.flush()
+	h.pass()
+	kept := h.messages[read.End:]
+	h.messages, h.told, h.revision = nil, 0, 0
+	h.add(`{"info":{"id":"compaction","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"p","type":"compaction","auto":false}]}`, h.clock.Now())
+	h.add(`{"info":{"id":"compacted","sessionID":"ses_1","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":%d,"completed":%d}},"parts":[{"id":"q","type":"text","text":"All that the harness remembers."}]}`,
+		h.clock.Now(), h.clock.Now())
+	h.messages = append(h.messages, kept...)
+	h.pass()
+	close(script.goOn)
+	h.settle()
+	if got := h.compartments(); len(got) != 1 || got[0].Title != "T" {
+		t.Errorf("the summaries are %+v", got)
+	}
+}
+
 // The user reverts messages that a run is summarising. If the run answers before the host can end it, the store refuses
 // the answer.
 func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {

@@ -93,13 +93,19 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 // run under way. If the revert has taken none, it returns 0. standing is the number of compartments that it has
 // not reached.
 func goneFrom(s *session.Session, standing int) int {
-	if all := s.Chronicle.Compartments; standing < len(all) {
+	all := s.Chronicle.Compartments
+	if standing < len(all) {
 		return all[standing].Start
 	}
-	if running := workOf(s).running; running != nil && !running.isTakenBack {
-		return firstGone(s.Pipe, running.job.Chunk.Lines)
+	running := workOf(s).running
+	if running == nil || running.isTakenBack {
+		return 0
 	}
-	return 0
+	from := firstGone(s.Pipe, running.job.Chunk.Lines)
+	if from > 0 && len(all) > 0 { // what another run has summarised meanwhile may be hidden, and stands
+		from = max(from, all[len(all)-1].End+1)
+	}
+	return from
 }
 
 // firstGone returns the ordinal of the first message such that neither it nor any later message of the run is
