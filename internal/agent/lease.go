@@ -44,4 +44,6 @@ func (l Lease) Keep(ctx context.Context, lost func()) {
 }
 
 // Release releases the lease.
-func (l Lease) Release(ctx context.Context) error { return l.Store.Leases.Release(ctx, l.Key, l.Holder) }
+func (l Lease) Release(ctx context.Context) error {
+	return l.Store.Leases.Release(ctx, l.Key, l.Holder)
+}
