@@ -64,7 +64,7 @@ func TestRecallCountsEachNeedleOnce(t *testing.T) {
 	if misses := f.lostNeedles(nil); len(misses) != 1 {
 		t.Errorf("a needle is lost: %v", misses)
 	}
-	better := figure{Name: withCompaction.name, Recalls: []recall{{Turn: 5, Verbatim: 2}}}
+	better := figure{Name: withCompaction.name, Summaries: 1, Recalls: []recall{{Turn: 5, Verbatim: 2}}}
 	f.Recalls[0].Lost = 0
 	if misses := f.lostNeedles([]figure{better}); len(misses) != 1 {
 		t.Errorf("OpenCode's prompt holds as many needles: %v", misses)

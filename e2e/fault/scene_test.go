@@ -106,10 +106,13 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be sets the behaviour of the host's binary from its next start on.
+// be sets the behaviour of the host's binary from its next start on. A shim may start the binary at this moment, so
+// the file is never seen empty.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
-	must(s.t, os.WriteFile(s.behaviour(), []byte(behaviour), 0o600))
+	next := s.behaviour() + ".next"
+	must(s.t, os.WriteFile(next, []byte(behaviour), 0o600))
+	must(s.t, os.Rename(next, s.behaviour()))
 }
 
 func (s *scene) behaviour() string { return filepath.Join(s.root, "behaviour") }
