@@ -105,7 +105,7 @@ func (s *content) hasLostThinking(e *entry) bool {
 	return b != nil && b.Lost
 }
 
-// Unstore says that a binding could not be stored. The next committed pass stores it.
+// Unstore records that a binding could not be stored. The next committed pass stores it.
 func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 // Unstored returns the bindings made since the last committed pass.

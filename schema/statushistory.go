@@ -72,7 +72,7 @@ type HistoryStatus struct {
 	FailedAt  int64  `json:"failedAt,omitzero"`
 	RetryPass int    `json:"retryPass,omitzero"`
 	// Waited is the number of passes for which history has waited to be summarised.
-	// IsOverdue says that this is too many, which is a fault.
+	// IsOverdue means that this is too many, which is a fault.
 	Waited    int  `json:"waited,omitzero"`
 	IsOverdue bool `json:"isOverdue,omitzero"`
 	// LastPublish is the newest publication.

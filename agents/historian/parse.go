@@ -102,7 +102,7 @@ func withoutThinking(answer string) string {
 var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
 
 // An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
-// behind it begins at next. isOpen says that nothing ends it, so the answer broke off in it.
+// behind it begins at next. isOpen means that nothing ends it, so the answer broke off in it.
 type element struct {
 	start, body, end, next int
 	isEmpty, isOpen        bool

@@ -143,7 +143,7 @@ export class Judge {
     return Math.max(Number(rows[0]?.tag_counter ?? 0), ...this.tags.keys(), this.unstoredOriginal?.judge.given() ?? 0)
   }
 
-  /** Notes that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
+  /** Records that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
     this.sent.clear()
@@ -157,7 +157,7 @@ export class Judge {
   }
 
   /**
-   * Notes that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
+   * Records that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {

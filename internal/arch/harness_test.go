@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// habit matches what only the codec of OpenCode may know: its name, its todo tool, a reason why it says that an
-// answer has ended.
+// habit matches what only the codec of OpenCode may know: its name, its todo tool, and one of its reasons for
+// the end of an answer.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
 // knowsHarnesses are the codecs and vocabularies, as the beginnings of their paths.

@@ -123,7 +123,7 @@ type markerTask struct {
 	// done is the pending marker to clear, because the task carries it out or because it has become
 	// pointless.
 	done string
-	// isPointless says that the task only clears the pending marker, and leaves the applied one.
+	// isPointless means that the task only clears the pending marker, and leaves the applied one.
 	isPointless bool
 }
 
@@ -204,7 +204,7 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
-// isMarking says that a change of the session's compaction marker is under way.
+// isMarking means that a change of the session's compaction marker is under way.
 var isMarking = session.NewLastingSlot[bool]()
 
 // consider changes the session's marker in the background if a change is due. The session's next pass

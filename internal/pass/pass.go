@@ -111,7 +111,7 @@ type Pass struct {
 	Fresh   []frozen.Unit
 	// Covered is the number of messages that the head stood for before the pass.
 	Covered int
-	// SystemChanged says that the system prompt has changed since the newest stored pass.
+	// SystemChanged means that the system prompt has changed since the newest stored pass.
 	SystemChanged bool
 
 	Readings pipeline.Readings

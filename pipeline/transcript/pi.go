@@ -276,9 +276,9 @@ type piOutput struct {
 	text     string
 	textPath string
 	other    json.Value
-	// taken says that the result belongs to a call.
+	// taken means that the result belongs to a call.
 	taken bool
-	// isUnreadable says that no call may take the result.
+	// isUnreadable means that no call may take the result.
 	isUnreadable bool
 }
 

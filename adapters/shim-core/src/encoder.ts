@@ -66,7 +66,7 @@ export class DeltaEncoder {
     delta.snapshots ??= delta.tail.map((message) => this.message.snapshot(message))
   }
 
-  /** Notes that the host holds the array of delta as revision. */
+  /** Records that the host holds the array of delta as revision. */
   confirm(delta: Delta, revision: number): void {
     this.prepare(delta)
     this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)
