@@ -11,11 +11,11 @@ import (
 )
 
 // A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block
-// only behind the exact prompt that the block was produced for. The number of the
-// preamble and the hash chain of the wire stand for that prompt. So the host keeps no
-// list of changes that invalidate thinking: the thinking of a message is lost if the
-// preamble's number or the chain before the message changes. The thinking of a message
-// without a binding, for example of one that was answered without the host, is not sent.
+// only after the exact prompt that the block was produced for. The number of the preamble
+// and the hash chain of the wire stand for that prompt. So the host keeps no list of
+// changes that invalidate thinking: the thinking of a message is lost if the preamble's
+// number or the chain before the message changes. The thinking of a message without a
+// binding, for example of one that was answered without the host, is not sent.
 
 // promptID names a prompt by its preamble and the chain of its messages, for example
 // "3.9f86d0…".

@@ -226,10 +226,10 @@ type Patch []PatchOp
 type PatchOp struct {
 	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend,enum=append"`
 	Path string `json:"path"`
-	// Value is the new value. For prepend it is a string that is put in front
-	// of the string at Path, and for append one that is put behind it. Without
-	// these two, a resync would have to send back every tool output only to add
-	// a tag or a note to it.
+	// Value is the new value. For prepend it is a string that goes before the
+	// string at Path, and for append one that goes after it. Without these two,
+	// a resync would have to send back every tool output only to add a tag or a
+	// note to it.
 	Value json.Value `json:"value,omitzero"`
 }
 

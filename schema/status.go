@@ -325,7 +325,7 @@ type PricedPass struct {
 
 // BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
-	// Resent is the number of tokens behind the first changed byte, which the
+	// Resent is the number of tokens after the first changed byte, which the
 	// provider writes to its cache again. Removed is the number of tokens that
 	// are no longer sent.
 	Resent  int `json:"resent"`

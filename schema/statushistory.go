@@ -18,7 +18,7 @@ type HeadStatus struct {
 	// the covered messages.
 	Through int `json:"through"`
 	Covered int `json:"covered"`
-	// Baseline includes the acknowledgement. Delta is the message behind it.
+	// Baseline includes the acknowledgement. Delta is the message after it.
 	Baseline int `json:"baseline"`
 	Delta    int `json:"delta"`
 	// Sections are the sections of the baseline.

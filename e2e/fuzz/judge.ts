@@ -161,7 +161,7 @@ export class Judge {
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
-    // If thinking has left the other session, it is not sent here either, even if it stands behind its old prompt
+    // If thinking has left the other session, it is not sent here either, even if it stands after its old prompt
     // again. For example, the other session had switched to another agent and so lost all of its thinking (-seed
     // 100167).
     for (const signature of other.lostThinking) this.lostThinking.add(signature)

@@ -16,7 +16,7 @@ var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 // knowsHarnesses are the codecs and vocabularies, as the beginnings of their paths.
 var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.go"}
 
-// Behind a codec, no code knows which harness it serves.
+// Outside the codecs, no code knows which harness it serves.
 func TestOnlyCodecsKnowTheirHarness(t *testing.T) {
 	root := rootOf(t)
 	for _, dir := range append(strings.Fields(rooms), "pipeline", "internal/host", "internal/replay") {

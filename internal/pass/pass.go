@@ -501,7 +501,7 @@ func (ps *Pass) answer() schema.WireMutation {
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
-		// system prompt than the next one, and thinking in its answer will not be valid behind the next one
+		// system prompt than the next one, and thinking in its answer will not be valid after the next one
 		// (F21).
 		m.Wire = ""
 	}

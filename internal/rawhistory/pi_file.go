@@ -25,7 +25,7 @@ const piVersion = 3
 // A piFile is an opened session file and its index.
 type piFile struct {
 	file io.ReaderAt
-	// entries are the lines behind the header. An unreadable line has an entry too.
+	// entries are the lines after the header. An unreadable line has an entry too.
 	entries []piEntry
 }
 

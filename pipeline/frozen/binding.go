@@ -2,7 +2,7 @@ package frozen
 
 // A Binding ties the thinking of a message to the prompt that the model
 // produced it for. A model that binds its thinking accepts that thinking back
-// only behind exactly the same prompt.
+// only after exactly the same prompt.
 type Binding struct {
 	// MessageKey names the assistant message that holds the thinking.
 	MessageKey string

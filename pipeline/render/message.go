@@ -41,8 +41,8 @@ type Frame struct {
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
 	Todo schema.Patch
-	// Binds means that the model accepts thinking only behind the exact prompt that it
-	// was produced for. So nothing before a thinking block may change
+	// Binds means that the model accepts thinking only after the exact prompt that it was
+	// produced for. So nothing before a thinking block may change
 	// (docs/preserved-thinking.md).
 	Binds bool
 	// Foreign means that the message was not written by the model that the request is

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Vocabulary holds the names and habits of one harness, as values. The code behind
-// the codecs reads these values, and does not know which harness it serves.
+// A Vocabulary holds the names and habits of one harness, as values. The code after the
+// codecs reads these values, and does not know which harness it serves.
 type Vocabulary struct {
 	// Tools describes the tools that the rules know. Names are in lower case, without
 	// the prefix "mcp_". Tool returns the zero value for any other tool.

@@ -106,7 +106,7 @@ export class DeltaEncoder {
     return limit
   }
 
-  /** The index behind the last message that is the same in both arrays at the same place. */
+  /** The index after the last message that is the same in both arrays at the same place. */
   private endOfCommon(messages: readonly unknown[]): number {
     let end = Math.min(this.confirmed.length, messages.length)
     while (end > 0 && !this.message.same(this.confirmed[end - 1], messages[end - 1])) end--

@@ -134,7 +134,7 @@ export interface AgentRunResult {
 /** BustPrice is the estimated cost and gain of a bust. */
 export interface BustPrice {
   /**
-   * resent is the number of tokens behind the first changed byte, which the provider writes to its cache
+   * resent is the number of tokens after the first changed byte, which the provider writes to its cache
    * again. Removed is the number of tokens that are no longer sent.
    */
   resent: number
@@ -311,7 +311,7 @@ export interface HeadStatus {
   /** through is the ordinal of the newest covered message. Covered is the size of the covered messages. */
   through: number
   covered: number
-  /** baseline includes the acknowledgement. Delta is the message behind it. */
+  /** baseline includes the acknowledgement. Delta is the message after it. */
   baseline: number
   delta: number
   /** sections are the sections of the baseline. */
