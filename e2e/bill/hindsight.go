@@ -61,8 +61,8 @@ type unit struct {
 // A span is a range of numbers, with the request from which on it counts.
 type span struct{ at, first, last int }
 
-// see counts a request. IsGone means that the provider had nothing of it in its cache, and isBust that it does not
-// extend the last one.
+// see counts a request. isGone means that the provider had nothing of the request in its cache, and isBust that the
+// request does not extend the last one.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}

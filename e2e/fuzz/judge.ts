@@ -500,7 +500,7 @@ export class Judge {
   private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain, passes }: Verdict, outcome: Attempt["outcome"]): void {
     const invalid: Block[] = []
     const sent = new Set<string>()
-    const starts = new Map<string, bigint>() // the digest before the blocks of a message
+    const starts = new Map<string, bigint>() // by message: the digest of the prompt before its first block
     chain.blocks.forEach(({ block }, i) => {
       if (!starts.has(block.message)) starts.set(block.message, before(chain, i))
       if (block.kind !== "thinking") return

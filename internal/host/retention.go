@@ -15,7 +15,7 @@ const (
 	tidyAfter = 5 * time.Second
 )
 
-// tidyShare bounds the share of time in which tidying may hold the database. After each transaction, tidying
+// tidyShare lets tidying hold the database for at most about a twentieth of the time: after each transaction, it
 // pauses for tidyShare times the duration of the transaction.
 const tidyShare = 20
 

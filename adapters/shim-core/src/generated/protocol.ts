@@ -364,11 +364,11 @@ export interface HistoryRun {
    * summaries, of a part of them, or a wrap-up.
    */
   kind: "incremental" | "recomp" | "partial" | "wrapup"
-  /** since is when it began, in Unix ms. It is absent for an unfinished one. */
+  /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
   since?: number
   /**
-   * start and End are its messages, and Done is the last one that has its new summary. They are absent for an
-   * incremental run.
+   * start and End are its first and its last message, and Done is the last message that has a new summary.
+   * They are absent for an incremental run.
    */
   start?: number
   end?: number
