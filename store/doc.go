@@ -12,5 +12,5 @@
 // through a small pool of connections that cannot write. All methods of Store
 // are safe for concurrent use.
 //
-// It may import internal/clock, internal/json and store/file.
+// It may import internal/clock, internal/json, schema and store/file.
 package store

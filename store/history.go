@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -59,16 +60,10 @@ type HistorySummary struct {
 	RawTokens    int     // tokens of the messages that they cover
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	// Weakest is the compartment with the lowest fidelity. It is zero if there is none.
-	Weakest CompartmentScore
+	Weakest schema.CompartmentScore
 	// LastRun is the newest run. LastPublish is the newest run that has published. Each is nil if there is
 	// none.
 	LastRun, LastPublish *RunRow
-}
-
-// A CompartmentScore is the fidelity of the compartment of the messages Start to End.
-type CompartmentScore struct {
-	Start, End int
-	Fidelity   float64
 }
 
 //go:embed query/history_select.sql
@@ -98,7 +93,7 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
 		sum.Compartments, sum.Covered, sum.RawTokens = row.ColumnInt(0), row.ColumnInt(1), count(row, 2)
 		sum.Fidelity, sum.Extractive = row.ColumnFloat(3), row.ColumnInt(4)
-		sum.Weakest = CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
+		sum.Weakest = schema.CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
 	}, key.Harness, key.Session)
 	if err != nil {
 		return sum, err

@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
 
 // The figures of a status come from the store, so a restart of the host does not change them.
 func TestReportTellsHeadAndHistory(t *testing.T) {
@@ -27,7 +31,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	if !found {
 		t.Fatal("the session is unknown")
 	}
-	same(t, "folds", r.FoldReasons, []CauseCount{{"idle", 2}, {"first-head", 1}})
+	same(t, "folds", r.FoldReasons, []schema.CauseCount{{Cause: "idle", Count: 2}, {Cause: "first-head", Count: 1}})
 	same(t, "head", r.Head, &HeadRow{
 		Epoch: 4, ThroughOrdinal: 9, BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 77,
 		Sections: `{"history":900}`, FoldedPass: 4, FoldedAt: now, FoldReason: "idle",

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -34,7 +35,7 @@ type PassRow struct {
 	SizeTokens, GoalTokens int
 	// Price is the estimated cost and gain of the bust at the moment the pass
 	// decided on it. It is zero if no rule proposed an edit.
-	Price BustPrice
+	Price schema.BustPrice
 	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
 	// FoldReason says why the pass folded the head. It is "" if the pass did not. The sizes belong to the
@@ -43,15 +44,6 @@ type PassRow struct {
 	BaselineTokens, DeltaTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
-}
-
-// BustPrice is the estimated cost and gain of a bust.
-type BustPrice struct {
-	Resent, Removed int     // tokens
-	BreakEven       float64 // number of passes after which the bust has paid off
-	Forecast        int     // number of passes until space must be freed anyway
-	Thinking        int     // tokens of thinking that the bust invalidates
-	Cost, Rent      int     // price of the bust, and what removable content has cost, in tokens read from the cache
 }
 
 // Usage is the size of a request in tokens as the provider counted it. The
@@ -183,7 +175,7 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		HostUS:       s.ColumnInt64(15),
 		SizeTokens:   s.ColumnInt(19),
 		GoalTokens:   s.ColumnInt(20),
-		Price: BustPrice{
+		Price: schema.BustPrice{
 			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24), Thinking: s.ColumnInt(27),
 			Cost: s.ColumnInt(32), Rent: s.ColumnInt(31),
 		},

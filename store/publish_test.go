@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 const (
@@ -116,7 +117,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 		HistoryRow: HistoryRow{
 			Project: project, Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
 		},
-		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
+		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: schema.CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -36,7 +37,7 @@ func TestReportTellsTokensBySource(t *testing.T) {
 	}
 	r := report(t, s, key)
 	same(t, "sums", r.Sums, want)
-	same(t, "busts", r.BustCauses, []CauseCount{{"threshold", 1}})
+	same(t, "busts", r.BustCauses, []schema.CauseCount{{Cause: "threshold", Count: 1}})
 	if r.Units != 4 || r.Dropped != 3 {
 		t.Errorf("%d units, %d dropped, want 4 and 3", r.Units, r.Dropped)
 	}
@@ -58,7 +59,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	if _, err := s.MarkBust(t.Context(), key, 2, "flush"); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "busts", report(t, s, key).BustCauses, []CauseCount{{"model", 3}, {"flush", 2}, {"threshold", 2}})
+	same(t, "busts", report(t, s, key).BustCauses, []schema.CauseCount{{Cause: "model", Count: 3}, {Cause: "flush", Count: 2}, {Cause: "threshold", Count: 2}})
 }
 
 // Triggers maintain the sums. After any writes, the sums must equal a fresh count.
@@ -199,15 +200,15 @@ func TestNewestPriceIsTold(t *testing.T) {
 		t.Errorf("a price that nobody weighed: %+v", r.Priced)
 	}
 	paid, waits := commit(key, 2), commit(key, 3)
-	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}
-	waits.Pass.Cause, waits.Pass.Price = "not-worth-it", BustPrice{Resent: 700, Forecast: 4}
+	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", schema.BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}
+	waits.Pass.Cause, waits.Pass.Price = "not-worth-it", schema.BustPrice{Resent: 700, Forecast: 4}
 	must(t, s.CommitPass(t.Context(), paid))
 	must(t, s.CommitPass(t.Context(), commit(key, 4)))
-	same(t, "price", report(t, s, key).Priced, &PricedPass{2, "pressure", true, BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}})
+	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 2, Cause: "pressure", Bust: true, Price: schema.BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}})
 	waits.Session.Passes, waits.Pass.Pass = 5, 5
 	must(t, s.CommitPass(t.Context(), waits))
 	must(t, s.CommitPass(t.Context(), commit(key, 6)))
-	same(t, "price", report(t, s, key).Priced, &PricedPass{5, "not-worth-it", false, BustPrice{Resent: 700, Forecast: 4}})
+	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 5, Cause: "not-worth-it", Bust: false, Price: schema.BustPrice{Resent: 700, Forecast: 4}})
 }
 
 // The query finds the price through an index of its own. Otherwise a status

@@ -477,7 +477,7 @@ func (ps *Pass) journalLine(row store.SessionRow) store.PassRow {
 		Chain:      row.WireChain,
 		EditsAdded: len(d.Edits),
 		Pressure:   d.Percent / 100, SizeTokens: d.Size.Current, GoalTokens: d.Goal,
-		Price:      store.BustPrice(d.Price),
+		Price:      d.Price,
 		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
 		FoldReason: string(d.Fold), BaselineTokens: head.BaselineTokens, DeltaTokens: head.DeltaTokens,
 		HostUS: time.Since(ps.started).Microseconds(),
