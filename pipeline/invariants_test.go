@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -410,7 +410,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 				w.restart()
 			case 1: // the pass runs, but neither its commit nor its answer gets out
 				before := w.store
-				var compartments []history.Compartment
+				var compartments []chronicle.Compartment
 				if w.readings.History != nil {
 					compartments = slices.Clone(w.readings.History.Compartments)
 				}

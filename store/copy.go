@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -15,7 +16,7 @@ type Inheritance struct {
 	// Head and Compartments come from the original, up to the message at which the copy was made. They use
 	// the keys of the copy's messages. Project is HistoryRow.Project of the original.
 	Head         *HeadRow
-	Compartments []CompartmentRow
+	Compartments []chronicle.Compartment
 	Project      string
 }
 

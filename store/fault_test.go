@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -23,7 +24,7 @@ var writes = map[string]struct {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
 			must(t, s.History.Publish(t.Context(), whole(t, s)))
-			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []chronicle.Compartment{compartment(1, 4)}}))
 		},
 		func(t *testing.T, s *Store) error {
 			p := publication(t, s, compartment(1, 4), compartment(5, 8))
@@ -34,10 +35,10 @@ var writes = map[string]struct {
 	"stage": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []chronicle.Compartment{compartment(1, 4)}}))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4), compartment(5, 6)}})
+			return s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []chronicle.Compartment{compartment(1, 4), compartment(5, 6)}})
 		},
 	},
 	"revert": {
@@ -62,7 +63,7 @@ var writes = map[string]struct {
 		func(t *testing.T, s *Store) error {
 			c := fold(1)
 			c.Drained, c.Head = nil, nil
-			c.Inherited = &Inheritance{Head: head(1), Compartments: []CompartmentRow{compartment(1, 6)}, Project: project}
+			c.Inherited = &Inheritance{Head: head(1), Compartments: []chronicle.Compartment{compartment(1, 6)}, Project: project}
 			return s.CommitPass(t.Context(), c)
 		},
 	},
@@ -84,7 +85,7 @@ var writes = map[string]struct {
 			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 1})
+			return s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryArchived, Memory: 1})
 		},
 	},
 }

@@ -18,7 +18,7 @@ type HeadRow struct {
 	// ordinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
-	// AfterSummary is CompartmentRow.AfterSummary of the newest covered compartment.
+	// AfterSummary is chronicle.Compartment.AfterSummary of the newest covered compartment.
 	AfterSummary string
 	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
 	Pinned                           string

@@ -62,7 +62,7 @@ func (p Publication) run() RunRow {
 	r := p.Run
 	r.Status = RunSuccess
 	rows := p.Compartments
-	r.Start, r.End, r.MadeBy = rows[0].Start, rows[len(rows)-1].End, rows[0].MadeBy
+	r.Start, r.End, r.MadeBy = rows[0].Start, rows[len(rows)-1].End, string(rows[0].MadeBy)
 	r.Produced, r.Facts = len(rows), len(p.Facts)
 	r.ImportanceMin, r.ImportanceMax = clampImportance(rows[0].Importance), clampImportance(rows[0].Importance)
 	weights := 0.0

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
@@ -82,12 +83,12 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 	} {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
-		rows := []CompartmentRow{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
+		rows := []chronicle.Compartment{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
 		if test.from == 9 { // the last but one ends behind it as well
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)
-		p.Project, p.Facts = project, []FactRow{{Category: "NAMING", Content: "x"}}
+		p.Project, p.Facts = project, []chronicle.Fact{{Category: "NAMING", Content: "x"}}
 		must(t, s.History.Publish(t.Context(), p))
 		rows = stored(rows...)
 		must(t, s.Leases.Release(t.Context(), key, runner))
@@ -125,7 +126,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		}
 		acquire(t, s, "next")
 		next := publication(t, s)
-		next.Holder, next.Compartments = "next", []CompartmentRow{compartment(next.After.Ordinal, 12)}
+		next.Holder, next.Compartments = "next", []chronicle.Compartment{compartment(next.After.Ordinal, 12)}
 		must(t, s.History.Publish(t.Context(), next))
 		must(t, s.Close())
 	}
@@ -177,7 +178,7 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 // A revert deletes the staged compartments of the messages that it takes back. If it takes
 // a message of a partial recomp's range, that recomp cannot go on, so all of it is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
-	staged := []CompartmentRow{compartment(1, 3), compartment(4, 6)}
+	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
 		start, end, from, left int
 		found                  bool
@@ -204,7 +205,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 }
 
 // withScores is a compartment with the scores that whole gives to its second one.
-func withScores(c CompartmentRow) CompartmentRow {
+func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
 }
@@ -393,7 +394,7 @@ func TestImportLeavesLeasesOut(t *testing.T) {
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), whole(t, s)))
 	must(t, s.CommitPass(t.Context(), fold(2)))
-	must(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
+	must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
 	tables, err := s.Export(t.Context(), key)
 	must(t, err)
 	must(t, other.Import(t.Context(), tables))

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
@@ -16,8 +17,8 @@ import (
 type historyModel struct {
 	known          bool // the session is stored
 	now            int64
-	rows           []CompartmentRow
-	staged         []CompartmentRow
+	rows           []chronicle.Compartment
+	staged         []chronicle.Compartment
 	recomp         string
 	start, end     int // of a partial recomp
 	generation     int
@@ -73,7 +74,7 @@ func (m *historyModel) publish(p Publication, replaces bool) {
 	}
 }
 
-func (m *historyModel) numbered(rows []CompartmentRow) []CompartmentRow {
+func (m *historyModel) numbered(rows []chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq = i
 		if rows[i].CreatedAt == 0 {
@@ -83,8 +84,8 @@ func (m *historyModel) numbered(rows []CompartmentRow) []CompartmentRow {
 	return rows
 }
 
-func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
-	split := func(rows []CompartmentRow) (kept, gone []CompartmentRow) {
+func (m *historyModel) invalidate(from int) (removed []chronicle.Compartment) {
+	split := func(rows []chronicle.Compartment) (kept, gone []chronicle.Compartment) {
 		for _, c := range rows {
 			if c.End < from {
 				kept = append(kept, c)
@@ -113,7 +114,7 @@ func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
 func (m *historyModel) forget() { *m = historyModel{now: m.now, seen: m.seen} }
 
 // drawRows draws compartments that begin at the message start.
-func drawRows(t *rapid.T, start, least int) (rows []CompartmentRow) {
+func drawRows(t *rapid.T, start, least int) (rows []chronicle.Compartment) {
 	for range rapid.IntRange(least, 3).Draw(t, "compartments") {
 		end := start + rapid.IntRange(0, 4).Draw(t, "length")
 		rows = append(rows, compartment(start, end))
@@ -142,7 +143,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				p.Compartments = drawRows(rt, start, 1)
 			}
 			last := p.Compartments[len(p.Compartments)-1]
-			p.Facts = []FactRow{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
+			p.Facts = []chronicle.Fact{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
 			p.Marker = rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "marker")
 			want, write := m.published(holder, p.After, last.End), s.History.Publish
 			if replaces {
@@ -324,11 +325,5 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	}
 	compare("head", snap.Head, want)
 
-	memories, err := s.Memories.Of(t.Context(), project, m.now)
-	ok(rt, err)
-	seen := map[string]int{}
-	for _, r := range memories.Memories {
-		seen[r.Content] = r.SeenCount
-	}
-	compare("facts", seen, m.seen)
+	compare("facts", seenIn(t, s), m.seen)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -55,7 +56,7 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	next := 1
-	publish := func(madeBy, problem string, retryPass int) HistorySummary {
+	publish := func(madeBy chronicle.MadeBy, problem string, retryPass int) HistorySummary {
 		t.Helper()
 		c := compartment(next, next)
 		c.MadeBy = madeBy
@@ -76,15 +77,16 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 		return failures{h.Failures, h.LastError, h.FailedAt, h.RetryPass, h.Extracted}
 	}
 	for _, step := range []struct {
-		madeBy, problem string
-		retryPass       int
-		want            failures
+		madeBy    chronicle.MadeBy
+		problem   string
+		retryPass int
+		want      failures
 	}{
-		{MadeByExtraction, "garbage", 7, failures{1, "garbage", now, 7, 1}},
-		{MadeByExtraction, "", 0, failures{1, "garbage", now, 7, 2}}, // no model was asked
-		{MadeByExtraction, "a refusal", 9, failures{2, "a refusal", now, 9, 3}},
+		{chronicle.ByExtraction, "garbage", 7, failures{1, "garbage", now, 7, 1}},
+		{chronicle.ByExtraction, "", 0, failures{1, "garbage", now, 7, 2}}, // no model was asked
+		{chronicle.ByExtraction, "a refusal", 9, failures{2, "a refusal", now, 9, 3}},
 		{"model", "", 0, failures{0, "", 0, 0, 3}},
-		{MadeByExtraction, "", 0, failures{0, "", 0, 0, 4}},
+		{chronicle.ByExtraction, "", 0, failures{0, "", 0, 0, 4}},
 	} {
 		h := publish(step.madeBy, step.problem, step.retryPass)
 		if got := of(h); got != step.want {

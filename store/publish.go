@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A Publication is the result of a successful run of the historian, with all its consequences.
@@ -13,10 +15,10 @@ type Publication struct {
 	Holder string // of the session's lease
 	// After is the end of the history that the run found when it began.
 	After        HistoryEnd
-	Compartments []CompartmentRow // at least one
+	Compartments []chronicle.Compartment // at least one
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project string
-	Facts   []FactRow
+	Facts   []chronicle.Fact
 	// Drops are drops of the units that the compartments cover. A tag that is already queued keeps its place.
 	Drops []DropRow
 	// Marker replaces the pending compaction marker, unless it is empty.
@@ -104,7 +106,7 @@ func insertFindings(tx *transaction, p Publication, now int64) error {
 	}
 	last := p.Compartments[len(p.Compartments)-1]
 	_, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, p.Project, last.End+1, p.Marker,
-		last.MadeBy == MadeByExtraction, p.Problem, now, p.RetryPass)
+		last.MadeBy == chronicle.ByExtraction, p.Problem, now, p.RetryPass)
 	if err != nil {
 		return fmt.Errorf("state of the historian: %w", err)
 	}

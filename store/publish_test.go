@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -20,8 +21,8 @@ const (
 )
 
 // compartment covers the messages start to end.
-func compartment(start, end int) CompartmentRow {
-	return CompartmentRow{
+func compartment(start, end int) chronicle.Compartment {
+	return chronicle.Compartment{
 		Start: start, End: end, Keys: []string{fmt.Sprint("msg_", start), fmt.Sprint("msg_", end)},
 		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
 		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
@@ -29,7 +30,7 @@ func compartment(start, end int) CompartmentRow {
 }
 
 // stored returns rows as they are read back when they were published now.
-func stored(rows ...CompartmentRow) []CompartmentRow {
+func stored(rows ...chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq, rows[i].CreatedAt = i, now
 	}
@@ -52,14 +53,14 @@ func acquire(t testing.TB, s *Store, holder string) {
 }
 
 // publication returns the publication of a run that found the history as it is now.
-func publication(t testing.TB, s *Store, rows ...CompartmentRow) Publication {
+func publication(t testing.TB, s *Store, rows ...chronicle.Compartment) Publication {
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
 	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
 }
 
-func compartments(t testing.TB, s *Store) []CompartmentRow {
+func compartments(t testing.TB, s *Store) []chronicle.Compartment {
 	t.Helper()
 	rows, _, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
@@ -78,7 +79,7 @@ func whole(t testing.TB, s *Store) Publication {
 	p := publication(t, s, compartment(1, 6), compartment(7, 9))
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
 	p.Project = project
-	p.Facts = []FactRow{{Category: "NAMING", Content: " Use Bun ", Importance: 300}, {Category: "NAMING", Content: "use  bun"}}
+	p.Facts = []chronicle.Fact{{Category: "NAMING", Content: " Use Bun "}, {Category: "NAMING", Content: "use  bun"}}
 	p.Drops = []DropRow{
 		{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"},
 		{Tag: 2, UnitKey: "a unit that had the tag before a revert", QueuedAt: now, Source: "historian"},
@@ -103,10 +104,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
-	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []MemoryRow{{
-		ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 100, Source: "historian", LearnedIn: key,
-		Status: "active", SeenCount: 2, SeenAt: now, CreatedAt: now, UpdatedAt: now,
-	}}})
+	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []chronicle.Memory{{ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session}}})
 	h := historyOf(t, s)
 	run := RunRow{
 		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
@@ -375,7 +373,7 @@ func TestNumbersOfAModelAreClamped(t *testing.T) {
 	begin(t, s)
 	nan := 0.0
 	nan /= nan
-	rows := []CompartmentRow{compartment(1, 1), compartment(2, 2), compartment(3, 3)}
+	rows := []chronicle.Compartment{compartment(1, 1), compartment(2, 2), compartment(3, 3)}
 	rows[0].Importance, rows[0].Fidelity = -5, -1
 	rows[1].Importance, rows[1].Fidelity = 1<<40, 2
 	rows[2].Importance, rows[2].Fidelity = 0, nan

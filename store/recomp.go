@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -14,7 +15,7 @@ type Staging struct {
 	// For a full recomp, both are 0.
 	Start, End int
 	// Compartments are all compartments of the new history so far. The first one begins with message 1.
-	Compartments []CompartmentRow
+	Compartments []chronicle.Compartment
 }
 
 // SaveStaging replaces the staged compartments of a session. holder must hold the session's lease.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
@@ -48,7 +49,7 @@ func publishMany(t *testing.T, s *Store, key Key, units int) {
 	}
 	p := Publication{Key: key, Holder: runner, After: HistoryEnd{Ordinal: 1}, Run: RunRow{Kind: "incremental"}}
 	for n := 1; n <= units; n++ {
-		p.Compartments = append(p.Compartments, CompartmentRow{Start: n, End: n, MadeBy: "model"})
+		p.Compartments = append(p.Compartments, chronicle.Compartment{Start: n, End: n, MadeBy: "model"})
 	}
 	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: p.Compartments}))

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -21,7 +22,7 @@ var withdrawSQL string
 // Withdraw also removes staged compartments of these messages. A run that holds the session's
 // lease can no longer publish one of them (ErrStale). If a compartment was withdrawn, the head has to be folded
 // again (HeadRow.Refold).
-func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []CompartmentRow, err error) {
+func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []chronicle.Compartment, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		withdrawn = nil
 		err := tx.scan(compartmentSelectSQL[publishedTable],
@@ -47,7 +48,7 @@ func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []
 }
 
 // Withdrawn returns the withdrawn compartments of a session in the order of their withdrawal.
-func (s *History) Withdrawn(ctx context.Context, key Key) (rows []CompartmentRow, err error) {
+func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Compartment, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, compartmentSelectSQL[withdrawnTable],
 			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
@@ -66,7 +67,7 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 		if err := checkEnd(tx, key, after); err != nil {
 			return err
 		}
-		var rows []CompartmentRow
+		var rows []chronicle.Compartment
 		for _, seq := range seqs {
 			err := tx.scan(compartmentSelectSQL[withdrawnTable], func(row *sqlite3.Stmt) {
 				if r := readCompartment(row); r.Seq == seq {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // PromptVersion is the version of the prompts in prompts/. Every change of a prompt that may change answers
@@ -83,7 +85,7 @@ func data(name, text string) string {
 }
 
 // references shows the newest compartments with all their tiers that are not empty.
-func references(all []Reference) string {
+func references(all []chronicle.Compartment) string {
 	var b strings.Builder
 	for i, r := range all[max(0, len(all)-maxReferences):] {
 		if i > 0 {
@@ -106,7 +108,7 @@ func references(all []Reference) string {
 
 // memories lists the newest facts by category. The known categories come first, in their order. Other
 // categories follow in the order of their first fact. Within a category, the newest fact is last.
-func memories(all []Memory) string {
+func memories(all []chronicle.Memory) string {
 	order := slices.Clone(Categories[:])
 	lines := map[string][]string{}
 	for _, m := range newestMemories(all) {
@@ -125,7 +127,7 @@ func memories(all []Memory) string {
 }
 
 // newestMemories returns the newest facts that fit into the prompt, oldest first.
-func newestMemories(all []Memory) []Memory {
+func newestMemories(all []chronicle.Memory) []chronicle.Memory {
 	left := maxMemoryText
 	for i := range slices.Backward(all) {
 		if left -= len(all[i].Content); left < 0 {

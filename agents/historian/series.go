@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A SeriesJob is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
@@ -13,7 +15,7 @@ type SeriesJob struct {
 	// also sets the references. No run leaves its last compartment to the next run.
 	Job Job
 	// Range is the range to summarise.
-	Range Range
+	Range chronicle.Range
 	// Budget is the size of a chunk in tokens.
 	Budget int
 }
@@ -23,7 +25,7 @@ type SeriesPorts struct {
 	Ports
 	// Chunk reads as many messages from the start of a range as fit into the budget. If there are no
 	// messages, the chunk has no lines.
-	Chunk func(ctx context.Context, r Range, budgetTokens int) (Chunk, []Message, error)
+	Chunk func(ctx context.Context, r chronicle.Range, budgetTokens int) (Chunk, []Message, error)
 	// Save stores the result of the chunk that Chunk returned last. So an interrupted series can continue
 	// after it.
 	Save func(ctx context.Context, done Result) error
@@ -59,7 +61,7 @@ type series struct {
 	job        *SeriesJob
 	ports      *SeriesPorts
 	done       SeriesResult
-	references []Reference
+	references []chronicle.Compartment
 	budget     int
 	// failedAt is the last ordinal of the chunk that failed at done.Next. The next chunk from there must end
 	// before it.
@@ -70,7 +72,7 @@ type series struct {
 func (r *series) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
-	chunk, raw, err := r.ports.Chunk(ctx, Range{r.done.Next, r.job.Range.End}, r.budget)
+	chunk, raw, err := r.ports.Chunk(ctx, chronicle.Range{Start: r.done.Next, End: r.job.Range.End}, r.budget)
 	if err != nil {
 		return fmt.Errorf("read messages from %d on: %w", r.done.Next, err)
 	}
@@ -110,7 +112,7 @@ func (r *series) save(ctx context.Context, res Result) error {
 		return fmt.Errorf("save the compartments up to %d: %w", res.Next-1, err)
 	}
 	r.done.Next, r.budget, r.failedAt = res.Next, r.job.Budget, r.job.Range.End+1
-	r.references = append(slices.Clip(r.references), referencesTo(res.Compartments)...)
+	r.references = append(slices.Clip(r.references), res.Compartments...)
 	return nil
 }
 
@@ -122,12 +124,4 @@ const minBudget = 20
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget
-}
-
-func referencesTo(done []Compartment) []Reference {
-	var all []Reference
-	for _, c := range done {
-		all = append(all, Reference{Range: c.Range, Title: c.Title, Episode: c.Episode, Importance: c.Importance, Tiers: c.Tiers})
-	}
-	return all
 }

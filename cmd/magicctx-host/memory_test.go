@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -53,8 +54,8 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 		t.Fatal(err)
 	}
 	err = s.History.Publish(t.Context(), store.Publication{
-		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Project: project, Facts: []store.FactRow{{Category: "WORKFLOW_RULES", Content: content}},
-		Compartments: []store.CompartmentRow{{Start: 1, End: 1, Keys: []string{"a"}, Title: "T", MadeBy: "model"}},
+		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Project: project, Facts: []chronicle.Fact{{Category: "WORKFLOW_RULES", Content: content}},
+		Compartments: []chronicle.Compartment{{Start: 1, End: 1, Keys: []string{"a"}, Title: "T", MadeBy: "model"}},
 		Run:          store.RunRow{Kind: "incremental", Pass: 1, Status: store.RunSuccess},
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -38,7 +39,7 @@ func long(t testing.TB, n, compartments int) *harness {
 		for i := from; i <= to; i++ {
 			keys = append(keys, fmt.Sprint("msg_", i))
 		}
-		p.Compartments = append(p.Compartments, store.CompartmentRow{
+		p.Compartments = append(p.Compartments, chronicle.Compartment{
 			Start: from + 1, End: to + 1, Keys: keys, Title: fmt.Sprint("Part ", c),
 			Tiers:      [4]string{prose(c, 322), prose(c, 109), prose(c, 35), prose(c, 20)},
 			Importance: 30 + c%50, MadeBy: "model", Fidelity: 0.9, RawTokens: size * 1000,

@@ -11,9 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
-	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -24,7 +23,7 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
 		var parts []string
 		for start := all.Start; start <= all.End; start += 10 {
-			r := historian.Range{Start: start, End: min(all.End, start+9)}
+			r := chronicle.Range{Start: start, End: min(all.End, start+9)}
 			parts = append(parts, historiantest.Compartment(r, word+" of "+r.String()))
 		}
 		return historiantest.Output(parts...), nil
@@ -245,7 +244,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	h.restart()
 	killed.Stop(t.Context())
 	script.asked = nil
-	var asked []historian.Range
+	var asked []chronicle.Range
 	script.answer = func(p schema.AgentRunParams) (string, error) {
 		asked = append(asked, historiantest.RangeOf(p.Prompt))
 		return inParts("New")(p)
@@ -264,7 +263,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	if next := staged.Compartments[len(staged.Compartments)-1].End + 1; len(asked) == 0 || asked[0].Start != next || next == historiantest.RangeOf(first.Prompt).Start {
 		t.Errorf("asked for %v, want from %d on", asked, next)
 	}
-	if got := h.texts(); slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "New") }) || history.LastKey(h.compartments()[len(got)-1].Keys) == "" {
+	if got := h.texts(); slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "New") }) || chronicle.LastKey(h.compartments()[len(got)-1].Keys) == "" {
 		t.Errorf("compartments %q", got)
 	}
 }
@@ -440,7 +439,7 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	}
 	h.revertFrom(read.End)
 	h.pass()
-	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
+	rows := []chronicle.Compartment{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
 	err = h.store.History.Publish(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
 	if !errors.Is(err, store.ErrStale) {
 		t.Errorf("error %v", err)

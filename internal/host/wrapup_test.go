@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -221,7 +221,7 @@ func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
 		t.Errorf("%s pass (%s), the tail starts at %d", m.Verdict, m.Cause, m.Start)
 	}
 	h.settle()
-	if rows := h.compartments(); len(rows) == 0 || rows[0].MadeBy != string(historian.ByExtraction) {
+	if rows := h.compartments(); len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
 		t.Errorf("compartments %q", h.texts())
 	}
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "nearly full") {

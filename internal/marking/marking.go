@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/pass"
@@ -59,8 +59,8 @@ type appliedMarker struct {
 func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
 
 // PendingAt returns the stored form of a request for a marker behind a compartment.
-func PendingAt(c historian.Compartment, now int64) string {
-	text, _ := json.Marshal(pendingMarker{EndMessageID: history.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
+func PendingAt(c chronicle.Compartment, now int64) string {
+	text, _ := json.Marshal(pendingMarker{EndMessageID: chronicle.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
 	return string(text)
 }
 
@@ -131,7 +131,7 @@ type markerTask struct {
 type markerMoment struct {
 	isOn, isBust bool
 	head         frozen.Head
-	compartments []history.Compartment
+	compartments []chronicle.Compartment
 	// found is the boundary with which the array begins. It is empty if the array is whole.
 	found string
 }

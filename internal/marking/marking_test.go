@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -14,7 +15,7 @@ import (
 
 // The vector TV-23: which markers become pointless. The compartments are 1-4 and 5-7.
 func TestMarkerOutcomes(t *testing.T) {
-	two := []history.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
+	two := []chronicle.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
 	ask := func(ordinal int, end string) markers {
 		text, _ := json.Marshal(pendingMarker{EndMessageID: end, Ordinal: ordinal, PublishedAt: 5})
 		return readMarkers(string(text), "")
@@ -80,7 +81,7 @@ func TestMarkerOutcomes(t *testing.T) {
 
 // A prompt that no compartment names could be anywhere.
 func TestFirstPinned(t *testing.T) {
-	all := []history.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
+	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {
 		pinned [frozen.MaxPinned]string
 		want   int
@@ -98,7 +99,7 @@ func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}
 		end := 0
 		for range rapid.IntRange(0, 3).Draw(rt, "compartments") {
-			c := history.Compartment{Start: end + 1, End: end + rapid.IntRange(1, 3).Draw(rt, "length")}
+			c := chronicle.Compartment{Start: end + 1, End: end + rapid.IntRange(1, 3).Draw(rt, "length")}
 			for n := c.Start; n <= c.End; n++ {
 				c.Keys = append(c.Keys, fmt.Sprintf("m%d", n))
 			}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"math"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // A bridge leads over messages that the harness's own compaction has taken from the array before they were
@@ -20,7 +20,7 @@ type bridge struct {
 	covered int
 	// Filler is the compartment of the missing messages, 41 to 60. Its text is the harness's summary. It is
 	// published together with the first compartment of the messages after it.
-	filler store.CompartmentRow
+	filler chronicle.Compartment
 	// first is the first message of the array. It is zero if the harness's store does not hold it.
 	first history.Anchor
 }
@@ -84,9 +84,9 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 		ss.Log.Warn("messages that the harness has compacted are not found in its store", "session", s.Key.Session, "error", err)
 	}
 	if b.first.Ordinal > 0 && len(missing) > 0 {
-		b.filler = store.CompartmentRow{
+		b.filler = chronicle.Compartment{
 			Start: covered + 1, End: covered + len(missing), Keys: missing, Title: "Summary by the harness",
-			Tiers: [4]string{text}, Importance: fillerImportance, MadeBy: store.MadeByHarness,
+			Tiers: [4]string{text}, Importance: fillerImportance, MadeBy: chronicle.ByHarness,
 		}
 	}
 	return b
@@ -96,7 +96,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 const fillerImportance = 60
 
 // Filler returns the compartment that has to be published before those of a run, nil for none.
-func (s *Session) Filler() *store.CompartmentRow {
+func (s *Session) Filler() *chronicle.Compartment {
 	if s.bridge == nil || len(s.bridge.filler.Keys) == 0 {
 		return nil
 	}

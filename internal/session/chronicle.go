@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/store"
@@ -12,13 +13,13 @@ import (
 // A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
 // again after each publication.
 type Chronicle struct {
-	Compartments []history.Compartment
+	Compartments []chronicle.Compartment
 	// Withdrawn are the compartments that a revert has taken.
-	Withdrawn []history.Compartment
+	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
 	Memories  store.ProjectMemories
 	// MemoryChanges is the log of the changes of the memories.
-	MemoryChanges []store.MemoryChange
+	MemoryChanges []chronicle.MemoryChange
 	// HeadGeneration is the generation of the compartments that the head was rendered from.
 	HeadGeneration int
 	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own store.
@@ -27,7 +28,7 @@ type Chronicle struct {
 
 // ReadChronicle reads the compartments of a session and the memories of its project.
 func (ss *Sessions) ReadChronicle(ctx context.Context, key store.Key, project string) (Chronicle, error) {
-	rows, end, err := ss.Store.History.Compartments(ctx, key)
+	compartments, end, err := ss.Store.History.Compartments(ctx, key)
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
@@ -39,8 +40,8 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, key store.Key, project st
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: CompartmentsFromRows(rows), Withdrawn: CompartmentsFromRows(withdrawn), End: end, HeadGeneration: end.Generation}
-	if len(rows) > 0 {
+	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: compartments, Withdrawn: withdrawn, End: end, HeadGeneration: end.Generation}
+	if len(compartments) > 0 {
 		// The log comes first: if a memory changes in between, the next log tells the model once more.
 		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 			return Chronicle{}, err

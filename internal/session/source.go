@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -24,11 +25,11 @@ func (ss *Sessions) StateOf(ctx context.Context, s *Session) (*frozen.State, err
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := ss.Store.History.Compartments(ctx, s.Key)
+	compartments, _, err := ss.Store.History.Compartments(ctx, s.Key)
 	if err != nil {
 		return nil, err
 	}
-	return stateFromSnapshot(snap, CompartmentsFromRows(rows)), nil
+	return stateFromSnapshot(snap, compartments), nil
 }
 
 // A RawSource reads messages of one session, as rawhistory.Reader.Read does.
@@ -87,7 +88,7 @@ func (ss *Sessions) storedSession(s *Session) rawhistory.Session {
 }
 
 // AnchorsOf returns the messages whose ordinals are known from the compartments.
-func AnchorsOf(compartments []history.Compartment) (anchors []history.Anchor) {
+func AnchorsOf(compartments []chronicle.Compartment) (anchors []history.Anchor) {
 	for _, c := range compartments {
 		anchors = append(anchors, history.AnchorsOf(c.Start, c.Keys)...)
 	}

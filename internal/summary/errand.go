@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -34,7 +35,7 @@ type errand struct {
 	noun, command string
 	// scope is the range of messages that the errand summarises. next is the first message of the range
 	// without a new summary when the errand begins. An interrupted errand goes on there.
-	scope history.Range
+	scope chronicle.Range
 	next  int
 	// source and codec are used to read the messages.
 	source session.RawSource
@@ -205,7 +206,7 @@ func (h *Historian) busyWith(s *session.Session) string {
 
 // newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
 // and finish.
-func (h *Historian) newErrand(s *session.Session, scope history.Range, next int) (*errand, error) {
+func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next int) (*errand, error) {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
 	if err != nil {
 		return historian.SeriesResult{Next: e.next}, err
 	}
-	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
+	job := historian.SeriesJob{Job: e.job, Range: chronicle.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
 	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: portsOf(e.host.Agents, e), Chunk: e.read, Save: e.keep})
 }
 
@@ -371,7 +372,7 @@ func (e *errand) tell(variant, message string) {
 const readAhead = 256
 
 // read returns the chunk at the beginning of a range. It is historian.SeriesPorts.Chunk.
-func (e *errand) read(ctx context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
+func (e *errand) read(ctx context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 	decoded := make(map[int]*transcript.Message)
 	var messages *history.Messages
 	var list []history.Message

@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -215,7 +216,7 @@ type plan struct {
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
 	// filler is the compartment to publish before those of the run, nil for none.
-	filler *store.CompartmentRow
+	filler *chronicle.Compartment
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
 	// yields says that an urgent run may take the place of this one.
@@ -424,7 +425,7 @@ func (h *Historian) finish(p *plan, result historian.Result, runErr error) {
 	if runErr != nil {
 		h.recordFailure(writing, s, p, result, runErr)
 	}
-	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == historian.ByExtraction) {
+	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == chronicle.ByExtraction) {
 		h.tellOfFailure(writing, p)
 	}
 	if err := h.lease(p).Release(writing); err != nil {
@@ -460,7 +461,7 @@ const finishTimeout = 30 * time.Second
 func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *plan, result historian.Result) error {
 	way, throttle := history.ByModel, workOf(s).throttle
 	publish := publication(p, result)
-	if result.MadeBy == historian.ByExtraction {
+	if result.MadeBy == chronicle.ByExtraction {
 		way = history.Extractive
 		if p.grant.Way == history.ByModel {
 			throttle = p.failed(throttle, result)
