@@ -673,8 +673,8 @@ func TestUncoveredDecodesOnlyTheNewTail(t *testing.T) {
 		if !ok || u.Messages.Total() != want.total || int(codec.decoded.Load()) != want.decoded {
 			t.Errorf("%d of %d messages, %d decoded, want %d", u.Messages.Total(), want.total, codec.decoded.Load(), want.decoded)
 		}
-		last := u.Messages.At(want.total)
-		if wanted := fmt.Sprint("text ", want.total-1); last == nil || !slices.Equal(last.Texts, []string{wanted}) || last.Tokens == 0 {
+		last := u.Messages.Between(want.total, want.total+1)
+		if wanted := fmt.Sprint("text ", want.total-1); len(last) != 1 || !slices.Equal(last[0].Texts, []string{wanted}) || last[0].Tokens == 0 {
 			t.Errorf("the newest message is %+v, want %q", last, wanted)
 		}
 	}

@@ -211,16 +211,6 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 // Len returns the number of messages.
 func (s *array) Len() int { return len(s.entries) }
 
-// ForgetClient makes the next mutation carry every patch, because the client no longer
-// holds any.
-func (s *memo) ForgetClient() {
-	clear(s.sent)
-	s.sentHead = nil
-	for key := range s.index {
-		s.unsent[key] = true
-	}
-}
-
 // LearnTyped notes the lines that the user typed in place of templates of commands, by
 // message key. It comes before the Update with these messages.
 func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }

@@ -179,7 +179,11 @@ func (w *world) queue(tags ...int) {
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
-		w.session.ForgetClient()
+		clear(w.session.sent)
+		w.session.sentHead = nil
+		for key := range w.session.index {
+			w.session.unsent[key] = true
+		}
 		w.patches, w.head = map[string]schema.Patch{}, nil
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)

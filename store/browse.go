@@ -12,11 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// The errors of a database that Browse cannot read.
-var (
-	ErrMissing     = file.ErrMissing
-	ErrOlderSchema = file.ErrOlderSchema
-)
+// ErrMissing says that there is no database.
+var ErrMissing = file.ErrMissing
 
 // A Browser reads the database for people, while a host may have it open. All reads of one Browser see the
 // database as it was at one moment.

@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A Browser works while a host has the database open, and after the host has ended.
@@ -98,8 +99,8 @@ func TestBrowseSaysWhyItCannot(t *testing.T) {
 		want error
 	}{
 		{"missing", func(string) {}, ErrMissing},
-		{"newer", version(+1), ErrNewerSchema},
-		{"older", version(-1), ErrOlderSchema},
+		{"newer", version(+1), file.ErrNewerSchema},
+		{"older", version(-1), file.ErrOlderSchema},
 		{"another program's", func(dir string) {
 			c, err := sqlite3.Open(filepath.Join(dir, "magicctx.db"))
 			must(t, err)

@@ -166,19 +166,3 @@ func (s *History) SavePace(ctx context.Context, key Key, throttle string, noHead
 	}
 	return nil
 }
-
-// ClearFailures forgets the failures of a session's historian, for example because
-// the user has chosen another model.
-func (s *History) ClearFailures(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
-			UPDATE histories
-			SET failures = 0, last_error = '', failed_at = 0, retry_pass = 0
-			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("clear failures of the historian of %s: %w", key, err)
-	}
-	return nil
-}

@@ -318,10 +318,6 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	if h := historyOf(t, s); h.Failures != 2 || h.RetryPass != 8 {
 		t.Errorf("a run without work counts as a failure: %+v", h)
 	}
-	must(t, s.History.ClearFailures(t.Context(), key))
-	if h := historyOf(t, s); h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
-		t.Errorf("not cleared: %+v", h)
-	}
 	fail("again", 12)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 9))))
 	h = historyOf(t, s)

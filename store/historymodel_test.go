@@ -255,10 +255,6 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 					m.runs++
 				}
 			},
-			"clear failures": func(rt *rapid.T) {
-				ok(rt, s.History.ClearFailures(ctx, key))
-				m.failures = 0
-			},
 			"apply marker": func(rt *rapid.T) {
 				done := rapid.SampledFrom([]string{"m1", "m2"}).Draw(rt, "done")
 				ok(rt, s.Markers.SaveApplied(ctx, key, "applied "+done, done))

@@ -300,29 +300,6 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Sessions returns the sessions with the most recent passes, newest first. If limit is 0, it returns all.
-func (s *Reports) Sessions(ctx context.Context, limit int) ([]SessionSummary, error) {
-	var all []SessionSummary
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
-			func(row *sqlite3.Stmt) { all = append(all, SessionSummary{SessionRow: readSession(row)}) },
-			noLimit(limit))
-		if err != nil {
-			return err
-		}
-		for i := range all {
-			if err := summarise(c, &all[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return all, nil
-}
-
 // Session returns one session with its counts. If the session is unknown, found is false.
 func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {

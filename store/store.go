@@ -16,7 +16,6 @@ type Options = file.Options
 // errors.Is.
 var (
 	ErrLocked        = file.ErrLocked
-	ErrNewerSchema   = file.ErrNewerSchema
 	ErrForeign       = file.ErrForeign
 	ErrNotOurs       = file.ErrNotOurs
 	ErrBusy          = file.ErrBusy

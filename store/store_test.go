@@ -151,9 +151,9 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil || !found || reply != "queued" {
 		t.Errorf("tool reply: %q, %v, %v", reply, found, err)
 	}
-	sessions, err := s.Reports.Sessions(ctx, 0)
+	sum, found, err := s.Reports.Session(ctx, key)
 	must(t, err)
-	same(t, "sessions", sessions, []SessionSummary{{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass}})
+	same(t, "session", sum, SessionSummary{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass})
 }
 
 func TestUnknownIsNotFound(t *testing.T) {

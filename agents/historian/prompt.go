@@ -11,10 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// PromptVersion is the version of the prompts in prompts/. Every change of a prompt that may change answers
-// raises it, so that runs can be compared.
-const PromptVersion = 2
-
 var (
 	//go:embed prompts/historian.v2.md
 	historianSystem string
