@@ -26,7 +26,7 @@ type RunRow struct {
 	Pass   int    // the session's newest pass when the run began
 	Model  string // the model that gave the accepted answer
 	Usage  RunUsage
-	// DiscardedLast says that the last compartment of the answer was left to the next run, because the model
+	// DiscardedLast means that the last compartment of the answer was left to the next run, because the model
 	// could not see how its topic continues.
 	DiscardedLast bool
 	// UnconfirmedQuotes and UnconfirmedFacts count what was left out of the model's answer, because the raw

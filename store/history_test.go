@@ -57,7 +57,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	needs("after a publication", false)
 	_, err := s.History.Withdraw(t.Context(), key, 10)
 	must(t, err)
-	needs("after a revert behind the last compartment", false)
+	needs("after a revert of messages after the last compartment", false)
 
 	must(t, s.Leases.Release(t.Context(), key, runner))
 	acquire(t, s, runner)

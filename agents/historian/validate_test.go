@@ -30,7 +30,7 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 }
 
 // Reference vectors. Ours differs from the reference in two ways. The reference closes gaps of up to 15
-// messages even if they have words. And if unprocessed_from lies behind the chunk, the reference takes it as
+// messages even if they have words. And if unprocessed_from lies after the chunk, the reference takes it as
 // "all done", even if some messages are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
@@ -57,7 +57,7 @@ func TestValidateVectors(t *testing.T) {
 		{"other messages", draftOf(0, chronicle.Range{Start: 1, End: 12}), ten, nil, NotInChunk},
 		{"nothing", Draft{}, ten, nil, NoCompartments},
 		{"inverted (ours)", draftOf(0, chronicle.Range{Start: 5, End: 3}), ten, nil, InvalidRange},
-		{"inverted behind another (ours)", draftOf(0, chronicle.Range{Start: 1, End: 4}, chronicle.Range{Start: 6, End: 5}), ten, nil, InvalidRange},
+		{"inverted after another (ours)", draftOf(0, chronicle.Range{Start: 1, End: 4}, chronicle.Range{Start: 6, End: 5}), ten, nil, InvalidRange},
 		{"gap of 15 with words (ours)", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 26, End: 40}), forty, nil, Gap},
 		{"gap of 16 with words", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 27, End: 40}), forty, nil, Gap},
 		{"long gap without words", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 31, End: 40}), chunkOf(1, 40, chronicle.Range{Start: 11, End: 30}), []chronicle.Range{{Start: 1, End: 30}, {Start: 31, End: 40}}, ""},
@@ -85,7 +85,7 @@ func TestValidateVectors(t *testing.T) {
 }
 
 // An unreadable message keeps its ordinal. Even if the answer leaves it out, it is covered, so that the next
-// run begins behind it.
+// run begins after it.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)

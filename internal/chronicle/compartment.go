@@ -16,7 +16,7 @@ type Compartment struct {
 	AfterSummary string `json:"-"`
 	Title        string `json:"title"`
 	// Tiers holds the summary in four lengths, the longest first. An empty tier 2
-	// or 3 stands for the tier before it. An empty tier 4 says that the title is
+	// or 3 stands for the tier before it. An empty tier 4 means that the title is
 	// enough.
 	Tiers [4]string `json:"tiers"`
 	// Importance says how long the details are worth keeping, from 1 to 100.
