@@ -84,7 +84,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
 		rows := []chronicle.Compartment{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
-		if test.from == 9 { // the last but one ends behind it as well
+		if test.from == 9 { // the revert begins right after the last but one compartment
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)
