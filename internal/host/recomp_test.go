@@ -221,7 +221,7 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.config.Historian.Model = "small/model"
 	h.host.clients.SetLimits(h, schema.Model{Provider: "small", ID: "model"}, schema.ModelLimits{ContextTokens: 16_000})
 	h.host.clients.Open(h, schema.InitializeParams{Harness: h.kind, Directory: h.project}, h.config, nil)
-	h.pass() // the workload has the new configuration
+	h.pass() // the state has the new configuration
 }
 
 // A host that is killed in the middle of a recomp leaves the finished chunks. The next host continues after

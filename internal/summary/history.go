@@ -48,7 +48,7 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	if from == 0 && len(restored) == 0 {
 		return
 	}
-	if running := workOf(s).running; running != nil && from > 0 {
+	if running := stateOf(s).running; running != nil && from > 0 {
 		running.cancel(errReverted)
 	}
 	ctx, cancel := h.Guard.Writing(ctx)
@@ -58,7 +58,7 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.Key.Session, "error", err)
 		return
 	}
-	if running := workOf(s).running; running != nil && from > 0 {
+	if running := stateOf(s).running; running != nil && from > 0 {
 		running.isTakenBack = true
 	}
 	s.Chronicle.Compartments = append(slices.Clip(s.Chronicle.Compartments[:kept]), restored...)
@@ -101,7 +101,7 @@ func goneFrom(s *session.Session, standing int) int {
 	if standing < len(all) {
 		return all[standing].Start
 	}
-	running := workOf(s).running
+	running := stateOf(s).running
 	if running == nil || running.isTakenBack {
 		return 0
 	}

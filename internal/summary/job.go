@@ -54,13 +54,13 @@ func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Unco
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
 	j.Chunk, j.Raw = chunkOf(chunk), sync.OnceValue(func() []historian.Message { return rawOf(u.Messages, u.Decode, chunk.Range, words) })
-	j.KeepLast = history.LevelOf(workOf(s).usage, workOf(s).threshold) > 0
+	j.KeepLast = history.LevelOf(stateOf(s).usage, stateOf(s).threshold) > 0
 	return j
 }
 
 // pattern returns the part of a job that all jobs of a session share.
 func (h *Historian) pattern(s *session.Session) historian.Job {
-	w := workOf(s)
+	w := stateOf(s)
 	return historian.Job{
 		Session: s.Key.Session, References: referencesOf(s.Chronicle.Compartments), Memories: s.Chronicle.Memories.Memories, WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
 		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
@@ -75,7 +75,7 @@ func historianModels(a schema.Agent) []string {
 
 // historianLimit returns the smallest prompt limit of the models that may be asked, in tokens of the host's
 // count. It may ask the harness, which takes time, so it must not run while a user waits.
-func (h *Historian) historianLimit(ctx context.Context, w *workload) (int, error) {
+func (h *Historian) historianLimit(ctx context.Context, w *passFacts) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
 		if provider, id, ok := ask.Split(name); ok {
@@ -141,12 +141,12 @@ func referencesOf(all []chronicle.Compartment) []chronicle.Compartment {
 }
 
 // publication converts the result of a run to the form of the store.
-func publication(p *plan, r historian.Result) store.Publication {
-	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Facts: r.Facts, Compartments: compartmentsOf(r, p.job.Raw(), p.summary)}
+func publication(p *run, r historian.Result) store.Publication {
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.facts.directory, Run: runRow(p, r), Facts: r.Facts, Compartments: compartmentsOf(r, p.job.Raw(), p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
 		out.Compartments = append([]chronicle.Compartment{*p.filler}, out.Compartments...)
 	}
-	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
+	if p.facts.config.CompactionMarkers && len(r.Compartments) > 0 {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
 	return out
@@ -182,10 +182,10 @@ func sizeOf(m historian.Message) int {
 }
 
 // runRow returns the record of a run.
-func runRow(p *plan, r historian.Result) store.RunRow {
+func runRow(p *run, r historian.Result) store.RunRow {
 	used := r.Usage()
 	return store.RunRow{
-		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model, DiscardedLast: r.Discarded,
 		Usage: store.RunUsage{
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,

@@ -76,7 +76,7 @@ func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.Com
 // covers all compartments. If a recomp of the same range is staged, it continues that one. The caller holds
 // the session's lock.
 func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part chronicle.Range) (*errand, string, error) {
-	if usage := workOf(s).usage; usage >= history.ForceUsage {
+	if usage := stateOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
 	}
 	rows, end, err := h.Store.History.Compartments(ctx, s.Key)
@@ -231,10 +231,10 @@ func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error
 			made--
 		}
 	}
-	run := runRow(r.plan, historian.Result{Attempts: r.attempts})
+	run := runRow(r.run, historian.Result{Attempts: r.attempts})
 	run.Model = all[len(all)-1].Model
 	err := r.host.Store.History.Promote(ctx, store.Publication{
-		Key: r.key, Holder: r.holder, After: r.after, Project: r.load.directory, Compartments: all, Run: run,
+		Key: r.key, Holder: r.holder, After: r.after, Project: r.facts.directory, Compartments: all, Run: run,
 	})
 	if err != nil {
 		return "", err

@@ -57,7 +57,7 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 	if !ok {
 		return nil, "", refusedCommand("The conversation was compacted, and the harness's store does not say how many messages are missing. Nothing is summarised.")
 	}
-	scope, isRunnable := workOf(s).wrapUpScope(uncovered, keep)
+	scope, isRunnable := stateOf(s).wrapUpScope(uncovered, keep)
 	if !isRunnable {
 		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
 	}
@@ -78,7 +78,7 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 
 // wrapUpScope returns the messages that a wrap-up summarises if it keeps the newest turns. isRunnable is false if there are
 // none.
-func (w *workload) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope chronicle.Range, isRunnable bool) {
+func (w *passFacts) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope chronicle.Range, isRunnable bool) {
 	situation := w.situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
 	return chronicle.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
@@ -87,14 +87,14 @@ func (w *workload) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope ch
 // WrapUpHint returns a sentence about the wrap-up that would free space now, empty if none would. The caller holds the
 // session's lock.
 func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
-	if !h.summarises(ps) || workOf(ps.Session).running != nil {
+	if !h.summarises(ps) || stateOf(ps.Session).running != nil {
 		return ""
 	}
 	uncovered, ok := h.Sessions.Uncovered(ctx, ps.Session)
 	if !ok {
 		return ""
 	}
-	scope, isRunnable := workOf(ps.Session).wrapUpScope(uncovered, keptTurns)
+	scope, isRunnable := stateOf(ps.Session).wrapUpScope(uncovered, keptTurns)
 	if !isRunnable {
 		return ""
 	}
@@ -130,7 +130,7 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	done.Attempts = w.attempts // the failed attempts count as well
-	step := *w.plan
+	step := *w.run
 	step.job.Chunk, step.job.Raw = w.chunk, func() []historian.Message { return w.raw }
 	if _, step.after, err = h.Store.History.Compartments(writing, w.key); err != nil {
 		return err

@@ -25,15 +25,15 @@ func TestHalveBudget(t *testing.T) {
 	}
 }
 
-// A seriesLog records the reads and saves of a series.
-type seriesLog struct {
+// An errandLog records the reads and saves of an errand.
+type errandLog struct {
 	read  []string
 	saved []chronicle.Range
 }
 
 // ports makes chunks with one message for each ten tokens of the budget.
-func (l *seriesLog) ports(a ask.Asker) historian.SeriesPorts {
-	return historian.SeriesPorts{
+func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
+	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},
 		Chunk: func(_ context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 			c := historian.Chunk{Range: chronicle.Range{Start: r.Start, End: min(r.End, r.Start+budget/10-1)}, Text: "text"}
@@ -62,9 +62,9 @@ func onlyShort(longest int) ask.Asker {
 	})
 }
 
-func TestSeriesHalvesItsChunks(t *testing.T) {
-	var l seriesLog
-	got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
+func TestErrandHalvesItsChunks(t *testing.T) {
+	var l errandLog
+	got, err := historian.RunErrand(t.Context(), historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -77,8 +77,8 @@ func TestSeriesHalvesItsChunks(t *testing.T) {
 	}
 }
 
-// If no model gives a valid answer, a series stops and keeps its saved results.
-func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
+// If no model gives a valid answer, an errand stops and keeps its saved results.
+func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		asker ask.Asker
@@ -89,8 +89,8 @@ func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 			return ask.Answer{}, errors.New("401 unauthorized")
 		}), []string{"1-8"}},
 	} {
-		var l seriesLog
-		got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
+		var l errandLog
+		got, err := historian.RunErrand(t.Context(), historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
 		if err != nil || got.Problem == "" || got.Next != 1 || len(l.saved) != 0 || len(got.Attempts) == 0 {
 			t.Errorf("%s: %+v, %v", test.name, got, err)
 		}
@@ -101,22 +101,22 @@ func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 }
 
 // If a smaller budget does not make the chunk shorter, the chunk would fail again, so no model is asked.
-func TestSeriesAsksOnlyForShorterChunks(t *testing.T) {
-	var l seriesLog
+func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
+	var l errandLog
 	p := l.ports(onlyShort(4))
 	read := p.Chunk
 	p.Chunk = func(ctx context.Context, r chronicle.Range, _ int) (historian.Chunk, []historian.Message, error) {
 		return read(ctx, r, 80)
 	}
-	got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, p)
+	got, err := historian.RunErrand(t.Context(), historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, p)
 	if err != nil || got.Problem != "no shorter chunk can be read from 1 on" || len(l.read) != 2 {
 		t.Errorf("%+v, %v after reading %v", got, err, l.read)
 	}
 }
 
-// Each chunk sees the earlier compartments of the series. If the job says so, no chunk takes facts. Each
+// Each chunk sees the earlier compartments of the errand. If the job says so, no chunk takes facts. Each
 // chunk keeps its last compartment.
-func TestSeriesTellsTheStoryOn(t *testing.T) {
+func TestErrandTellsTheStoryOn(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		prompts = append(prompts, r.Prompt)
@@ -125,12 +125,12 @@ func TestSeriesTellsTheStoryOn(t *testing.T) {
 		rest := chronicle.Range{Start: m.Start + 1, End: m.End}
 		return ask.Answer{Text: historiantest.Output(historiantest.Compartment(half, "x"), historiantest.Compartment(rest, "y"))}, nil
 	})
-	var l seriesLog
-	b := historian.SeriesJob{Range: chronicle.Range{Start: 5, End: 10}, Budget: 30}
+	var l errandLog
+	b := historian.Errand{Range: chronicle.Range{Start: 5, End: 10}, Budget: 30}
 	b.Job.References = []chronicle.Compartment{{Start: 1, End: 4, Title: "prior"}}
 	b.Job.WithoutFacts = true
 	b.Job.Memories = []chronicle.Memory{{Category: "NAMING", Content: "known"}}
-	got, err := historian.RunSeries(t.Context(), b, l.ports(asker))
+	got, err := historian.RunErrand(t.Context(), b, l.ports(asker))
 	if err != nil || got.Next != 11 || len(l.saved) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -142,25 +142,25 @@ func TestSeriesTellsTheStoryOn(t *testing.T) {
 	}
 }
 
-func TestSeriesEndsWithItsPorts(t *testing.T) {
+func TestErrandEndsWithItsPorts(t *testing.T) {
 	broken := errors.New("the disk is full")
-	b := historian.SeriesJob{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}
-	var l seriesLog
+	b := historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}
+	var l errandLog
 	p := l.ports(historiantest.Good())
 	p.Save = func(context.Context, historian.Result) error { return broken }
-	if got, err := historian.RunSeries(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
+	if got, err := historian.RunErrand(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p = l.ports(historiantest.Good())
 	p.Chunk = func(context.Context, chronicle.Range, int) (historian.Chunk, []historian.Message, error) {
 		return historian.Chunk{}, nil, nil
 	}
-	if got, err := historian.RunSeries(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
+	if got, err := historian.RunErrand(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
 		t.Errorf("no messages: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := historian.RunSeries(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
+	if got, err := historian.RunErrand(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 }
