@@ -210,13 +210,12 @@ func (sb *Statuses) Publish(key store.Key) {
 
 // removedBy returns the removals of a session by rule and cause, for a status.
 func (sb *Statuses) removedBy(ctx context.Context, key store.Key) []schema.Removal {
-	rows, err := sb.Store.Reports.Removals(ctx, key)
+	all, err := sb.Store.Reports.Removals(ctx, key)
 	if err != nil {
 		sb.Log.Warn("removals of a session not read", "session", key.Session, "error", err)
 	}
-	var all []schema.Removal
-	for _, r := range rows {
-		all = append(all, schema.Removal{Rule: format.Shorten(r.Rule, maxShownName), Cause: format.Shorten(r.Cause, maxShownName), Tokens: r.Tokens, Rereads: r.Rereads, Reread: r.Reread})
+	for i := range all {
+		all[i].Rule, all[i].Cause = format.Shorten(all[i].Rule, maxShownName), format.Shorten(all[i].Cause, maxShownName)
 	}
 	return all
 }
