@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -273,7 +272,7 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 		mjson.Value(`{"info":{"id":"s","role":"assistant","parentID":"c","summary":true,"finish":"stop","time":{"created":51,"completed":51}},"parts":[{"id":"q","type":"text","text":"All so far."}]}`),
 		at("u5", "user", 40, "kept"), at("a5", "assistant", 41, "kept, too"), at("u6", "user", 60, "new"))
 	w.pass()
-	u, ok := w.session.Uncovered(8, []history.Anchor{{Ordinal: 9, Key: "u5"}})
+	u, ok := w.session.Uncovered(8, []chronicle.Place{{Ordinal: 9, Key: "u5"}})
 	if !ok {
 		t.Fatal("u5 has a known ordinal")
 	}

@@ -64,7 +64,7 @@ func marked(t testing.TB, turns int, ends ...int) *world {
 // ordinals returns the ordinals and keys of the messages that no compartment covers.
 func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	all := w.readings.History.Compartments
-	var known []history.Anchor
+	var known []chronicle.Place
 	for _, c := range all {
 		known = append(known, history.AnchorsOf(c.Start, c.Keys)...)
 	}

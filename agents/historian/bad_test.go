@@ -25,7 +25,7 @@ func newJob() historian.Job {
 			m = historian.Message{Ordinal: n, Role: historian.Assistant, Texts: []string{"We decided to use port 5433 because 5432 is taken."}}
 		}
 		raw = append(raw, m)
-		j.Chunk.Lines = append(j.Chunk.Lines, chronicle.Line{Ordinal: n, Key: "m" + string(rune('a'+n))})
+		j.Chunk.Lines = append(j.Chunk.Lines, chronicle.Place{Ordinal: n, Key: "m" + string(rune('a'+n))})
 		text = append(text, m.Texts[0])
 	}
 	j.Chunk.Text = strings.Join(text, "\n")

@@ -15,7 +15,7 @@ type Chunk struct {
 	// Text shows the messages, one block per line, for example "[2-5] A: Looking. / TC: List files".
 	Text string
 	// Lines has one entry for each ordinal of the chunk, in order.
-	Lines []chronicle.Line
+	Lines []chronicle.Place
 	// ToolOnly lists the ranges without any words from the user or the model.
 	ToolOnly []chronicle.Range
 }

@@ -38,7 +38,7 @@ func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 		Chunk: func(_ context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 			c := historian.Chunk{Range: chronicle.Range{Start: r.Start, End: min(r.End, r.Start+budget/10-1)}, Text: "text"}
 			for n := c.Start; n <= c.End; n++ {
-				c.Lines = append(c.Lines, chronicle.Line{Ordinal: n, Key: fmt.Sprint("m", n)})
+				c.Lines = append(c.Lines, chronicle.Place{Ordinal: n, Key: fmt.Sprint("m", n)})
 			}
 			l.read = append(l.read, fmt.Sprintf("%d-%d", c.Start, c.End))
 			return c, nil, nil

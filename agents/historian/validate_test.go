@@ -16,7 +16,7 @@ import (
 func chunkOf(start, end int, toolOnly ...chronicle.Range) Chunk {
 	c := Chunk{Range: chronicle.Range{Start: start, End: end}, ToolOnly: toolOnly}
 	for n := start; n <= end; n++ {
-		c.Lines = append(c.Lines, chronicle.Line{Ordinal: n, Key: fmt.Sprint("m", n)})
+		c.Lines = append(c.Lines, chronicle.Place{Ordinal: n, Key: fmt.Sprint("m", n)})
 	}
 	return c
 }

@@ -68,7 +68,7 @@ func TestCompartmentsAreValid(t *testing.T) {
 		text = append(text, fmt.Sprintf("[%d] U: Turn %d: Do it & <go>.", n, n), fmt.Sprintf("[%d-%d] A: Done one. / TC: read(x) / Done two.", n+1, min(n+3, 40)))
 	}
 	for n := 5; n <= 40; n++ {
-		chunk.Lines = append(chunk.Lines, chronicle.Line{Ordinal: n, Key: fmt.Sprint("m", n)})
+		chunk.Lines = append(chunk.Lines, chronicle.Place{Ordinal: n, Key: fmt.Sprint("m", n)})
 	}
 	chunk.Text = strings.Join(text, "\n")
 	prompt := historian.Prompt(&historian.Job{Session: "s", Chunk: chunk})

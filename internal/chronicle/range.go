@@ -15,8 +15,8 @@ func (r Range) String() string {
 // Holds reports whether the message with an ordinal is in the range.
 func (r Range) Holds(ordinal int) bool { return r.Start <= ordinal && ordinal <= r.End }
 
-// A Line is one message of a chunk.
-type Line struct {
+// A Place is a message with its ordinal.
+type Place struct {
 	Ordinal int
 	// Key is the harness's id of the message. It is empty if the message's row in the harness's store cannot
 	// be read. No summary can describe such a message, but a compartment covers its ordinal like any other.

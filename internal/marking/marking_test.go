@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
 // The vector TV-23: which markers become pointless. The compartments are 1-4 and 5-7.
@@ -35,7 +34,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	for _, c := range tests {
 		m := ask(c.ordinal, c.end)
 		got, ok := m.next(bust)
-		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (history.Anchor{Ordinal: 7, Key: "m7"}) {
+		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (chronicle.Place{Ordinal: 7, Key: "m7"}) {
 			t.Errorf("%s: %+v, %v", c.name, got, ok)
 		}
 	}
@@ -61,7 +60,7 @@ func TestMarkerOutcomes(t *testing.T) {
 		got, ok := m.next(now)
 		want := markerTask{}
 		if c.place > 0 {
-			want = markerTask{to: history.Anchor{Ordinal: c.place, Key: fmt.Sprintf("m%d", c.place)}, done: m.pendingText}
+			want = markerTask{to: chronicle.Place{Ordinal: c.place, Key: fmt.Sprintf("m%d", c.place)}, done: m.pendingText}
 		}
 		if ok != (c.place > 0) || got != want {
 			t.Errorf("message %d is pinned, the marker stands at %d: %+v, %v, want %+v", c.pinned, c.applied, got, ok, want)
@@ -70,7 +69,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	reverted := markers{applied: appliedMarker{"m9", 9}}
 	now := bust
 	now.head.Pinned[1] = "m5"
-	if got, ok := reverted.next(now); !ok || got.to != (history.Anchor{Ordinal: 4, Key: "m4"}) {
+	if got, ok := reverted.next(now); !ok || got.to != (chronicle.Place{Ordinal: 4, Key: "m4"}) {
 		t.Errorf("after a revert: %+v, %v", got, ok)
 	}
 	now.head.Pinned[1] = "m1"

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
 // A bridge leads over messages that the harness's own compaction has taken from the array before they were
@@ -22,7 +21,7 @@ type bridge struct {
 	// published together with the first compartment of the messages after it.
 	filler chronicle.Compartment
 	// first is the first message of the array. It is zero if the harness's store does not hold it.
-	first history.Anchor
+	first chronicle.Place
 }
 
 // Uncovered returns the messages that no compartment covers. If the array does not say where it continues the
@@ -45,7 +44,7 @@ func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncov
 }
 
 // Anchors returns the messages with known ordinals.
-func (s *Session) Anchors() []history.Anchor {
+func (s *Session) Anchors() []chronicle.Place {
 	all := AnchorsOf(s.Chronicle.Compartments)
 	if s.bridge != nil && s.bridge.first.Ordinal > 0 {
 		all = append(all, s.bridge.first)
@@ -73,7 +72,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 		case m.Decoded == nil:
 			missing = append(missing, "")
 		case m.Decoded.Key == first:
-			b.first = history.Anchor{Ordinal: m.Ordinal, Key: first}
+			b.first = chronicle.Place{Ordinal: m.Ordinal, Key: first}
 			return false
 		default:
 			missing = append(missing, m.Decoded.Key)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -59,11 +58,11 @@ func (c *Chronicle) Published() *pipeline.History {
 }
 
 // CoveredEnd returns the end of the newest compartment.
-func (c *Chronicle) CoveredEnd() history.Anchor {
+func (c *Chronicle) CoveredEnd() chronicle.Place {
 	if n := len(c.Compartments); n > 0 {
-		return history.Anchor{Ordinal: c.Compartments[n-1].End, Key: c.Compartments[n-1].EndKey()}
+		return chronicle.Place{Ordinal: c.Compartments[n-1].End, Key: c.Compartments[n-1].EndKey()}
 	}
-	return history.Anchor{}
+	return chronicle.Place{}
 }
 
 // RefreshChronicle reads the session's history again after a publication.

@@ -114,7 +114,7 @@ func goneFrom(s *session.Session, standing int) int {
 
 // If the last messages of the run are gone, firstGone returns the ordinal of the first of them. If the run's last
 // message is still there, it returns 0.
-func firstGone(p *pipeline.Session, lines []chronicle.Line) (ordinal int) {
+func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {
 		case line.Key == "": // an unreadable message has no key, so we cannot tell

@@ -102,9 +102,9 @@ func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
 }
 
 // linesOf lists the messages of a range.
-func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Line) {
+func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) {
 	for _, m := range u.Messages.Between(r.Start, r.End+1) {
-		lines = append(lines, chronicle.Line{Ordinal: m.Ordinal, Key: m.Key})
+		lines = append(lines, chronicle.Place{Ordinal: m.Ordinal, Key: m.Key})
 	}
 	return lines
 }

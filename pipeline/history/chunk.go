@@ -21,7 +21,7 @@ type Chunk struct {
 	Blocks []Block
 	// Lines has one entry for each ordinal of the range. The key of an unreadable
 	// message is empty.
-	Lines []chronicle.Line
+	Lines []chronicle.Place
 	// ToolOnly lists the ranges whose messages hold tool calls and no words.
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
@@ -235,7 +235,7 @@ func (r *reader) finish(messages []Message) {
 	}
 	at := 0
 	for ordinal := c.Start; ordinal <= c.End; ordinal++ {
-		line := chronicle.Line{Ordinal: ordinal}
+		line := chronicle.Place{Ordinal: ordinal}
 		if at < len(messages) && messages[at].Ordinal == ordinal {
 			line.Key = messages[at].Key
 			at++
