@@ -19,8 +19,6 @@ type Publication struct {
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
-	// Drops are drops of the units that the compartments cover. A tag that is already queued keeps its place.
-	Drops []DropRow
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    RunRow
@@ -93,15 +91,9 @@ func checkEnd(tx *transaction, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the facts and drops of a publication.
+// insertFindings stores the facts of a publication, and what its run has found out about itself.
 func insertFindings(tx *transaction, p Publication, now int64) error {
 	if err := promoteFacts(tx, p, now); err != nil {
-		return err
-	}
-	if err := insertDrops(tx, p.Key, p.Drops); err != nil {
-		return fmt.Errorf("queued drop: %w", err)
-	}
-	if err := deleteStrayDrops(tx, p.Key); err != nil {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]

@@ -80,10 +80,6 @@ func whole(t testing.TB, s *Store) Publication {
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
 	p.Project = project
 	p.Facts = []chronicle.Fact{{Category: "NAMING", Content: " Use Bun "}, {Category: "NAMING", Content: "use  bun"}}
-	p.Drops = []DropRow{
-		{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"},
-		{Tag: 2, UnitKey: "a unit that had the tag before a revert", QueuedAt: now, Source: "historian"},
-	}
 	p.Marker = `{"endMessageId":"msg_9","ordinal":9,"publishedAt":5}`
 	p.Run.Model, p.Run.Usage = "anthropic/small", RunUsage{Usage: Usage{Input: 10, CacheRead: 20, CacheWrite: 30}, Output: 40}
 	return p
@@ -101,7 +97,6 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 
 	s = openIn(t, dir)
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
-	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
 	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []chronicle.Memory{{ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session}}})
@@ -162,7 +157,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	// seen says which parts a reader finds at one moment.
 	seen := func() (parts []string) {
 		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
-			for _, table := range []string{"compartments", "memories", "queued_drops", "historian_runs"} {
+			for _, table := range []string{"compartments", "memories", "historian_runs"} {
 				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
 					if row.ColumnInt(0) > 0 {
 						parts = append(parts, table)
@@ -183,7 +178,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 		return nil
 	}
 	must(t, s.History.Publish(t.Context(), p))
-	if parts := seen(); len(parts) != 4 {
+	if parts := seen(); len(parts) != 3 {
 		t.Errorf("after the publication a reader sees only %v", parts)
 	}
 }
