@@ -151,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil || !found || reply != "queued" {
 		t.Errorf("tool reply: %q, %v, %v", reply, found, err)
 	}
-	sum, found, err := s.Reports.Session(ctx, key)
+	sum, _, err := s.Reports.Session(ctx, key)
 	must(t, err)
 	same(t, "session", sum, SessionSummary{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass})
 }
