@@ -400,7 +400,7 @@ func portsOf(r *agent.Runner, a ask.Asker) historian.Ports {
 
 // lease returns the lease of a plan.
 func (h *Historian) lease(p *plan) agent.Lease {
-	return agent.Lease{Store: h.Store, Key: p.key, Holder: p.holder}
+	return agent.Lease{Store: h.Store, Work: store.HistorianOf(p.key), Holder: p.holder}
 }
 
 // finish publishes the result of a run, or records its failure.
@@ -464,7 +464,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *p
 		way = history.Extractive
 		if p.grant.Way == history.ByModel {
 			throttle = p.failed(throttle, result)
-			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
+			publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
 		}
 	}
 	if err := h.Store.History.Publish(ctx, publish); err != nil {
@@ -501,7 +501,7 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *pl
 	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.History.RecordRun(ctx, p.key, run, workOf(s).throttle.RetryPass(p.demand)); err != nil {
+	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(workOf(s).throttle.RetryPass(p.demand))); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
 }
@@ -517,12 +517,12 @@ func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error 
 	if workOf(s).isLoaded {
 		return nil
 	}
-	sum, err := h.Store.History.Summary(ctx, s.Key)
+	known, err := h.Store.Runs.State(ctx, store.HistorianOf(s.Key))
 	if err != nil {
 		return err
 	}
-	if sum.Throttle != "" {
-		_ = json.Unmarshal([]byte(sum.Throttle), &workOf(s).throttle) // if another release wrote the throttle, it starts again from zero
+	if known.Throttle != "" {
+		_ = json.Unmarshal([]byte(known.Throttle), &workOf(s).throttle) // if another release wrote the throttle, it starts again from zero
 	}
 	workOf(s).isLoaded = true
 	return nil
@@ -532,7 +532,7 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 	state, _ := json.Marshal(workOf(s).throttle) // numbers always encode
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
-	return h.Store.History.SavePace(writing, s.Key, string(state), 0)
+	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
 }
 
 // maxCause bounds the reason in a notice, in bytes.
@@ -547,11 +547,11 @@ func (h *Historian) tellOfFailure(ctx context.Context, p *plan) {
 	if !slices.Contains(p.load.config.Notices, notice.Troubles) {
 		return
 	}
-	sum, err := h.Store.History.Summary(ctx, p.key)
-	if err != nil || sum.Failures != toldAfter {
+	known, err := h.Store.Runs.State(ctx, store.HistorianOf(p.key))
+	if err != nil || known.Failures != toldAfter {
 		return
 	}
-	c, directory, cause := p.load.client, p.load.directory, format.Shorten(format.Clean(sum.LastError), maxCause)
+	c, directory, cause := p.load.client, p.load.directory, format.Shorten(format.Clean(known.LastError), maxCause)
 	h.Background.Go(func() {
 		h.Notices.Show(c, p.key, directory, "warning",
 			fmt.Sprintf("The historian has failed twice in a row, so old messages are not summarised well: %s. It tries again by itself. /ctx-status shows its state.", cause))
