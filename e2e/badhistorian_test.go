@@ -171,7 +171,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 		}
 	}
 	if bad.name == endlessLoop && k.harness == schema.HarnessPi {
-		bad.cause = "empty" // Pi's process ends behind the last step, without a text
+		bad.cause = "empty" // Pi's process ends after the last step, without a text
 	}
 	// If the window fills during a run, the newest failure is the end of that run.
 	isNamed := strings.Contains(k.summary.LastError, bad.cause) ||

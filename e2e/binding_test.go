@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// bindingMode is the provider's reaction to thinking behind a changed prefix. A refusal ends the
+// bindingMode is the provider's reaction to thinking after a changed prefix. A refusal ends the
 // session. To count the blocks of whole sessions, let the provider drop invalid ones:
 //
 //	go test ./e2e -run BoundThinking -v -args -binding=drop
@@ -86,7 +86,7 @@ func relievedTimes(n, more int) func(int) bool {
 }
 
 // Sessions with a model that binds its thinking to the conversation before it. The provider refuses
-// each request that has a thinking block behind a changed prefix. So a session that gets through has
+// each request that has a thinking block after a changed prefix. So a session that gets through has
 // sent no such block.
 func TestBoundThinking(t *testing.T) {
 	testBoundThinking(t, schema.HarnessOpenCode, slices.Concat(bound, []boundCase{

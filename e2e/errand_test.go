@@ -136,7 +136,7 @@ func (e *errands) await(what string, isSo func() bool) {
 }
 
 // wantHead asserts that the newest request covers the messages up to this one, with summaries that begin with word,
-// and shows all messages behind it.
+// and shows all messages after it.
 func (e *errands) wantHead(when string, through int, word string) {
 	e.t.Helper()
 	r := e.last(e.session)
@@ -151,7 +151,7 @@ func (e *errands) wantHead(when string, through int, word string) {
 	}
 	// The last answer is not in its own request.
 	if shown, want := len(marksBehind(r, head)), e.messages()-1-through; shown != want {
-		e.t.Errorf("%s, the newest request shows %d messages behind the head, want %d", when, shown, want)
+		e.t.Errorf("%s, the newest request shows %d messages after the head, want %d", when, shown, want)
 	}
 }
 

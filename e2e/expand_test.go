@@ -60,7 +60,7 @@ func testExpand(t *testing.T, h schema.Harness) {
 	}
 	k.turn(5)
 	if got := w.resultOf("toolu_expand5"); !strings.Contains(got, "there is no message 99; messages 1 to ") {
-		t.Errorf("behind the end, ctx_expand shows %q", got)
+		t.Errorf("past the end, ctx_expand shows %q", got)
 	}
 	if failed, err := a.FailedCalls(w.ctx, session); err != nil || len(failed) > 0 {
 		t.Errorf("failed calls %q, %v", failed, err)

@@ -106,7 +106,7 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// testUsersCompaction plays a session whose user runs the harness's own /compact. The historian goes on behind it: the
+// testUsersCompaction plays a session whose user runs the harness's own /compact. The historian goes on after it: the
 // harness's summary stands for the messages that the harness has taken, and later ones have summaries of the historian.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
@@ -147,7 +147,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 		}
 	}
 	if behind := k.rows[filler+1:]; len(behind) == 0 || behind[0].MadeBy != string(historian.ByModel) {
-		t.Errorf("the historian does not go on behind the harness's summary: %+v", behind)
+		t.Errorf("the historian does not go on after the harness's summary: %+v", behind)
 	}
 	last := k.last(k.session)
 	flushed := 0

@@ -37,7 +37,7 @@ var brokenFiles = []struct {
 			fmt.Appendf(nil, entry, "0000000a", newest, `{"role":"user","content":"Was there more?"}`),
 			fmt.Appendf(nil, entry, "0000000b", "0000000a", `{"role":"hologram","content":"?","timestamp":-1}`))
 	}},
-	// Behind such an entry, Pi itself finds neither the conversation nor its system prompt.
+	// After such an entry, Pi itself finds neither the conversation nor its system prompt.
 	{"a message without an id", func(lines [][]byte, newest string) [][]byte {
 		return append(lines, fmt.Appendf(nil, `{"type":"message","parentId":%q,"message":{"role":"user","content":"Was there more?","timestamp":-1}}`+"\n", newest))
 	}},

@@ -129,7 +129,7 @@ func branchSummary(w *world, a agent.Agent) string {
 	return session
 }
 
-// userBash runs a command that the user types behind "!". Its output reaches the model with the next
+// userBash runs a command that the user types after "!". Its output reaches the model with the next
 // prompt.
 func userBash(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These tests play with Pi the scenarios of OpenCode's tests that Pi can have, too. The assertions on the
-// requests are the same.
+// These tests repeat OpenCode's tests with Pi, as far as Pi supports their scenarios. The assertions on
+// the requests are the same.
 
 func TestPiSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessPi) }
 

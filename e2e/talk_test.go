@@ -225,7 +225,7 @@ func (h *shownHead) add(start, end string) {
 
 var markPattern = regexp.MustCompile(`\b(?:task \d+|finding \d+\.\d+):`)
 
-// marksBehind returns the marks of the messages behind the head of a request, in their order.
+// marksBehind returns the marks of the messages after the head of a request, in their order.
 func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	first := 0
 	if h.baseline != "" {
@@ -290,7 +290,7 @@ func (k *talk) checkHistory() {
 		for n, mark := range all {
 			switch isCovered := n < h.through; {
 			case isCovered && shown[mark] && !slices.Contains(mayStay, mark):
-				k.t.Errorf("request %d shows message %d (%s) behind the head, which covers it", i, n+1, mark)
+				k.t.Errorf("request %d shows message %d (%s) after the head, which covers it", i, n+1, mark)
 			case !isCovered && !shown[mark] && strings.HasPrefix(mark, "task"):
 				k.t.Errorf("request %d has lost message %d (%s): the head ends at %d", i, n+1, mark, h.through)
 			case !isCovered && !shown[mark] && shownBefore[mark] && pass.EditsAdded == 0:

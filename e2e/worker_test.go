@@ -20,7 +20,7 @@ import (
 // A worker is a model that reads a log until it has read enough. Its answers depend on the size of the
 // prompts that it receives. So pressure comes from real content, and a bust relieves it.
 type worker struct {
-	// dialect decides whether the worker thinks, with a signature.
+	// dialect is the wire format. Only in Anthropic's does the worker think, and sign its thinking.
 	dialect mockllm.Dialect
 	project string
 	tools   script.Tools

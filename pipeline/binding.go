@@ -11,11 +11,11 @@ import (
 )
 
 // A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block
-// only behind the exact prompt that the block was produced for. The number of the
-// preamble and the hash chain of the wire stand for that prompt. So the host keeps no
-// list of changes that invalidate thinking: the thinking of a message is lost if the
-// preamble's number or the chain before the message changes. The thinking of a message
-// without a binding, for example of one that was answered without the host, is not sent.
+// only after the exact prompt that the block was produced for. The number of the preamble
+// and the hash chain of the wire stand for that prompt. So the host keeps no list of
+// changes that invalidate thinking: the thinking of a message is lost if the preamble's
+// number or the chain before the message changes. The thinking of a message without a
+// binding, for example of one that was answered without the host, is not sent.
 
 // promptID names a prompt by its preamble and the chain of its messages, for example
 // "3.9f86d0…".
@@ -105,7 +105,7 @@ func (s *content) hasLostThinking(e *entry) bool {
 	return b != nil && b.Lost
 }
 
-// Unstore says that a binding could not be stored. The next committed pass stores it.
+// Unstore records that a binding could not be stored. The next committed pass stores it.
 func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 // Unstored returns the bindings made since the last committed pass.

@@ -61,8 +61,8 @@ func TestSampleTokensRefusesWhatProvesNothing(t *testing.T) {
 	}
 }
 
-// A user message that no usage reports yet gets the size that the model's provider
-// would count.
+// If a user message is newer than every usage, it gets the size that the model's
+// provider would count.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")

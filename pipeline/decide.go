@@ -24,9 +24,9 @@ type Readings struct {
 	TTL      time.Duration
 	Route    route.Route
 	Subagent bool
-	// Flush says that the user asked for a bust.
+	// Flush means that the user asked for a bust.
 	Flush bool
-	// Overflow says that the provider refused the newest prompt as too long.
+	// Overflow means that the provider refused the newest prompt as too long.
 	Overflow bool
 	// OverflowTokens is the size of that prompt according to the provider, 0 if the
 	// provider did not name it.
@@ -37,23 +37,23 @@ type Readings struct {
 	// its gain, and TypicalPrice is used to choose the low mark. The host always sets
 	// it.
 	Price schema.Price
-	// Profile names the provider profile. Binds says that the model binds its thinking
+	// Profile names the provider profile. Binds means that the model binds its thinking
 	// to its prompt. Gaps says whether pauses are shown. A change of any of them takes
 	// effect on the next hard pass.
 	Profile     string
 	Binds, Gaps bool
-	// SystemPending says that the harness's system prompt differs from the one that
+	// SystemPending means that the harness's system prompt differs from the one that
 	// the session sends. The session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew says that the request leaves with a different system prompt from the
+	// SystemIsNew means that the request leaves with a different system prompt from the
 	// last request, no matter how the pass decides.
 	SystemIsNew bool
-	// SystemIsOld says that the session adopted its system prompt on an earlier day,
+	// SystemIsOld means that the session adopted its system prompt on an earlier day,
 	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
 	// another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
-	// BuysForRent says that a bust is made when the rent has reached its price. WorkingSet is the size of the newest
+	// BuysForRent means that a bust is made when the rent has reached its price. WorkingSet is the size of the newest
 	// messages that no summary replaces, in tokens of the host's count. It is 0 if the session has
 	// no historian.
 	BuysForRent bool

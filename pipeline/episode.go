@@ -167,7 +167,7 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 
 // isStuck reports whether a pass under pressure should add nothing, because it would
 // find the same content as the last one or would act on the same measurement twice.
-// hasNews says that the session has compartments that the head does not show yet.
+// hasNews means that the session has compartments that the head does not show yet.
 func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false

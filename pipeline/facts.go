@@ -90,17 +90,17 @@ func pathOf(input json.Value) string {
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
-	// plain says that the message has unsigned reasoning, signed that it has signed
-	// reasoning. inlineThinking says that a text contains thinking such as
-	// "<think>…</think>". undroppable says that a visible part is no unit, so that
+	// plain means that the message has unsigned reasoning, signed that it has signed
+	// reasoning. inlineThinking means that a text contains thinking such as
+	// "<think>…</think>". undroppable means that a visible part is no unit, so that
 	// no edit can drop it.
 	plain, signed, inlineThinking, undroppable bool
 	// thought is the size of all reasoning in bytes, thoughts the number of signed
 	// blocks.
 	thought, thoughts int
-	// typed says that one of the parts is typed (rule.Facts).
+	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent says that the provider sees no part of the message. empty says that the
+	// silent means that the provider sees no part of the message. empty means that the
 	// message is silent, but that the harness still sends an empty text for it to some
 	// providers.
 	silent, empty bool

@@ -117,7 +117,7 @@ type Copy struct {
 	// no unit of that message is known, for example because a failed answer has none. Nothing
 	// else tells which message of the original it copies.
 	Unknown map[string]string
-	// IsCompacted says that the copy begins with a summary by the harness, which hides older
+	// IsCompacted means that the copy begins with a summary by the harness, which hides older
 	// messages. Summary is the key of the newest one in the original, empty if the original
 	// has made no pass since.
 	IsCompacted bool

@@ -321,7 +321,7 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, nothing says that the newest prompt was made without the
+// After the database is lost, nothing shows that the newest prompt was made without the
 // dropped output. The only sign is that since the previous prompt the array has grown,
 // but the prompt has not. The host believed that prompt, and the next revert left it
 // with 44 tokens instead of 1,135.

@@ -54,7 +54,7 @@ func TestInvariant14NothingIsInNeitherPlace(t *testing.T) {
 		head := w.session.State.Head
 		last := w.codec.Decode(w.raw[w.start-1])
 		if last.Key != head.Through || head.Ordinal != w.start {
-			t.Fatalf("the tail begins behind %s, number %d; the head covers everything through %s, number %d", last.Key, w.start, head.Through, head.Ordinal)
+			t.Fatalf("the tail begins after %s, number %d; the head covers everything through %s, number %d", last.Key, w.start, head.Through, head.Ordinal)
 		}
 		if w.busy {
 			return // while the store is busy, the effects of a revert may wait

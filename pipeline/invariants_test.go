@@ -615,7 +615,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 		}
 		valid, invalid := w.thinking()
 		if len(invalid) > 0 {
-			t.Fatalf("the thinking of %v is sent behind another prompt:\n%s", invalid, w.text())
+			t.Fatalf("the thinking of %v is sent after another prompt:\n%s", invalid, w.text())
 		}
 		if preamble := w.result.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
 			for _, key := range before[w].valid {

@@ -26,7 +26,7 @@ var (
 	judgedSteps  = flag.Int("judged-steps", 30, "the most passes of a random session")
 )
 
-// arrays returns the raw array, and the array that the client makes of it.
+// arrays returns the raw array, and the array that the client turns it into.
 func (w *world) arrays() (raw, wire []mjson.Value) {
 	codec := w.codec
 	wire = slices.Clone(w.head)
@@ -153,7 +153,7 @@ type wildLife struct {
 	thinks, interleaves, talksLate bool
 	// headed counts the wires with a head.
 	headed int
-	// isDone says that the model has answered without a call, which ends its turn.
+	// isDone means that the model has answered without a call, which ends its turn.
 	isDone bool
 }
 

@@ -104,7 +104,7 @@ func TestTodoListStandsBehindCallsOnly(t *testing.T) {
 				"assistant t1..t20 (tool-calls): " + think + "call bash d# {\"n\":#} -> \"o#\"\nassistant a3: halfway\nuser u2: go on\nassistant a4 (10%): done\nuser u3: n")
 			s.happen("drop 2\nflush")
 			if todo := s.w.decision.Setup.Todo; todo.MessageKey != "t20" {
-				t.Errorf("%s: the list stands behind %q", profile, todo.MessageKey)
+				t.Errorf("%s: the list stands after %q", profile, todo.MessageKey)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestLeavingIsWhatTheNextBustTakes(t *testing.T) {
 		covered, behind := w.session.entries[7].items[0].Tag, w.session.entries[9].items[0].Tag
 		w.queue(covered, behind)
 		if want += w.session.State.ByTag(behind).Left(); leaving() != want {
-			t.Errorf("%d tokens leave with a drop behind them, want %d", leaving(), want)
+			t.Errorf("%d tokens leave with a drop after them, want %d", leaving(), want)
 		}
 		w.readings.Flush = true
 		w.pass()

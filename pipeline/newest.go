@@ -33,8 +33,8 @@ func (s *array) asked() schema.Model {
 	return s.entries[len(s.entries)-1].header.asked
 }
 
-// agent returns the agent that the newest message with an agent names, empty if no
-// message names one.
+// agent returns the agent that the messages have named last, or "" if no message names
+// one.
 func (s *array) agent() string {
 	if len(s.entries) == 0 {
 		return ""

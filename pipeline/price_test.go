@@ -68,8 +68,8 @@ func TestPriceOfABust(t *testing.T) {
 		passes, current, forced int
 		resent, forecast        int
 	}{
-		{"all behind the change is sent again, less what went", 10, 7, 4, 50, 1, 0, 1000, 250, 20},
-		{"twenty messages behind it a breakpoint is found again", 30, 10, 4, 50, 1, 0, 1000, 1950, 20},
+		{"everything after the change is sent again, without the removed part", 10, 7, 4, 50, 1, 0, 1000, 250, 20},
+		{"twenty messages after it, a breakpoint is found again", 30, 10, 4, 50, 1, 0, 1000, 1950, 20},
 		{"with more nothing is found but the system prompt", 30, 9, 4, 50, 1, 0, 1000, 2950, 20},
 		{"a provider that caches by itself finds everything", 30, 9, 0, 50, 1, 0, 1000, 2050, 20},
 		{"more removed than is there", 10, 9, 4, 5000, 1, 0, 1000, 0, 20},

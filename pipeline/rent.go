@@ -124,8 +124,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	return d, true
 }
 
-// paid returns what the content that the bust would remove has cost. hasNews says that the bust
-// would show new summaries.
+// paid returns what the content that the bust would remove has cost. hasNews means that the
+// bust would show new summaries.
 func (m Rent) paid(hasNews bool) int {
 	if hasNews {
 		return m.Paid + m.Coverable

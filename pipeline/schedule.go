@@ -97,19 +97,19 @@ const (
 type Signals struct {
 	FirstPass    bool
 	ModelChanged bool
-	// PreambleChanged says that the next request has another system prompt or other
+	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted says that a revert has taken messages that the head covers, or that
+	// HeadReverted means that a revert has taken messages that the head covers, or that
 	// messages with a withdrawn compartment have come back. The sizes that the provider has
 	// measured then belong to another head.
 	HeadReverted bool
-	// Flush says that the user asked for a bust.
+	// Flush means that the user asked for a bust.
 	Flush    bool
 	Subagent bool
-	// Overflow says that the provider refused the last prompt as too long.
+	// Overflow means that the provider refused the last prompt as too long.
 	Overflow bool
-	// MidTurn says that the newest assistant turn is still collecting tool results.
+	// MidTurn means that the newest assistant turn is still collecting tool results.
 	MidTurn bool
 	// Percent is the pressure in percent of the window, for example 72.5. Threshold is
 	// the execute threshold in the same unit.
@@ -138,11 +138,11 @@ type Signals struct {
 //     and it applies the queued drops of protected units, too. It asks the rules of
 //     Pressure earlier, from half way between the low mark and the threshold on.
 //
-// Schedule says that a pass is hard if the prefix is lost before the pass touches it.
-// Such a pass has no reason to put the work off. Later, Session.propose makes a soft pass
-// hard if it has to fold the head, because a fold changes the first bytes of the wire.
-// For example, the first compartment needs a fold. A fold of this kind costs a live
-// prefix, so it waits if the bust is not worth its price.
+// If the prefix is lost before the pass touches it, Schedule makes the pass hard. Such a
+// pass has no reason to put the work off. Later, Session.propose makes a soft pass hard
+// if it has to fold the head, because a fold changes the first bytes of the wire. For
+// example, the first compartment needs a fold. A fold of this kind costs a live prefix,
+// so it waits if the bust is not worth its price.
 //
 // No pass drops a call that is still running. If pressure below the force level is the
 // only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's

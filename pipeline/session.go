@@ -144,14 +144,14 @@ type entry struct {
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits
-	// fused says that the message was rendered as the continuation of the assistant
-	// message before it. fusesWithNext says that the next assistant message
+	// fused means that the message was rendered as the continuation of the assistant
+	// message before it. fusesWithNext means that the next assistant message
 	// would continue this one.
 	fused, fusesWithNext bool
 	// spared says which contents of the message have stayed in this rendering because
 	// of its place in the turn.
 	spared spared
-	// unbound says that the message was rendered without its thinking, because the
+	// unbound means that the message was rendered without its thinking, because the
 	// prompt before it has changed.
 	unbound bool
 	// rawFusesWithNext is fusesWithNext for the raw message.
@@ -181,7 +181,7 @@ type header struct {
 	agent string
 	// wrote is the model that wrote the answer.
 	wrote schema.Model
-	// afterCalls says that a message before this one has called tools.
+	// afterCalls means that a message before this one has called tools.
 	afterCalls       bool
 	finish           transcript.Finish
 	hidden, hasTools bool

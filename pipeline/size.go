@@ -33,8 +33,9 @@ type Size struct {
 // edits, it reports a prompt that had lost most of it. The gauge records the host's
 // belief about the newest usage, and it is stored (D5 in docs/defects.md).
 type Gauge struct {
-	// Of names the usage. Tokens is the believed size of its prompt: the reported
-	// size, or our estimate for today's wire if the usage reports another wire.
+	// Of names the usage. Tokens is the size that the host assumes for its prompt:
+	// the reported size, or, if the usage reports another wire than today's, our
+	// estimate for today's wire.
 	Of     string
 	Tokens int
 	// Own is the host's count of the messages in that prompt.

@@ -208,7 +208,7 @@ func TestDropBehindTheMeasurementIsSubtractedOnce(t *testing.T) {
 		want       int
 	}{
 		{"in the measured prompt", "drop 2", 30_000},
-		{"behind the measurement", "drop 5", 40_000},
+		{"after the measurement", "drop 5", 40_000},
 		{"both", "drop 2 5", 20_000},
 		{"one after the other", "drop 2\nflush|drop 5", 20_000},
 		{"the other way round", "drop 5\nflush|drop 2", 20_000},

@@ -88,7 +88,7 @@ func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 				t.Fatalf("section %q, want %q", f.Name, want)
 			}
 			if i+1 == len(a.Files) || a.Files[i+1].Name != f.Name+".want" {
-				t.Fatalf("section %q has no .want behind it", f.Name)
+				t.Fatalf("section %q has no .want after it", f.Name)
 			}
 			s.happen(string(f.Data))
 		}

@@ -20,7 +20,7 @@ type Wire struct {
 	// Tokens counts the whole wire. PrefixTokens counts its unchanged beginning, which it
 	// shares with the previous wire.
 	Tokens, PrefixTokens int
-	// Bust says that the wire does not extend the previous one. BustCause says why.
+	// Bust means that the wire does not extend the previous one. BustCause says why.
 	Bust      bool
 	BustCause string
 	// Rendered holds the messages that this pass rendered, in order, for the

@@ -44,13 +44,13 @@ type world struct {
 	// profileOf returns the provider profile of a model. If it is nil,
 	// readings.Profile stays.
 	profileOf func(schema.Model) string
-	// busy says that the store refuses writes. Unsaved units then wait in a file,
+	// busy means that the store refuses writes. Unsaved units then wait in a file,
 	// which survives the host.
 	busy    bool
 	unsaved []frozen.Unit
-	// refuses says that the validator refuses each wire of a bust.
+	// refuses means that the validator refuses each wire of a bust.
 	refuses bool
-	// forgot says that the host was killed before a busy store took the bindings of
+	// forgot means that the host was killed before a busy store took the bindings of
 	// thinking. Such thinking is lost, and the provider sees a bust.
 	forgot bool
 	// sent is the token of the newest request. It is empty if the request left without
@@ -59,7 +59,7 @@ type world struct {
 	// bindsOf reports whether a model binds its thinking. If it is nil, no model does.
 	bindsOf func(schema.Model) bool
 	// thought maps each answer with thinking to the prompt that it was produced for,
-	// as the provider remembers it. isAnswered says that the newest request has its
+	// as the provider remembers it. isAnswered means that the newest request has its
 	// answer.
 	thought    map[string]string
 	isAnswered bool

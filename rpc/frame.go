@@ -56,8 +56,8 @@ const (
 // readFrame reads the next frame, into memory that it reserves with mem. It
 // returns io.EOF if the stream ends between frames. If reading cannot go on, the
 // error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
-// io.ErrUnexpectedEOF. If only the attachment finds no memory, reading goes on
-// behind it.
+// io.ErrUnexpectedEOF. If only the attachment finds no memory, the next read
+// begins after it.
 func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {

@@ -221,10 +221,10 @@ func (r *Recorder) Close() error {
 var gzipMagic = "\x1f\x8b"
 
 var (
-	// ErrTruncated says that a compressed trace is not whole. A recorder writes
+	// ErrTruncated means that a compressed trace is not whole. A recorder writes
 	// no compressed trace, so a part of the file was lost.
 	ErrTruncated = errors.New("the compressed file breaks off")
-	// ErrTraceTooLarge says that reading a trace would take too much memory.
+	// ErrTraceTooLarge means that reading a trace would take too much memory.
 	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 

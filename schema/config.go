@@ -12,8 +12,8 @@ package schema
 //
 // The tag jsonschema holds a list of these: default, enum and example (repeated for several values),
 // minimum, maximum, minLength, pattern, required, and oneof_type, the JSON types of a key that may be
-// given in two forms. A number without maximum is limited to 32 bits. The tag check:"pattern" says that
-// the values are patterns of names or paths.
+// given in two forms. A number without maximum is limited to 32 bits. The tag check:"pattern" means
+// that the values are patterns of names or paths.
 //
 // A project's file comes from a repository that the user may only have cloned. The project tag of a key
 // says what such a file may do with the key. A key in an object without a tag has a tag of its own:

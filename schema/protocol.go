@@ -101,8 +101,8 @@ type InitializeResult struct {
 	Enabled bool `json:"enabled"`
 	// Reason says why Enabled is false, in a sentence for the user.
 	Reason string `json:"reason,omitzero"`
-	// Trouble says that Reason is a fault that may pass, and not a setting that
-	// somebody chose. The shim then tells the user, and initializes again
+	// Trouble means that Reason is a fault that may pass, and not a setting
+	// that somebody chose. The shim then tells the user, and initializes again
 	// before the next pass.
 	Trouble bool `json:"trouble,omitzero"`
 	// Warnings are problems in the configuration, each a sentence for the user.
@@ -205,7 +205,7 @@ type WireMutation struct {
 	// Head holds the synthetic messages in front of the tail, in the harness's
 	// format. It is absent if its bytes are the same as in the last answer.
 	Head []json.Value `json:"head,omitempty"`
-	// HeadCleared says that the head of an earlier answer must be removed.
+	// HeadCleared means that the head of an earlier answer must be removed.
 	HeadCleared bool `json:"headCleared,omitzero"`
 	// Edits maps a message id to the message's patch. It holds the patches that
 	// changed since the last answer, or all patches after a resync.
@@ -226,10 +226,10 @@ type Patch []PatchOp
 type PatchOp struct {
 	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend,enum=append"`
 	Path string `json:"path"`
-	// Value is the new value. For prepend it is a string that is put in front
-	// of the string at Path, and for append one that is put behind it. Without
-	// these two, a resync would have to send back every tool output only to add
-	// a tag or a note to it.
+	// Value is the new value. For prepend it is a string that goes before the
+	// string at Path, and for append one that goes after it. Without these two,
+	// a resync would have to send back every tool output only to add a tag or a
+	// note to it.
 	Value json.Value `json:"value,omitzero"`
 }
 
@@ -309,7 +309,7 @@ type CommandExecuteResult struct {
 	Title   string `json:"title,omitzero"`
 	Message string `json:"message"`
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
-	// Stays says that the user needs time to read the message. So the shim shows
+	// Stays means that the user needs time to read the message. So the shim shows
 	// it where it does not go away by itself, and never sends it to the model.
 	Stays bool `json:"stays,omitzero"`
 }

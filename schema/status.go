@@ -204,7 +204,7 @@ type SessionStatus struct {
 	// DroppedUnits lists the dropped units, newest decision first. Only an
 	// answer to SessionStatusParams.Dropped has it.
 	DroppedUnits []DroppedUnit `json:"droppedUnits,omitempty"`
-	// BindsThinking says that the session's model binds its thinking to
+	// BindsThinking means that the session's model binds its thinking to
 	// everything before it. LostThinkingBlocks counts the blocks that busts
 	// have invalidated. LostThinkingTokens estimates their size.
 	BindsThinking      bool `json:"bindsThinking,omitzero"`
@@ -251,10 +251,10 @@ func SumOf(all []Removal) (sum Removal) {
 
 // NextBust describes the next bust under pressure, in tokens.
 type NextBust struct {
-	// IsAsked says that the user has asked for a bust, for example with /ctx-flush.
-	// The next pass makes it if there is something to free.
+	// IsAsked means that the user has asked for a bust, for example with
+	// /ctx-flush. The next pass makes it if there is something to free.
 	IsAsked bool `json:"isAsked,omitzero"`
-	// Waits says that the newest pass has weighed the bust, and that it does not
+	// Waits means that the newest pass has weighed the bust, and that it does not
 	// pay off yet. Then Freed, Resent and Cost are that pass's figures. Otherwise
 	// they are bounds: a bust frees at most Freed, and sends at least Resent again.
 	Waits bool `json:"waits,omitzero"`
@@ -301,7 +301,7 @@ type DroppedUnit struct {
 	// session's messages at the moment.
 	About  string `json:"about,omitzero"`
 	Tokens int    `json:"tokens"`
-	// Partly says that the call without its result is still sent.
+	// Partly means that the call without its result is still sent.
 	Partly bool `json:"partly,omitzero"`
 	// Pass is the pass that dropped the unit. At and Cause are the time and the
 	// cause of that pass, absent if the journal no longer has it.
@@ -325,7 +325,7 @@ type PricedPass struct {
 
 // BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
-	// Resent is the number of tokens behind the first changed byte, which the
+	// Resent is the number of tokens after the first changed byte, which the
 	// provider writes to its cache again. Removed is the number of tokens that
 	// are no longer sent.
 	Resent  int `json:"resent"`

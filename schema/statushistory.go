@@ -18,7 +18,7 @@ type HeadStatus struct {
 	// the covered messages.
 	Through int `json:"through"`
 	Covered int `json:"covered"`
-	// Baseline includes the acknowledgement. Delta is the message behind it.
+	// Baseline includes the acknowledgement. Delta is the message after it.
 	Baseline int `json:"baseline"`
 	Delta    int `json:"delta"`
 	// Sections are the sections of the baseline.
@@ -72,7 +72,7 @@ type HistoryStatus struct {
 	FailedAt  int64  `json:"failedAt,omitzero"`
 	RetryPass int    `json:"retryPass,omitzero"`
 	// Waited is the number of passes for which history has waited to be summarised.
-	// IsOverdue says that this is too many, which is a fault.
+	// IsOverdue means that this is too many, which is a fault.
 	Waited    int  `json:"waited,omitzero"`
 	IsOverdue bool `json:"isOverdue,omitzero"`
 	// LastPublish is the newest publication.
@@ -123,10 +123,10 @@ type HistoryRun struct {
 	// Kind says whether the host began the run by itself (incremental), or the
 	// user did: a recomp of all summaries, of a part of them, or a wrap-up.
 	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
-	// Since is when it began, in Unix ms. It is absent for an unfinished one.
+	// Since is when the run began, in Unix ms. It is absent for an interrupted run.
 	Since int64 `json:"since,omitzero"`
-	// Start and End are its messages, and Done is the last one that has its new
-	// summary. They are absent for an incremental run.
+	// Start and End are its first and its last message, and Done is the last
+	// message that has a new summary. They are absent for an incremental run.
 	Start int `json:"start,omitzero"`
 	End   int `json:"end,omitzero"`
 	Done  int `json:"done,omitzero"`

@@ -130,7 +130,7 @@ func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key K
 // errNotContiguous means that the caller has made a mistake.
 var errNotContiguous = errors.New("compartments are not contiguous")
 
-// insertCompartments stores rows behind end, which is the end of the stored ones.
+// insertCompartments stores rows after end, which is the end of the stored ones.
 func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, rows []CompartmentRow, now int64) error {
 	for i, r := range rows {
 		if r.Start != end.Ordinal || r.End < r.Start {

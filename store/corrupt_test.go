@@ -114,9 +114,7 @@ func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
 	}
 }
 
-// A host may be killed after it has marked the new file as ours and before it
-// has created the schema.
-// Open does not see damage behind the first page; a later statement does. The
+// Open does not see damage after the first page; a later statement does. The
 // host then stops writing, and the next start replaces the database.
 func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)

@@ -83,8 +83,8 @@ func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	return fmt.Sprintf("the page at %d, which is now that of %d,", to, from), d
 }
 
-// goOn stores three passes of each session as a host does. It may open the store twice. isWhole says that the
-// file held all passes before the damage. Then they are still there, unless the database was moved aside.
+// goOn stores three passes of each session as a host does. It may open the store twice. isWhole means that
+// the file held all passes before the damage. Then they are still there, unless the database was moved aside.
 func goOn(t *testing.T, dir string, isWhole bool) {
 	isAside := false
 	for attempt := 1; ; attempt++ {

@@ -15,7 +15,7 @@ type Guard struct {
 	log      *slog.Logger
 	// trouble is the reason why the last write failed. It is nil if the last write succeeded.
 	trouble atomic.Pointer[string]
-	// isDamaged says that a write failed because the database is damaged.
+	// isDamaged means that a write failed because the database is damaged.
 	isDamaged atomic.Bool
 }
 

@@ -56,7 +56,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	needs("after a publication", false)
 	_, err := s.History.Withdraw(t.Context(), key, 10)
 	must(t, err)
-	needs("after a revert behind the last compartment", false)
+	needs("after a revert of messages after the last compartment", false)
 
 	must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
 	acquire(t, s, runner)
@@ -83,7 +83,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
 		rows := []CompartmentRow{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
-		if test.from == 9 { // the last but one ends behind it as well
+		if test.from == 9 { // the revert begins right after the last but one compartment
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)

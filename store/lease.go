@@ -19,11 +19,11 @@ const (
 )
 
 var (
-	// ErrLeaseLost says that a run no longer holds the lease of its work, because it did not renew the lease in
+	// ErrLeaseLost means that a run no longer holds the lease of its work, because it did not renew the lease in
 	// time or because the session was deleted. The store has then written nothing. The run must end, and a new
 	// run may acquire the lease.
 	ErrLeaseLost = errors.New("the run's lease is lost")
-	// ErrStale says that the history has changed since the run began: a revert removed messages that the run
+	// ErrStale means that the history has changed since the run began: a revert removed messages that the run
 	// has read, or other compartments were stored. The store has then written nothing. A new run must begin
 	// from the present history.
 	ErrStale = errors.New("the history has changed since the run began")

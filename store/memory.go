@@ -76,9 +76,9 @@ type MemoryChange struct {
 }
 
 var (
-	// ErrUnknownMemory says that the project has no memory with this id.
+	// ErrUnknownMemory means that the project has no memory with this id.
 	ErrUnknownMemory = errors.New("the project has no such memory")
-	// ErrSameMemory says that another memory already has this content. The caller should archive one of the
+	// ErrSameMemory means that another memory already has this content. The caller should archive one of the
 	// two instead.
 	ErrSameMemory = errors.New("another memory of the project has this content")
 )

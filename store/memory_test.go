@@ -166,7 +166,7 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 		t.Errorf("%d young changes are left", n)
 	}
 	if n := left(now + 1); n != 1 {
-		t.Errorf("%d changes are left behind the head", n)
+		t.Errorf("%d changes are left, want only the one that the head does not show", n)
 	}
 	must(t, s.DeleteSession(t.Context(), key))
 	if n := left(now + 1); n != 0 {

@@ -13,7 +13,7 @@ type NudgeRow struct {
 	// Level is "" if there was no reminder.
 	Undropped int
 	Level     string
-	// HasMessage says that the session has had its nudge message. A session gets it only once in its life.
+	// HasMessage means that the session has had its nudge message. A session gets it only once in its life.
 	HasMessage bool
 }
 

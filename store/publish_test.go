@@ -50,7 +50,7 @@ func acquire(t testing.TB, s *Store, holder string) {
 	}
 }
 
-// publication returns the publication of a run that found the history as it is now.
+// publication returns the publication of a run that began with the history as it is now.
 func publication(t testing.TB, s *Store, rows ...CompartmentRow) Publication {
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)

@@ -90,7 +90,7 @@ type SystemState struct {
 	SystemTokens    int
 	// Text is the frozen system prompt, a JSON array of strings. It is sent as long as the session's preamble
 	// is Preamble. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in
-	// Unix ms. Pending says that the harness now has a different system prompt from that of the newest stored
+	// Unix ms. Pending means that the harness now has a different system prompt from that of the newest stored
 	// pass.
 	Text     string
 	Preamble int

@@ -27,8 +27,8 @@ const (
 	PathAnchor    AnchorKind = "path"    // a file that was mentioned or read
 	NumberAnchor  AnchorKind = "number"  // a number with three digits, a unit or a decimal point
 	SymbolAnchor  AnchorKind = "symbol"  // an identifier
-	// ToolErrorAnchor is a line that reports a failure, in the words of a tool, a command or a file. It is never
-	// shown without that label, because it may say anything.
+	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. Such a line may say
+	// anything, so it is always shown with a label, for example "a tool said".
 	ToolErrorAnchor AnchorKind = "tool error"
 )
 

@@ -43,7 +43,7 @@ func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 		next = c.End + 1
 	}
 	if res.Next != next || next == j.Chunk.Start {
-		t.Errorf("next is %d behind compartments up to %d", res.Next, next-1)
+		t.Errorf("next is %d after compartments up to %d", res.Next, next-1)
 	}
 	if res.MadeBy == historian.ByExtraction && next != j.Chunk.End+1 {
 		t.Errorf("extractive compartments end at %d of %d", next-1, j.Chunk.End)

@@ -108,7 +108,7 @@ type Call struct {
 	Arguments json.Value
 	Output    string
 	IsError   bool
-	// Writes says that the tool changes the files named in its arguments. The harness's vocabulary tells
+	// Writes means that the tool changes the files named in its arguments. The harness's vocabulary tells
 	// this.
 	Writes bool
 }

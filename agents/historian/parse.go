@@ -102,7 +102,7 @@ func withoutThinking(answer string) string {
 var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
 
 // An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
-// behind it begins at next. isOpen says that nothing ends it, so the answer broke off in it.
+// after it begins at next. isOpen means that nothing ends it, so the answer broke off in it.
 type element struct {
 	start, body, end, next int
 	isEmpty, isOpen        bool
@@ -143,11 +143,11 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 // A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an
 // end tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text.
 // If the quote has an end tag without a beginning, the last end tag in front of the next compartment counts. A
-// compartment without an end tag ends at the next compartment, or behind its last tier at the first of ends.
+// compartment without an end tag ends at the next compartment, or after its last tier at the first of ends.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }
-	limits := make([]int, len(tags)) // the beginning of the next compartment behind each tag
+	limits := make([]int, len(tags)) // the beginning of the next compartment after each tag
 	for i, next := len(tags)-1, len(answer); i >= 0; i-- {
 		if limits[i] = next; !isEnd(i) {
 			next = tags[i][0]
@@ -196,7 +196,7 @@ func elements(answer string) (found []element, ok bool) {
 
 // endWithoutTag ends an element that has no end tag. text is the answer up to the next compartment.
 func (e *element) endWithoutTag(text string, isLast bool) {
-	behind := e.body // behind its last tier, because a tier may quote the tags
+	behind := e.body // after its last tier, because a tier may quote the tags
 	if tiers := tierTag().FindAllStringIndex(text[e.body:], -1); len(tiers) > 0 {
 		behind += tiers[len(tiers)-1][1]
 	}

@@ -160,7 +160,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// A fact names the messages that it comes from, in front of its text or behind it.
+// A fact names the messages that it comes from, before its text or after it.
 func TestFactNamesItsSource(t *testing.T) {
 	for _, test := range []struct {
 		line, content string

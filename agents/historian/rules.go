@@ -119,8 +119,8 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted returns the lines of a text that are no quotation: neither in a code fence nor behind ">". A model
-// quotes files, and their words are not its own.
+// unquoted returns the lines of a text that are no quotation: neither in a code fence nor after ">". A model quotes
+// files, and their words are not its own.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

@@ -87,13 +87,13 @@ type Result struct {
 	// Next is the first ordinal that no compartment covers. The next run finds the facts of the messages from
 	// there on.
 	Next int
-	// Discarded says that the last compartment of the answer was left to the next run.
+	// Discarded means that the last compartment of the answer was left to the next run.
 	Discarded bool
 	MadeBy    MadeBy
 	// Model is the model that gave the accepted answer. It is empty for extractive compartments, or if the
 	// harness does not name it.
 	Model string
-	// Edited says that the editor wrote the tiers.
+	// Edited means that the editor wrote the tiers.
 	Edited bool
 	// Attempts are the questions that were asked, in order. Each rejected answer has its reason.
 	Attempts []Attempt

@@ -117,7 +117,7 @@ func join(found []Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// joinEnd handles the messages behind the last compartment. If they cannot be read, it extends the last
+// joinEnd handles the messages after the last compartment. If they cannot be read, it extends the last
 // compartment over them. Otherwise it checks that the answer leaves them to the next run on purpose.
 func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
@@ -158,7 +158,7 @@ func checkLength(found []Compartment, chunk *Chunk) error {
 const discardSlack = 2
 
 // discardLast removes the last of several compartments if it ends at the end of the chunk. Its topic may go
-// on behind the chunk, and the next run can see that. A single compartment stays, because each run must make
+// on after the chunk, and the next run can see that. A single compartment stays, because each run must make
 // progress.
 func discardLast(found []Compartment, chunk *Chunk) ([]Compartment, bool) {
 	last := len(found) - 1

@@ -29,7 +29,7 @@ func draftOf(unprocessed int, ranges ...Range) Draft {
 }
 
 // Reference vectors. Ours differs from the reference in two ways. The reference closes gaps of up to 15
-// messages even if they have words. And if unprocessed_from lies behind the chunk, the reference takes it as
+// messages even if they have words. And if unprocessed_from lies after the chunk, the reference takes it as
 // "all done", even if some messages are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
@@ -56,7 +56,7 @@ func TestValidateVectors(t *testing.T) {
 		{"other messages", draftOf(0, Range{1, 12}), ten, nil, NotInChunk},
 		{"nothing", Draft{}, ten, nil, NoCompartments},
 		{"inverted (ours)", draftOf(0, Range{5, 3}), ten, nil, InvalidRange},
-		{"inverted behind another (ours)", draftOf(0, Range{1, 4}, Range{6, 5}), ten, nil, InvalidRange},
+		{"inverted after another (ours)", draftOf(0, Range{1, 4}, Range{6, 5}), ten, nil, InvalidRange},
 		{"gap of 15 with words (ours)", draftOf(0, Range{1, 10}, Range{26, 40}), forty, nil, Gap},
 		{"gap of 16 with words", draftOf(0, Range{1, 10}, Range{27, 40}), forty, nil, Gap},
 		{"long gap without words", draftOf(0, Range{1, 10}, Range{31, 40}), chunkOf(1, 40, Range{11, 30}), []Range{{1, 30}, {31, 40}}, ""},
@@ -84,7 +84,7 @@ func TestValidateVectors(t *testing.T) {
 }
 
 // An unreadable message keeps its ordinal. Even if the answer leaves it out, it is covered, so that the next
-// run begins behind it.
+// run begins after it.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)

@@ -32,7 +32,8 @@ type replayCmd struct {
 	Profile string `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
 	Window  tokens `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
 	Marks   bool   `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
-	// AsRecorded excludes Marks, because the recorded sizes belong to the marks of the recording.
+	// AsRecorded excludes Marks: the sizes were recorded at one setting of the marks, and Marks
+	// compares several.
 	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`
 	Recount    bool `hidden:"" help:"Does nothing: the default since --as-recorded exists."`
 }

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the stories in testdata/script. They call the real command line with a fake host
-// behind it.
+// TestScripts runs the stories in testdata/script. They call the real command line, which talks to a
+// fake host.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -19,7 +19,7 @@ import (
 // If a block was removed for another reason, it counts as ready at the time of the removal. The best time of such a
 // removal can only be later.
 type looker struct {
-	// isImplicit says that the provider reads everything before the first change from its cache. Otherwise a
+	// isImplicit means that the provider reads everything before the first change from its cache. Otherwise a
 	// change loses the whole conversation, because breakpoints are at its end only.
 	isImplicit bool
 	session    []promptcache.Passage
@@ -61,8 +61,8 @@ type unit struct {
 // A span is a range of numbers, with the request from which on it counts.
 type span struct{ at, first, last int }
 
-// see counts a request. IsGone says that the provider had nothing of it in its cache, and isBust that it does not
-// extend the last one.
+// see counts a request. isGone means that the provider had nothing of the request in its cache, and isBust that the
+// request does not extend the last one.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}

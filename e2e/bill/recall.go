@@ -91,7 +91,7 @@ func recallOf(turn int, s sighting, reader string) recall {
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
 // expanded returns the messages of a session as `magicctx-host history expand` shows them: the messages of
-// each compartment by its range, and all others by the range behind the last compartment. The command and
+// each compartment by its range, and all others by the range after the last compartment. The command and
 // ctx_expand read with the same code.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")

@@ -55,8 +55,8 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's own compaction keeps thinking behind a summary that did not exist when the model thought
-// it, so that thinking is invalid. magicctx keeps no thinking behind a message that it changes.
+// OpenCode's own compaction keeps thinking after a summary that did not exist when the model thought
+// it, so that thinking is invalid. magicctx keeps no thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	for _, v := range []variant{withCompaction, withMagicctx} {
 		t.Run(v.name, func(t *testing.T) {

@@ -25,9 +25,9 @@ const (
 // linesPerCall is the number of lines that a call shows, about 3 KB.
 const linesPerCall = 42
 
-// mixedLines and mixedFactors are the sizes in a story with mixed sizes: the lines of an output, and the size
-// of a text of the model beside its usual one. Each entry is equally likely. The averages are 45 lines and
-// 1.1, close to those of the other stories.
+// mixedLines and mixedFactors are the sizes in a story with mixed sizes: the number of lines of an output, and
+// the factor by which a text of the model is longer or shorter than usual. Each entry is equally likely. The
+// averages are 45 lines and 1.1, close to those of the other stories.
 var (
 	mixedLines   = []int{12, 12, 12, 24, 24, 42, 42, 42, 90, 150}
 	mixedFactors = []float64{0.3, 0.3, 0.5, 0.5, 1, 1, 1, 1, 2, 3.4}

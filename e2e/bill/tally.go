@@ -45,8 +45,8 @@ type bust struct {
 	// tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
-	// Soft says that the baseline of magicctx's head stayed. Cold says that the provider did not read all of
-	// the baseline from its cache.
+	// Soft means that the baseline of magicctx's head stayed. Cold means that the provider did not read all
+	// of the baseline from its cache.
 	Soft bool `json:"soft,omitempty"`
 	Cold bool `json:"cold,omitempty"`
 }

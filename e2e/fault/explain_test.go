@@ -13,7 +13,7 @@ import (
 )
 
 // explainLimit is longer than a person should wait for the report that the host does not answer. status
-// waits 5 s, and doctor 3 s more for the program behind it.
+// waits 5 s for the host, and doctor 3 s more for a program to print its version.
 const explainLimit = 20 * time.Second
 
 // A told is the output of a command.

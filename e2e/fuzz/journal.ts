@@ -74,7 +74,7 @@ export class Journal {
     return this.last === 0
   }
 
-  /** Notes that the database is gone. */
+  /** Records that the database is gone. */
   lost(): void {
     this.last = 0
     this.lastRent = -1

@@ -143,7 +143,7 @@ export class Judge {
     return Math.max(Number(rows[0]?.tag_counter ?? 0), ...this.tags.keys(), this.unstoredOriginal?.judge.given() ?? 0)
   }
 
-  /** Notes that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
+  /** Records that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.original = undefined
     this.sent.clear()
@@ -157,11 +157,11 @@ export class Judge {
   }
 
   /**
-   * Notes that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
+   * Records that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
-    // If thinking has left the other session, it is not sent here either, even if it stands behind its old prompt
+    // If thinking has left the other session, it is not sent here either, even if it stands after its old prompt
     // again. For example, the other session had switched to another agent and so lost all of its thinking (-seed
     // 100167).
     for (const signature of other.lostThinking) this.lostThinking.add(signature)
@@ -500,7 +500,7 @@ export class Judge {
   private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain, passes }: Verdict, outcome: Attempt["outcome"]): void {
     const invalid: Block[] = []
     const sent = new Set<string>()
-    const starts = new Map<string, bigint>() // the digest before the blocks of a message
+    const starts = new Map<string, bigint>() // by message: the digest of the prompt before its first block
     chain.blocks.forEach(({ block }, i) => {
       if (!starts.has(block.message)) starts.set(block.message, before(chain, i))
       if (block.kind !== "thinking") return

@@ -87,7 +87,7 @@ export function structure(turns: readonly Turn[], model: Model): Hit[] {
         open.set(block.id, block.message)
       } else if (block.kind === "result") {
         if (!open.delete(block.id)) hit("pair", block.id, `result ${block.id} of ${block.message} has no call right before it`)
-        if (others > 0 && model.family === "anthropic") hit("result-order", block.id, `result ${block.id} stands behind a text: ${outline(turns.slice(i - 1, i + 1))}`)
+        if (others > 0 && model.family === "anthropic") hit("result-order", block.id, `result ${block.id} stands after a text: ${outline(turns.slice(i - 1, i + 1))}`)
       } else {
         if (role === "user") {
           others++
@@ -174,7 +174,7 @@ function followed(wire: readonly Turn[]): Hit[] {
     for (const [i, block] of blocks.entries()) {
       if (block.kind !== "thinking") continue
       const next = blocks.slice(i + 1).find((b) => b.kind !== "thinking")
-      if (next?.message !== block.message) hits.push({ rule: "reasoning-alone", at: block.message, detail: `reasoning ${block.signature} of ${block.message} has nothing behind it: ${outline([{ role: "assistant", blocks }])}` })
+      if (next?.message !== block.message) hits.push({ rule: "reasoning-alone", at: block.message, detail: `reasoning ${block.signature} of ${block.message} has nothing after it: ${outline([{ role: "assistant", blocks }])}` })
     }
   }
   return hits

@@ -182,7 +182,7 @@ describe("judge", () => {
       assert.deepEqual(await judge({ raw: session("some"), wire: session("some"), profile }), [])
     })
   }
-  test("finds signed thinking that stands behind a text because the call between was dropped", async () => {
+  test("finds signed thinking that stands after a text because the call between was dropped", async () => {
     const raw = session("some")
     for (const profile of ["anthropic", "vertex", "bedrock"]) {
       const found = await judge({ raw, wire: without(raw, "r1", "p-call_0001"), profile })
@@ -207,7 +207,7 @@ describe("judge", () => {
     const prompt = (id: string, text: string): Message => ({ info: { id, role: "user", model: { providerID: "some", modelID: "m" } }, parts: [{ id: `p-${id}`, type: "text", text }] })
     raw.splice(1, 0, prompt("u2", " "))
     raw.push(prompt("u3", "and"))
-    // The newest two messages, which get the breakpoints, are now the blank prompt and the prompt behind it.
+    // The newest two messages, which get the breakpoints, are now the blank prompt and the prompt after it.
     const wire = without(raw, "r1", "t1", "p-call_0001", "r2", "r3", "p-call_0002", "p-call_0003")
     assert.deepEqual(await judge({ raw, wire, profile: "anthropic" }), [])
     const found = await judge({ raw: without(raw, "p-u2"), wire, profile: "anthropic" })

@@ -115,8 +115,8 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 
 /**
  * Rules, or findings by their identity, that are moot if the raw array breaks another rule. If its last answer begins
- * with a text, because the harness asked twice in a turn, then thinking behind that text is of no use. If the array
- * ends with an answer, the provider refuses it however the answer begins. If the array has a blank text, the provider
+ * with a text, because the harness asked twice in a turn, then thinking after that text is of no use. If the array ends
+ * with an answer, the provider refuses it however the answer begins. If the array has a blank text, the provider
  * refuses that text with or without a breakpoint. A blank text that only the wire has is a finding of `text-blank`.
  */
 const moot: Record<string, string> = {

@@ -1,5 +1,5 @@
 // Converts steps of Pi to the body of the provider's request, as Pi was seen to do on the wire (docs/pi.md). A step is
-// an answer of Pi with the results behind it, or another message alone.
+// an answer of Pi with the results after it, or another message alone.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
 
@@ -55,7 +55,7 @@ export const speaks = (name: ConverterName): boolean => name in dialects
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
-/** Pi's own array: all steps that have not vanished, each with its results behind it. */
+/** Pi's own array: all steps that have not vanished, each with its results after it. */
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []

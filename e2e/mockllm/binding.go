@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Binding decides how the server reacts if a thinking block comes back behind a prefix that has changed
+// A Binding decides how the server reacts if a thinking block comes back after a prefix that has changed
 // since the server made the block. Claude 5.1 and later bind each thinking block to its prefix: the tools,
 // the system prompt and all content before the block.
 type Binding int
@@ -172,7 +172,7 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 // missing returns the expected blocks that a request does not contain, in the order in which they were
 // made.
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
-	// A missing block that the client could have sent counts as present: with it, the blocks behind it
+	// A missing block that the client could have sent counts as present: with it, the blocks after it
 	// would be valid, too.
 	couldBeThere := map[string]bool{}
 	for _, p := range now.pieces {

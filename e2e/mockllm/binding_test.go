@@ -192,7 +192,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 			invalid: []string{"messages.5.content.0", "messages.5.content.1"},
 			why:     "messages.4.content.1 was not there",
 		},
-		{name: "a text behind all thinking", change: func(c *chat) { c.content(5)[2].(map[string]any)["text"] = "§4§ I shall." }},
+		{name: "a text after all thinking", change: func(c *chat) { c.content(5)[2].(map[string]any)["text"] = "§4§ I shall." }},
 		{
 			name: "text of a thinking block", change: func(c *chat) { c.content(1)[0].(map[string]any)["thinking"] = "thought" },
 			invalid: []string{"messages.1.content.0", "messages.3.content.0", "messages.5.content.0", "messages.5.content.1"},
@@ -229,7 +229,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 			missing: []MissingBlock{{1, Lost}, {2, Lost}, {3, Lost}, {3, Lost}},
 		},
 		{
-			name: "a result dropped, and all thinking behind it", change: func(c *chat) {
+			name: "a result dropped, and all thinking after it", change: func(c *chat) {
 				c.messages[2]["content"] = []object{toolResult("t1", "[dropped §2§]")}
 				c.messages[3]["content"], c.messages[5]["content"] = c.content(3)[1:], c.content(5)[2:]
 			},

@@ -45,7 +45,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// AddRule adds a rule behind the existing ones. The first matching rule answers.
+// AddRule adds a rule after the existing ones. The first matching rule answers.
 func (s *Server) AddRule(r Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

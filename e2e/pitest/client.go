@@ -153,7 +153,7 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 		}
 		at = next
 		for {
-			// The retry is announced behind the end of the run, apart from the answers to commands.
+			// The retry is announced after the end of the run, apart from the answers to commands.
 			time.Sleep(20 * time.Millisecond)
 			state, err := p.State(ctx)
 			if err != nil {

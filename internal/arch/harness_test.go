@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// habit matches what only the codec of OpenCode may know: its name, its todo tool, a reason why it says that an
-// answer has ended.
+// habit matches what only the codec of OpenCode may know: its name, its todo tool, and one of its reasons for
+// the end of an answer.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
 // knowsHarnesses are the codecs and vocabularies, as the beginnings of their paths.
 var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.go"}
 
-// Behind a codec, no code knows which harness it serves.
+// Outside the codecs, no code knows which harness it serves.
 func TestOnlyCodecsKnowTheirHarness(t *testing.T) {
 	root := rootOf(t)
 	for _, dir := range append(strings.Fields(rooms), "pipeline", "internal/host", "internal/replay") {

@@ -20,7 +20,7 @@ func (e *Error) RPCCode() int { return e.code }
 // ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
-// ErrClientLeft says that no message of the client can arrive any more: the client has closed the connection,
+// ErrClientLeft means that no message of the client can arrive any more: the client has closed the connection,
 // or its end of it.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 

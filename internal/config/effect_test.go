@@ -31,7 +31,7 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 			continue
 		}
 		if f.rules.hasNoEffect == read[name] {
-			t.Errorf("%s: a package reads it is %t, and its tag says that it has no effect is %t", name, read[name], f.rules.hasNoEffect)
+			t.Errorf("%s: is it read? %t; is it tagged as having no effect? %t", name, read[name], f.rules.hasNoEffect)
 		}
 		if inner := of.FieldByIndex(f.index).Type; inner.Kind() == reflect.Struct && !f.rules.hasNoEffect {
 			checkEffects(t, read, name+".", inner)

@@ -119,7 +119,7 @@ type versionRange struct {
 
 var versions = map[schema.Harness]versionRange{
 	schema.HarnessOpenCode: {oldest: "1.18", newest: "1.18", generation: "1."},
-	schema.HarnessPi:       {oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions behind 0.87 were only checked by their types"},
+	schema.HarnessPi:       {oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions after 0.87 were only checked by their types"},
 }
 
 // KnowsVersions reports whether doctor can judge the version of a harness.

@@ -12,7 +12,7 @@ import (
 
 // sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings
 // with their terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its
-// line, only its beginning is removed, so that the text behind it stays visible. A string ends at the latest
+// line, only its beginning is removed, so that the text after it stays visible. A string ends at the latest
 // where the next one begins. Otherwise the matcher would follow each of many unfinished strings to the end of
 // the text.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +

@@ -206,7 +206,7 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 }
 
 // F21: the first pass of a session could not be stored, so its request left without the host's system prompt.
-// The host believed that the thinking in the answer was valid behind that prompt.
+// The host believed that the thinking in the answer was valid after that prompt.
 func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
@@ -225,12 +225,12 @@ func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
 	unlock()
 	h.pass()
 	if r, err := h.host.System(t.Context(), h, params); err != nil || len(r.System) != 1 || !strings.Contains(r.System[0], "## Magic Context") {
-		t.Fatalf("system prompt %q, %v, want the guidance behind it", r.System, err)
+		t.Fatalf("system prompt %q, %v, want the guidance after it", r.System, err)
 	}
-	h.wantThinking("behind another system prompt")
+	h.wantThinking("after another system prompt")
 	h.think("a2", "two", 1000)
 	h.pass()
-	h.wantThinking("behind the host's", "a2")
+	h.wantThinking("after the host's", "a2")
 }
 
 // D6: the units of a pass during a lock were lost together with the host. A queued drop then removed the next

@@ -130,7 +130,7 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 		}
 	}
 	if got := record(t, h.expand(`{"start":4,"end":99}`)); got != "[4] U: thanks" {
-		t.Errorf("a range that ends behind the session: %q", got)
+		t.Errorf("a range that ends past the session: %q", got)
 	}
 }
 

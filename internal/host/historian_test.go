@@ -328,7 +328,7 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 				f.user("f1", "more")
 				m := f.pass()
 				if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
-					t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+					t.Errorf("the fork's tail starts at %d, after %d messages of the head; want %d, after %d", m.Start, len(m.Head), h.cut, len(h.head))
 				}
 				rows, _, err := h.store.History.Compartments(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
 				if err != nil || len(rows) != len(h.compartments()) {
@@ -365,7 +365,7 @@ func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
 	f := h.fork("ses_2", len(h.messages))
 	f.user("f1", "more")
 	if m := f.pass(); m.Start != h.cut || len(m.Head) != len(h.head) {
-		t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+		t.Errorf("the fork's tail starts at %d, after %d messages of the head; want %d, after %d", m.Start, len(m.Head), h.cut, len(h.head))
 	}
 }
 

@@ -77,7 +77,7 @@ type Host struct {
 	status     *status.Statuses
 	passes     *pass.Engine
 	tools      *tool.Tools
-	// damageTold says that some client has already been told about a damaged database.
+	// damageTold means that some client has already been told about a damaged database.
 	damageTold atomic.Bool
 }
 

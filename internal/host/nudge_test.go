@@ -23,7 +23,8 @@ func (h *harness) nudge() store.NudgeRow {
 	return n
 }
 
-// read lets the model read an output, with a prompt of that many tokens, and returns the note at the output.
+// read lets the model call a tool, in answer to a prompt of promptTokens tokens. It returns the note that the
+// next pass puts at the end of the output.
 func (h *harness) read(id, output string, promptTokens int) string {
 	h.t.Helper()
 	h.tool(id, output, "tool-calls", promptTokens)

@@ -338,7 +338,7 @@ func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 			t.Errorf("with another prompt: %s (%s)", m.Verdict, m.Cause)
 		}
 		if got := p.thinks(); len(got) > 0 {
-			t.Errorf("the thinking of %v is sent behind another prompt", got)
+			t.Errorf("the thinking of %v is sent after another prompt", got)
 		}
 		p.call("c2", "two", 1300)
 		if m := p.pass(); m.Verdict != schema.Steady {
@@ -424,7 +424,7 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 }
 
 // A fork of Pi has its original's messages under the same keys. It begins with the
-// original's tags, drops and thinking, also behind a message whose time does not last.
+// original's tags, drops and thinking, also after a message whose time does not last.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")

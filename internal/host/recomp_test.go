@@ -331,7 +331,7 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 }
 
-// A revert of messages behind the recomp's range does not affect the recomp. A revert that takes back a
+// A revert of messages after the recomp's range does not affect the recomp. A revert that takes back a
 // message of a compartment ends it.
 func TestRevertDuringARecomp(t *testing.T) {
 	h, script := summarised(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// rented is a session in a window of 1M, whose model has asked to drop the first tags up to one. Each of its
-// steps reads an output of a thousand words, in one long turn.
+// rented is a session in a window of 1,000,000 tokens. In one long turn, each of its steps reads an output of
+// a thousand words. Then the model asks to drop the tags 2 to dropped, or none if dropped is 0.
 func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness {
 	h := newHarness(t)
 	h.config.Spending = spending
@@ -122,7 +122,7 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 		h.restart()
 		for i := range 60 {
 			h.step(i)
-			switch i { // soon one after the other, so that the rent is not expected but paid
+			switch i { // one right after the other, so that the bust is made for rent already paid, not for expected rent
 			case 23:
 				h.drop("c1", "2-4")
 			case 24:

@@ -15,7 +15,7 @@ const (
 	tidyAfter = 5 * time.Second
 )
 
-// tidyShare bounds the share of time in which tidying may hold the database. After each transaction, tidying
+// tidyShare lets tidying hold the database for at most about a twentieth of the time: after each transaction, it
 // pauses for tidyShare times the duration of the transaction.
 const tidyShare = 20
 
@@ -113,8 +113,8 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isD
 	defer h.sessions.Remove(key)
 	defer s.Unlock()
 	if err := h.markers.Remove(ctx, key); err != nil {
-		// If we deleted these rows while the marker stays, the array of the harness would begin at the marker for
-		// good. So we keep the session until its marker can be removed.
+		// If we deleted these rows while the marker stays, the harness's array would always begin at the marker.
+		// So we keep the session until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}

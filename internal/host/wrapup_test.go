@@ -45,7 +45,7 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 			t.Errorf("%s: %s pass (%s)", test.command, m.Verdict, m.Cause)
 		}
 		if wire := h.wire(); h.cut != test.last || !strings.Contains(wire, test.first+": ") || !strings.Contains(wire, "Sum of ") {
-			t.Errorf("%s: the tail starts behind %d messages", test.command, h.cut)
+			t.Errorf("%s: the tail starts after %d messages", test.command, h.cut)
 		}
 		if n := len(h.shown); n != 1 || !strings.HasPrefix(h.shown[0], "success: ") {
 			t.Errorf("%s: notices %q", test.command, h.shown)

@@ -60,7 +60,7 @@ func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 			"// mine\n{\n\t\"model\": \"a/b\", // best\n\t// last words\n\t\"plugin\": [\"/opt/shim/index.js\"],\n\t\"compaction\": {\n\t\t\"auto\": false,\n\t\t\"prune\": false\n\t},\n}\n",
 		},
 		{
-			"comment behind a last member without comma",
+			"comment after a last member without comma",
 			"{\n  \"model\": \"a/b\" // best\n}",
 			"{\n  \"model\": \"a/b\", // best\n  \"plugin\": [\"/opt/shim/index.js\"],\n  \"compaction\": {\n    \"auto\": false,\n    \"prune\": false\n  }\n}",
 		},
@@ -130,7 +130,7 @@ func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 func TestRemovalKeepsLaterEdits(t *testing.T) {
 	tests := []struct{ name, before, edited, want string }{
 		{
-			"a member and a comment behind ours",
+			"a member and a comment after ours",
 			"{\n  \"a\": 1\n}\n",
 			"{\n  \"a\": 1,\n  \"plugin\": [\"/opt/shim/index.js\"], // magic\n  \"compaction\": {\n    \"auto\": false,\n    \"prune\": false\n  },\n  \"b\": 2 // new\n}\n",
 			"{\n  \"a\": 1,\n  // magic\n  \"b\": 2 // new\n}\n",

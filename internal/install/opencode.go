@@ -65,8 +65,8 @@ func openCodeProjectDirectories(project string) []string {
 	return []string{project, filepath.Join(project, ".opencode")}
 }
 
-// openCodeInForce returns the files that OpenCode merges (measured with OpenCode 1.18). For the user's
-// own configuration, projects do not count.
+// openCodeInForce returns the configuration files that OpenCode merges, and its configuration
+// directories (measured with OpenCode 1.18). Without p.Project, the files of projects are left out.
 func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)

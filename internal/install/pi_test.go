@@ -84,7 +84,7 @@ func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 			"{\n  \"lastChangelogVersion\": \"0.87.1\"\n}",
 		},
 		{
-			"switched off by `pi config`, another package behind it",
+			"switched off by `pi config`, another package after it",
 			"{\n  \"packages\": [\n    {\n      \"source\": \"SHIM\",\n      \"extensions\": [\n        \"-index.js\"\n      ]\n    },\n    \"npm:one\"\n  ]\n}",
 			"{\n  \"packages\": [\n    \"npm:one\"\n  ]\n}",
 		},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// withoutVersion returns an npm name without the version behind it. A version may contain another @, for
+// withoutVersion returns an npm name without the version after it. A version may contain another @, for
 // example name@npm:@scope/other@1.
 func withoutVersion(spec string) string {
 	if spec == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ErrTooDeep says that a file is nested more deeply than any file that a person
+// ErrTooDeep means that a file is nested more deeply than any file that a person
 // would write.
 var ErrTooDeep = errors.New("nested too deeply")
 

@@ -22,7 +22,7 @@ type pause struct {
 	// keep this part alive as well. kept is the size of the messages that are unchanged since the last
 	// request.
 	shared, kept int
-	// isWhole says that kept covers the whole last wire. Then a miss proves that the prefix was too old: the
+	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old: the
 	// provider has reported cache reads before, and the prefix lies within the reach of its look-back.
 	isWhole bool
 }

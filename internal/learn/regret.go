@@ -68,8 +68,9 @@ func removals(ps *pass.Pass) (rows []store.RemovalRow) {
 	return rows
 }
 
-// IsRegretted returns a function that reports whether a rule is regretted in the session's project. It asks
-// the store once, and again after a reread of this session.
+// IsRegretted returns a function that reports whether a rule is regretted in the session's project. The
+// function asks the store once. If the model then reads removed content of this session again, it asks once
+// more.
 func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule string) bool {
 	return func(rule string) bool {
 		s, known := ps.Session, regrets.Of(ps.Session)

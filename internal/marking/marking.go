@@ -41,8 +41,8 @@ type markers struct {
 	applied     appliedMarker
 }
 
-// A PendingMarker asks for a marker behind the message with this ordinal. Its members are in alphabetical
-// order, so that two equal pending markers have the same JSON text.
+// A PendingMarker asks for a marker after the message with this ordinal. Its members are in alphabetical order,
+// so that two equal pending markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`
@@ -50,7 +50,7 @@ type pendingMarker struct {
 }
 
 // An AppliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
-// belongs to the message behind which the marker was asked for.
+// belongs to the message after which the marker was asked for.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`
@@ -58,7 +58,7 @@ type appliedMarker struct {
 
 func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
 
-// PendingAt returns the stored form of a request for a marker behind a compartment.
+// PendingAt returns the stored form of a request for a marker after a compartment.
 func PendingAt(c historian.Compartment, now int64) string {
 	text, _ := json.Marshal(pendingMarker{EndMessageID: history.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
 	return string(text)
@@ -118,12 +118,12 @@ func (k *Keeper) Why() string {
 
 // A markerTask is a change of a session's marker.
 type markerTask struct {
-	// to is the message behind which to set the marker. If it is zero, the task removes the marker.
+	// to is the message after which to set the marker. If it is zero, the task removes the marker.
 	to history.Anchor
 	// done is the pending marker to clear, because the task carries it out or because it has become
 	// pointless.
 	done string
-	// isPointless says that the task only clears the pending marker, and leaves the applied one.
+	// isPointless means that the task only clears the pending marker, and leaves the applied one.
 	isPointless bool
 }
 
@@ -148,7 +148,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case now.found != "" && now.found != m.applied.BoundaryMessageID:
 		return markerTask{}, true // the array has a copy of another session's marker, or a marker without a record
 	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
-		return markerTask{to: now.place(end)}, true // a revert has removed the compartment that the marker stands behind
+		return markerTask{to: now.place(end)}, true // the marker stands after a compartment that a revert has removed
 	case m.pendingText == "" || !now.isBust:
 		return markerTask{}, false
 	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:
@@ -163,7 +163,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	return markerTask{to: to, done: m.pendingText}, true
 }
 
-// place returns the newest message up to end such that a marker behind it hides no pinned prompt. It is zero if
+// place returns the newest message up to end such that a marker after it hides no pinned prompt. It is zero if
 // there is no such message.
 func (now markerMoment) place(end history.Anchor) (place history.Anchor) {
 	anchors := session.AnchorsOf(now.compartments)
@@ -204,7 +204,7 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
-// isMarking says that a change of the session's compaction marker is under way.
+// isMarking means that a change of the session's compaction marker is under way.
 var isMarking = session.NewLastingSlot[bool]()
 
 // consider changes the session's marker in the background if a change is due. The session's next pass

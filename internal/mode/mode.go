@@ -12,9 +12,9 @@ const ReduceTool = "ctx_reduce"
 // A Mode says what kind of session it is, and whether its model may drop its own
 // tool output. The zero Mode is "primary-no-reduce".
 type Mode struct {
-	// IsSubagent says that the session works for another session.
+	// IsSubagent means that the session works for another session.
 	IsSubagent bool
-	// Reduces says that the model may call ctx_reduce. It then sees tags, so that it
+	// Reduces means that the model may call ctx_reduce. It then sees tags, so that it
 	// can name what to drop.
 	Reduces bool
 }

@@ -21,7 +21,7 @@ type Facts struct {
 	// Price is per million tokens. Unless IsPriced is true, its numbers are only ratios.
 	Price    schema.Price
 	IsPriced bool
-	// IsKnown says that the harness has named the model's limits.
+	// IsKnown means that the harness has named the model's limits.
 	IsKnown bool
 }
 

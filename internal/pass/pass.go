@@ -111,7 +111,7 @@ type Pass struct {
 	Fresh   []frozen.Unit
 	// Covered is the number of messages that the head stood for before the pass.
 	Covered int
-	// SystemChanged says that the system prompt has changed since the newest stored pass.
+	// SystemChanged means that the system prompt has changed since the newest stored pass.
 	SystemChanged bool
 
 	Readings pipeline.Readings
@@ -499,7 +499,7 @@ func (ps *Pass) answer() schema.WireMutation {
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
-		// system prompt than the next one, and thinking in its answer will not be valid behind the next one
+		// system prompt than the next one, and thinking in its answer will not be valid after the next one
 		// (F21).
 		m.Wire = ""
 	}

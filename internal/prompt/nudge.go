@@ -74,7 +74,7 @@ func note(ps *pass.Pass, tag int, text string) {
 type reminded struct {
 	// row is nil until it is read.
 	row *store.NudgeRow
-	// isNew says that no pass has stored row yet.
+	// isNew means that no pass has stored row yet.
 	isNew bool
 }
 

@@ -105,9 +105,9 @@ func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state sto
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
-	// binds says that the model of the request binds its thinking.
+	// binds means that the model of the request binds its thinking.
 	binds bool
-	// isPrefixGone says that the provider no longer caches the prefix of the request, so a new date costs
+	// isPrefixGone means that the provider no longer caches the prefix of the request, so a new date costs
 	// nothing.
 	isPrefixGone bool
 }

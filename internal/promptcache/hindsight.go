@@ -13,7 +13,7 @@ import (
 type Passage struct {
 	// Grown is the number of tokens that the request adds at the end of the prompt.
 	Grown int
-	// IsGone says that the provider has nothing of the prompt in its cache, whatever was sent before. Examples
+	// IsGone means that the provider has nothing of the prompt in its cache, whatever was sent before. Examples
 	// are a long pause and another model.
 	IsGone bool
 	// Ready lists the pieces that a bust may remove from this request on.

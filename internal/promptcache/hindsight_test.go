@@ -13,8 +13,8 @@ import (
 // tenfold makes reading a token cost $1, and writing it $10.
 var tenfold = schema.Price{Fresh: 8e6, Write: 10e6, Read: 1e6}
 
-// The first prompt has 100 tokens, and each later request adds 10. From request 1 on, 40 tokens behind the first 50
-// are of no use. To remove them at request 1, the 10 tokens behind them are written instead of read, for $9 each.
+// The first prompt has 100 tokens, and each later request adds 10. From request 1 on, 40 tokens after the first 50
+// are of no use. To remove them at request 1, the 10 tokens after them are written instead of read, for $9 each.
 func TestHindsight(t *testing.T) {
 	useless := Piece{Place: 50, Tokens: 40, From: 50}
 	session := func(gone, n int, more ...Piece) []Passage {

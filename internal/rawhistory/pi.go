@@ -48,7 +48,7 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 }
 
 // branch returns the entries from the root to the leaf, which is the newest readable entry. If the chain of
-// parents is broken, the branch begins behind the break.
+// parents is broken, the branch begins after the break.
 func (f *piFile) branch() (path []int) {
 	leaf := len(f.entries) - 1
 	for leaf >= 0 && f.entries[leaf].kind == piBroken {
@@ -72,7 +72,7 @@ func (f *piFile) edits(branch []int) map[int]int {
 	return newest
 }
 
-// A piStep is a step as the shim builds it: an answer and the tool results directly behind it.
+// A piStep is a step as the shim builds it: an answer and the tool results directly after it.
 type piStep struct {
 	key string // empty if the message is unreadable
 	// message is the entry of the answer, and results are the entries of the tool results.
@@ -81,7 +81,7 @@ type piStep struct {
 }
 
 // join joins the messages of a branch to steps, as join of adapters/pi-shim/src/steps.ts does. The results
-// behind an unreadable line belong to that line's step, because the line may have been their answer.
+// after an unreadable line belong to that line's step, because the line may have been their answer.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false

@@ -25,7 +25,7 @@ const piVersion = 3
 // A piFile is an opened session file and its index.
 type piFile struct {
 	file io.ReaderAt
-	// entries are the lines behind the header. An unreadable line has an entry too.
+	// entries are the lines after the header. An unreadable line has an entry too.
 	entries []piEntry
 }
 
@@ -38,7 +38,7 @@ type piEntry struct {
 	parent int
 	// role and base belong to an entry with a message. base is the message's key before numbering.
 	role, base string
-	// target is the entry that a context_edit changes. removes says that the edit removes the target's
+	// target is the entry that a context_edit changes. removes means that the edit removes the target's
 	// message.
 	target  int
 	removes bool
@@ -158,7 +158,7 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 // beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// guess describes an unreadable line. Unless the line's beginning says that it is not a message, the line
+// guess describes an unreadable line. If the beginning of the line does not rule out a message, the line
 // keeps the place of a message.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken

@@ -62,7 +62,7 @@ func (e Extent) Missing(start, end int) error {
 	return fmt.Errorf("%s %s; messages %d to %d can be shown", asked, deleted, e.First, e.Last)
 }
 
-// ErrUnknownSession says that the harness's store does not hold the session.
+// ErrUnknownSession means that the harness's store does not hold the session.
 var ErrUnknownSession = errors.New("unknown session")
 
 // A Reader reads messages. Its functions are safe for concurrent use.

@@ -87,7 +87,7 @@ func Parts(m Message, o TextOptions) (parts []string) {
 // Indentation stands in front of each line of a part but the first.
 const Indentation = "    "
 
-// indent indents the lines behind a line break. It knows all characters at which a reader may see a new line.
+// indent indents the lines after a line break. It knows all characters at which a reader may see a new line.
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
 	"\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 

@@ -58,7 +58,7 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
-// areNone reports whether nothing is overridden: the mode, for example, is the recorded one.
+// areNone reports whether nothing is overridden, so that for example the mode is the recorded one.
 func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && v.price == schema.Price{} && !v.isLive
 }

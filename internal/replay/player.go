@@ -280,7 +280,7 @@ type transformed struct {
 	answer schema.WireMutation
 	// after is the array as sent to the provider.
 	after []render.Rendered
-	// grew says that the array only grew at its end.
+	// grew means that the array only grew at its end.
 	grew bool
 	// elapsed is the duration of the call.
 	elapsed time.Duration

@@ -43,7 +43,7 @@ type Sent struct {
 	*Pass
 	// Profile is the name of the pass's provider profile.
 	Profile string
-	// Binds says that, according to the host, the model binds its thinking to the prompt.
+	// Binds means that, according to the host, the model binds its thinking to the prompt.
 	Binds  bool
 	mirror *mirror
 }

@@ -196,7 +196,8 @@ type Report struct {
 	sessions            []func()
 	saved               map[string]schema.Saving
 	regrets             map[string]Regret
-	// unseen is the number of tokens in each prompt that the trace does not show.
+	// unseen is the number of tokens of each prompt that are missing from the trace, mainly the definitions of
+	// tools.
 	unseen int
 }
 

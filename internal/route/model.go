@@ -58,7 +58,7 @@ func familyOf(provider, id string) string {
 }
 
 var (
-	// A date behind the version, as in "claude-sonnet-4-20250514", is not part
+	// A date after the version, as in "claude-sonnet-4-20250514", is not part
 	// of the version.
 	claudeID = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^0-9]|$)(?:(opus|sonnet|haiku))?`)
 	// "gpt-oss-120b" must not match, because OpenAI does not serve it.

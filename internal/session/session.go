@@ -53,7 +53,7 @@ type Session struct {
 	states, lasting map[any]any
 	// WireTokens is the size of the messages that the newest pass sent.
 	WireTokens int
-	// IsUnstored says that the newest pass could not be stored because the database was busy. The journal
+	// IsUnstored means that the newest pass could not be stored because the database was busy. The journal
 	// then has no line for its request.
 	IsUnstored bool
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.

@@ -84,7 +84,7 @@ func scale(parts []*int64, sum, goal int64) {
 
 // nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's
 // figures. Otherwise it returns bounds: a pass chooses the low mark only when it busts, from the messages of that
-// moment, so nextBust returns the mark that a pass would choose if everything behind the prefix could be dropped.
+// moment, so nextBust returns the mark that a pass would choose if everything after the prefix could be dropped.
 func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil

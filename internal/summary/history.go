@@ -108,8 +108,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// firstGone returns the ordinal of the first message such that neither it nor any later message of the run is
-// left. It returns 0 if the run's last message is still there.
+// If the last messages of the run are gone, firstGone returns the ordinal of the first of them. If the run's last
+// message is still there, it returns 0.
 func firstGone(p *pipeline.Session, lines []historian.Line) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -215,8 +215,8 @@ func runRow(p *plan, r historian.Result) store.RunRow {
 	}
 }
 
-// problemOf says in one sentence why the models' answers were rejected. Each reason stands once, behind the
-// models that it holds for, as in "a/small, a/large: 401 unauthorized".
+// problemOf says in one sentence why the models' answers were rejected. Each reason appears once, after the
+// models that gave it, for example "a/small, a/large: 401 unauthorized".
 func problemOf(r historian.Result) string {
 	var reasons []string
 	models := make(map[string][]string) // by the reason

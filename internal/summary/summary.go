@@ -210,7 +210,7 @@ type plan struct {
 	load    workload
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
-	// isTakenBack says that the store has withdrawn the messages that the run summarises. The run is about to end.
+	// isTakenBack means that the store has withdrawn the messages that the run summarises. The run is about to end.
 	isTakenBack bool
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
@@ -218,7 +218,7 @@ type plan struct {
 	filler *store.CompartmentRow
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
-	// yields says that an urgent run may take the place of this one.
+	// yields means that an urgent run may take the place of this one.
 	yields bool
 }
 

@@ -18,22 +18,22 @@ func TestImage(t *testing.T) {
 		url  string
 		want int
 	}{
-		"png":                     {dataURL(pngOf(t, 1024, 768)), 1049},
-		"gif":                     {dataURL(gifOf(t, 300, 100)), 40},
-		"jpeg":                    {dataURL(jpegOf(t, 640, 480)), 410},
-		"lossy webp":              {dataURL(webp("VP8 ", "\x10\x00\x00\x9d\x01\x2a\x20\x43\x58\x42")), 640}, // 800 x 600, scale bits set
-		"lossless webp":           {dataURL(webp("VP8L", "\x2f\x1f\xc3\x95\x00\x00\x00\x00\x00\x00")), 640}, // 799 | 599<<14
-		"extended webp":           {dataURL(webp("VP8X", "\x00\x00\x00\x00\x1f\x03\x00\x57\x02\x00")), 640},
-		"tiny":                    {dataURL(pngOf(t, 1, 1)), 1},
-		"huge":                    {dataURL(pngHeader(20_000, 20_000)), 4500},
-		"size above 31 bits":      {dataURL(pngHeader(0xffffffff, 0xffffffff)), 4500},
-		"size with the sign bit":  {dataURL(pngHeader(0x80000000, 2)), 4500},
-		"no area":                 {dataURL(pngHeader(0, 10)), 1},
-		"upper case scheme":       {"DATA" + strings.TrimPrefix(dataURL(pngOf(t, 1024, 768)), "data"), 1049},
-		"type that is wrong":      {strings.Replace(dataURL(pngOf(t, 1024, 768)), "image/png", "image/jpeg", 1), 1049},
-		"body cut in the header":  {dataURL(pngHeader(1024, 768)[:20]), 1200},
-		"garbage after the size":  {dataURL(pngHeader(1024, 768)) + "%%%", 1049},
-		"size behind a long exif": {dataURL(append([]byte("\xff\xd8\xff\xe1\x20\x00"), make([]byte, 9000)...)), 1200},
+		"png":                    {dataURL(pngOf(t, 1024, 768)), 1049},
+		"gif":                    {dataURL(gifOf(t, 300, 100)), 40},
+		"jpeg":                   {dataURL(jpegOf(t, 640, 480)), 410},
+		"lossy webp":             {dataURL(webp("VP8 ", "\x10\x00\x00\x9d\x01\x2a\x20\x43\x58\x42")), 640}, // 800 x 600, scale bits set
+		"lossless webp":          {dataURL(webp("VP8L", "\x2f\x1f\xc3\x95\x00\x00\x00\x00\x00\x00")), 640}, // 799 | 599<<14
+		"extended webp":          {dataURL(webp("VP8X", "\x00\x00\x00\x00\x1f\x03\x00\x57\x02\x00")), 640},
+		"tiny":                   {dataURL(pngOf(t, 1, 1)), 1},
+		"huge":                   {dataURL(pngHeader(20_000, 20_000)), 4500},
+		"size above 31 bits":     {dataURL(pngHeader(0xffffffff, 0xffffffff)), 4500},
+		"size with the sign bit": {dataURL(pngHeader(0x80000000, 2)), 4500},
+		"no area":                {dataURL(pngHeader(0, 10)), 1},
+		"upper case scheme":      {"DATA" + strings.TrimPrefix(dataURL(pngOf(t, 1024, 768)), "data"), 1049},
+		"type that is wrong":     {strings.Replace(dataURL(pngOf(t, 1024, 768)), "image/png", "image/jpeg", 1), 1049},
+		"body cut in the header": {dataURL(pngHeader(1024, 768)[:20]), 1200},
+		"garbage after the size": {dataURL(pngHeader(1024, 768)) + "%%%", 1049},
+		"size after a long exif": {dataURL(append([]byte("\xff\xd8\xff\xe1\x20\x00"), make([]byte, 9000)...)), 1200},
 		"jpeg segment of length 0": {
 			dataURL([]byte("\xff\xd8\xff\xe0\x00\x00\xff\xe0\x00\x00\xff\xe0\x00\x00")), 1200,
 		},

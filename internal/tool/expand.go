@@ -50,8 +50,8 @@ func pageBudget(limit int) int {
 	return min(expandBudget, limit/expandShare)
 }
 
-// A harness may cut off the end of a tool's output behind 50 KiB or 2,000 lines. There the page says how to go
-// on, so it stays below. The difference is for the lines around the record.
+// A harness may cut off a tool's output after 50 KiB or 2,000 lines. A page ends with how to go on, so it
+// stays below that limit. The difference leaves room for the lines around the record.
 const (
 	maxPageBytes = 50<<10 - 1<<10
 	maxPageLines = 2_000 - 10

@@ -113,7 +113,7 @@ func (s *screen) bar(st schema.SessionStatus) {
 	s.line(" " + s.markNames(marks, at, cells))
 }
 
-// markNames writes the names of the marks under the bar, behind or before the place of each mark. It leaves
+// markNames writes the names of the marks under the bar, after or before the place of each mark. It leaves
 // out names for which there is no room, and places the name of the high mark first.
 func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	line := []rune(strings.Repeat(" ", cells))

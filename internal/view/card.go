@@ -37,7 +37,7 @@ func (s *screen) picture(st schema.SessionStatus) {
 	s.legend(st.Tokens)
 }
 
-// cutRest joins all but the first text with dots, as far as they fit behind it.
+// cutRest joins all but the first text with dots, as far as they fit after it.
 func cutRest(texts []string, width int) string {
 	rest, used := "", columns(texts[0])
 	for _, text := range texts[1:] {

@@ -17,8 +17,8 @@ type Choice struct {
 	Selected int
 	// Sort is the index of the chosen order in orders.
 	Sort int
-	// Filter keeps the sessions whose title, model, directory, harness or id contains it. IsTyping says that
-	// keys go into the filter.
+	// Filter keeps the sessions whose title, model, directory, harness or id contains it. IsTyping means
+	// that keys go into the filter.
 	Filter   string
 	IsTyping bool
 	// Harness shows the sessions of this harness only. If it is empty, the sessions of all harnesses show.

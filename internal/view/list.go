@@ -27,7 +27,7 @@ type column struct {
 	cell    func(*screen, schema.SessionStatus) (text string, colour Colour)
 }
 
-// listColumns are the columns behind the title, in their order. rank orders them by importance: a narrow
+// listColumns are the columns after the title, in their order. rank orders them by importance: a narrow
 // screen leaves out the columns with the highest rank first.
 var listColumns = []struct {
 	rank int

@@ -97,7 +97,7 @@ func (s *screen) noSession() {
 	s.paragraph(Plain, " ", "No session yet. Sessions appear here with their first message.")
 }
 
-// paragraph draws a text in as many lines as it needs, behind a margin.
+// paragraph draws a text in as many lines as it needs, each after a margin.
 func (s *screen) paragraph(c Colour, margin, text string) {
 	for _, line := range folded(text, s.width-columns(margin)-1) {
 		s.line(s.Paint(c, margin+line))

@@ -2,14 +2,14 @@ package frozen
 
 // A Binding ties the thinking of a message to the prompt that the model
 // produced it for. A model that binds its thinking accepts that thinking back
-// only behind exactly the same prompt.
+// only after exactly the same prompt.
 type Binding struct {
 	// MessageKey names the assistant message that holds the thinking.
 	MessageKey string
 	// Prompt identifies the request that the message answered: its preamble
 	// (tools and system prompt) and its messages.
 	Prompt string
-	// Lost says that the prompt has changed since. Lost thinking never comes
+	// Lost means that the prompt has changed since. Lost thinking never comes
 	// back.
 	Lost bool
 }

@@ -32,7 +32,7 @@ const (
 	// thinking that the model wrote into its texts, for example between <think>
 	// tags.
 	Unthink EditKind = "unthink"
-	// Shell says that the unit's message has nothing left that is worth
+	// Shell means that the unit's message has nothing left that is worth
 	// sending.
 	Shell EditKind = "shell"
 )
@@ -61,7 +61,7 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped says that the unit has the edit Clamp beside a stronger one. Its arguments
+	// Clamped means that the unit has the edit Clamp beside a stronger one. Its arguments
 	// never become longer again.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
@@ -69,7 +69,7 @@ type Treatment struct {
 	// Stripped, Unthought and IsShell each say that an edit of that kind
 	// exists.
 	Stripped, Unthought, IsShell bool
-	// Covered says that the head stands for the unit's message. It is not an edit: it
+	// Covered means that the head stands for the unit's message. It is not an edit: it
 	// follows from the head.
 	Covered bool
 }

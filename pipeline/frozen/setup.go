@@ -7,7 +7,7 @@ type Setup struct {
 	// on hard passes only: a catalogue that answers late must not cost a
 	// prefix.
 	Profile string
-	// Binds says that the session's model binds its thinking to the exact
+	// Binds means that the session's model binds its thinking to the exact
 	// prompt that it was produced for. It changes on hard passes only.
 	Binds bool
 	// Preamble numbers the versions of everything that precedes the messages of

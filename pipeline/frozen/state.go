@@ -67,7 +67,7 @@ type State struct {
 	Head Head
 	// covered names the messages that the head stands for.
 	covered Keys
-	// hidden says that the head is not shown; see HideHead.
+	// hidden means that the head is not shown; see HideHead.
 	hidden bool
 	units  []Unit // ascending by tag
 	byKey  map[string]int

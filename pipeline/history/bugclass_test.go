@@ -98,7 +98,7 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 		s.Covered = covered
 		got := s.Snapshot(Request{})
 		if !got.IsRunnable() {
-			t.Fatalf("nothing eligible behind message %d: %+v", covered, got)
+			t.Fatalf("nothing eligible after message %d: %+v", covered, got)
 		}
 		covered = got.End - 1
 	}

@@ -37,9 +37,9 @@ type Chunk struct {
 	Tokens int
 	// CommitClusters is the number of stretches of the model's work that name commits.
 	CommitClusters int
-	// HasMore says that the budget ended the chunk, and eligible messages follow.
+	// HasMore means that the budget ended the chunk, and eligible messages follow.
 	HasMore bool
-	// IsCut says that Truncate has shortened the text.
+	// IsCut means that Truncate has shortened the text.
 	IsCut bool
 }
 
@@ -101,7 +101,7 @@ type reader struct {
 	next, noise int
 	current     *block
 	isFull      bool
-	// inCluster says that the current stretch of the model's blocks is already counted
+	// inCluster means that the current stretch of the model's blocks is already counted
 	// as a commit cluster. lastLetter is the first letter of the last block.
 	inCluster  bool
 	lastLetter string

@@ -50,7 +50,7 @@ func TestVoicesOfAChunk(t *testing.T) {
 		t.Errorf("%v, %v: %s", c.CheckCoverage(), c.ToolOnly, diff)
 	}
 	m.list[2].Others = nil
-	c = ReadChunk(m, 1, 4, 8000, tokens.Count) // noise behind a block of several lines
+	c = ReadChunk(m, 1, 4, 8000, tokens.Count) // noise after a block of several lines
 	if want := "[1] U: text 1\n[2-3] U: text 2\n[2-3] F: package a [9] U: push\n[2-3] H: plan mode"; c.Text() != want {
 		t.Errorf("%q, want %q", c.Text(), want)
 	}

@@ -19,7 +19,7 @@ type Compartment struct {
 	AfterSummary string
 	Title        string
 	// Tiers holds the summary in four lengths, the longest first. An empty tier 2
-	// or 3 stands for the tier before it. An empty tier 4 says that the title is
+	// or 3 stands for the tier before it. An empty tier 4 means that the title is
 	// enough.
 	Tiers [4]string
 	// Importance says how long the details are worth keeping, from 1 to 100.

@@ -52,7 +52,7 @@ type Grant struct {
 	Way Way
 	// Tokens is the size of the messages that a run by a model may read.
 	Tokens int
-	// IsFault says that eligible history has waited for too many passes. The session's
+	// IsFault means that eligible history has waited for too many passes. The session's
 	// status shows it.
 	IsFault bool
 }

@@ -35,7 +35,7 @@ type Call struct {
 	ID, Tool string
 	// Input holds the arguments, for example {"filePath":"a.go"}.
 	Input json.Value
-	// Asks says that the message holds the call. Answers says that it holds the result.
+	// Asks means that the message holds the call. Answers means that it holds the result.
 	Asks, Answers bool
 }
 

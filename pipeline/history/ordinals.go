@@ -6,7 +6,7 @@ import "github.com/magicctx/magicctx-host/pipeline/transcript"
 type Entry struct {
 	// Key is empty if the message could not be read.
 	Key string
-	// IsSummary says that the harness itself made the message as a summary of the
+	// IsSummary means that the harness itself made the message as a summary of the
 	// session. Such a message has no ordinal.
 	IsSummary bool
 }

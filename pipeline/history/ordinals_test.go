@@ -84,7 +84,7 @@ func TestNumberKeepsOrdinals(t *testing.T) {
 		last := 0
 		for i, got := range Number(left, anchors) {
 			if got > 0 && got <= last {
-				t.Fatalf("ordinal %d behind %d", got, last)
+				t.Fatalf("ordinal %d after %d", got, last)
 			}
 			last = max(last, got)
 			if ordinal, ok := want[left[i].Key]; ok && got != ordinal {

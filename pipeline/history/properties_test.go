@@ -83,7 +83,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 					t.Fatalf("cut %d in arc %v: %+v", cut, a, got)
 				}
 				if a.last == open && a.first >= liveFrom && a.first < cut {
-					t.Fatalf("cut %d behind the open call in %d: %+v", cut, a.first, got)
+					t.Fatalf("cut %d after the open call in %d: %+v", cut, a.first, got)
 				}
 			}
 		}

@@ -74,7 +74,7 @@ type Snapshot struct {
 	// is the size of the eligible messages. Reads is how many tokens the historian
 	// reads of them, and Cap the greatest number that one run reads.
 	Target, Tokens, Reads, Cap int
-	// Oversize says that Reads exceeds Cap, because a message or a tool arc cannot be
+	// Oversize means that Reads exceeds Cap, because a message or a tool arc cannot be
 	// divided.
 	Oversize bool
 	// Limit and Usage are copied from the situation.

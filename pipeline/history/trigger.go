@@ -40,7 +40,7 @@ const (
 // TriggerFacts hold the facts by which a pass decides on a run.
 type TriggerFacts struct {
 	Situation
-	// IsRunning says that a run of this session is under way.
+	// IsRunning means that a run of this session is under way.
 	IsRunning bool
 	// Waiting describes the drops that wait for the next bust.
 	Waiting WaitingDrops
@@ -70,7 +70,7 @@ func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
 
 // A TriggerResult is the decision of the trigger on one pass.
 type TriggerResult struct {
-	// Runs says that a run begins, with the snapshot.
+	// Runs means that a run begins, with the snapshot.
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot

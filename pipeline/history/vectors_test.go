@@ -173,7 +173,7 @@ func TestProtectedTail(t *testing.T) {
 	s := at(session("uauauaua", 4000), 50)
 	s.Covered = 2
 	if got := s.Snapshot(Request{}); got.Start != 3 || got.TailStart != 5 || got.End != 5 {
-		t.Errorf("behind a compartment: %+v", got)
+		t.Errorf("after a compartment: %+v", got)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // date such as 20260801 is not read as a minor version.
 var claudeID = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[.-](\d{1,2}))?(?:-([a-z]+))?(?:[^0-9a-z]|$)`)
 
-// BindsThinking reports whether the model accepts a thinking block only behind
+// BindsThinking reports whether the model accepts a thinking block only after
 // the exact prompt that the block was produced for
 // (docs/preserved-thinking.md). Claude models do so from version 5.1 on. Mythos
 // 5.1 is an exception: it signs its thinking and does not check it. If the id

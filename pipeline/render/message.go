@@ -25,30 +25,30 @@ type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
 	Gaps bool
-	// Fused says that the provider merges the message with the assistant
+	// Fused means that the provider merges the message with the assistant
 	// message before it.
 	Fused bool
-	// KeepsCall says that a call of the message has to stay. If all of them are
+	// KeepsCall means that a call of the message has to stay. If all of them are
 	// dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText says that the message must not leave as an empty shell or as an
+	// KeepsText means that the message must not leave as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
-	// Marked says that the message holds rows of the host's compaction marker: it is the
+	// Marked means that the message holds rows of the host's compaction marker: it is the
 	// marker's summary, or the prompt at which the marker stands. The rows are for the
 	// harness only, and leave.
 	Marked bool
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
 	Todo schema.Patch
-	// Binds says that the model accepts thinking only behind the exact prompt that it
-	// was produced for. So nothing before a thinking block may change
+	// Binds means that the model accepts thinking only after the exact prompt that it was
+	// produced for. So nothing before a thinking block may change
 	// (docs/preserved-thinking.md).
 	Binds bool
-	// Foreign says that the message was not written by the model that the request is
+	// Foreign means that the message was not written by the model that the request is
 	// for.
 	Foreign bool
-	// Unbound says that the prompt before the message has changed since the message's
+	// Unbound means that the prompt before the message has changed since the message's
 	// thinking was produced. That thinking is invalid and must not be sent.
 	Unbound bool
 }
@@ -210,8 +210,8 @@ func (r *messageRenderer) leave() {
 // sends such an answer to many providers, as a message with an empty text. In the raw
 // array that text may stand between two steps, which the provider's SDK merges with it.
 // Once the steps have left, it would be a message without content, and the provider
-// refuses the request. With Frame.KeepsText the empty text says that something is
-// missing.
+// refuses the request. With Frame.KeepsText, the answer stays, and its text becomes
+// shellText to show that something is missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return

@@ -178,8 +178,8 @@ func (n *node) remove(i int) {
 	}
 }
 
-// join puts a quoted string in front of the node's string or behind it, without
-// decoding either of them.
+// join puts a quoted string before the node's string or after it, without decoding
+// either of them.
 func (n *node) join(v json.Value, inFront bool) error {
 	before, after := bytes.TrimSpace(n.raw), bytes.TrimSpace(v)
 	if inFront {

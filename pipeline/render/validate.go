@@ -33,11 +33,11 @@ type Rendered struct{ Raw, Wire WireMessage }
 // Position says which ends of the whole wire the checked messages reach.
 type Position struct {
 	First, Last bool
-	// Continues says that in the raw array, too, the newest message continues
+	// Continues means that in the raw array, too, the newest message continues
 	// an assistant message before it, so that the harness itself merges the
 	// two.
 	Continues bool
-	// Binds says that the model binds thinking to its prompt. Such a model
+	// Binds means that the model binds thinking to its prompt. Such a model
 	// accepts a step without its thinking, so RuleThinking does not hold for
 	// it.
 	Binds bool

@@ -66,7 +66,8 @@ func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 	}
 }
 
-// The rules of an emergency free down to the ceiling and no further.
+// In an emergency, the rules free space until the prompt is down to the
+// ceiling, and no more.
 func TestEmergencyGoesBackToTheCeiling(t *testing.T) {
 	v := conversation(assistant(many(5, call("read", 100))...))
 	v.Occasion = rule.Emergency

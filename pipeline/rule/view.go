@@ -15,7 +15,7 @@ type View struct {
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone says that the provider has no prefix of the session in its cache, as
+	// PrefixIsGone means that the provider has no prefix of the session in its cache, as
 	// on every hard pass. Then waiting saves nothing.
 	PrefixIsGone bool
 	// Occasion is the gravest occasion of the pass. Rules of this occasion and
@@ -36,7 +36,7 @@ type Goal struct {
 	// refuse the request as it is: it has refused the last one, or the request is clearly
 	// larger than the window.
 	Fit int
-	// Measured says that the prompt has been measured since the last bust. A
+	// Measured means that the prompt has been measured since the last bust. A
 	// pass that acted on the same measurement twice would drop the rest of the
 	// tail (bug class A29 in docs/defects.md). Measured is also set if the last
 	// bust has freed too little to end an emergency, and if the provider
@@ -59,33 +59,33 @@ type Message struct {
 	// Step is the number of steps that the model has taken up to this message.
 	Step  int
 	Items []Item
-	// Thinks says that the message has reasoning, or a text with thinking in
+	// Thinks means that the message has reasoning, or a text with thinking in
 	// it, and that the provider lets us leave it out.
 	Thinks bool
-	// LosesSpentThought says that the provider lets us leave out the message's
+	// LosesSpentThought means that the provider lets us leave out the message's
 	// reasoning once nothing but placeholders is left beside it.
 	LosesSpentThought bool
 	// ThoughtTokens estimates the size of the reasoning that may leave. The
 	// tokens of a unit do not include it.
 	ThoughtTokens int
-	// IsAsked says that the message is the user's newest prompt, and that the model has not
+	// IsAsked means that the message is the user's newest prompt, and that the model has not
 	// answered it.
 	IsAsked bool
-	// Silent says that the provider sees nothing of the message. An example is
+	// Silent means that the provider sees nothing of the message. An example is
 	// a status that the harness shows to the user only.
 	Silent bool
-	// Reasons says that the raw message has reasoning, signed or not.
+	// Reasons means that the raw message has reasoning, signed or not.
 	Reasons bool
-	// Signed says that the raw message has signed thinking.
+	// Signed means that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls says that this message keeps an older answer with calls from being the
+	// HidesCalls means that this message keeps an older answer with calls from being the
 	// last answer. If the message ended the array and vanished, the provider might want
 	// that older answer to begin with thinking.
 	HidesCalls bool
-	// KeepsCall says that a call of the message has to stay on the wire, because of the
+	// KeepsCall means that a call of the message has to stay on the wire, because of the
 	// messages after it (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
-	// HasUndroppable says that the message holds a part that is neither a unit
+	// HasUndroppable means that the message holds a part that is neither a unit
 	// nor reasoning that may be left out. Such a message is never an empty shell.
 	HasUndroppable bool
 }
@@ -108,10 +108,10 @@ type Item struct {
 // Facts are the properties of a unit's content that rules use. They are read
 // when the content is first seen, because the content never changes.
 type Facts struct {
-	// Open says that a tool arc has no result yet. Such an arc stays, and a
+	// Open means that a tool arc has no result yet. Such an arc stays, and a
 	// queued drop of it waits (bug class B12 in docs/defects.md).
 	Open bool
-	// Failed says that the result reports an error.
+	// Failed means that the result reports an error.
 	Failed bool
 	// Call identifies a call that changes nothing, together with its arguments:
 	// two equal reads have the same number. It is zero for other units.
@@ -120,25 +120,25 @@ type Facts struct {
 	// two equal reads or two equal commands have the same number. It is zero for other
 	// units.
 	Again uint64
-	// Changes says that the call changes the file Path. If Path is empty, it changes
+	// Changes means that the call changes the file Path. If Path is empty, it changes
 	// files that we do not know.
 	Changes bool
 	// Path is the file that a call reads or writes. It is empty for other
-	// units. Writes says that the call replaces the whole content of the file.
+	// units. Writes means that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
 	// Tier ranks the tool of a call by the model's loss if its output goes. 1 is the
 	// greatest loss; 0 means that the tool has no rank.
 	Tier int
-	// LongInput says that a Clamp edit would shorten the arguments.
+	// LongInput means that a Clamp edit would shorten the arguments.
 	LongInput bool
-	// Image says that a file part is an image that the request carries.
+	// Image means that a file part is an image that the request carries.
 	Image bool
-	// Injected says that a text holds blocks that a harness put in.
-	// InjectedOnly says that the text holds nothing else. Notice says that the
-	// whole text is one notice of the harness.
+	// Injected means that a text holds blocks that a harness put in.
+	// InjectedOnly means that the text holds nothing else. Notice means that
+	// the whole text is one notice of the harness.
 	Injected, InjectedOnly, Notice bool
-	// Typed says that the unit holds words that the user has typed, or a file that the
+	// Typed means that the unit holds words that the user has typed, or a file that the
 	// user has attached.
 	Typed bool
 }
@@ -150,7 +150,7 @@ type Knobs struct {
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
-	// DropsStaleReduceCalls says that the provider accepts an assistant message
+	// DropsStaleReduceCalls means that the provider accepts an assistant message
 	// from which a call of ctx_reduce has been left out.
 	DropsStaleReduceCalls bool
 	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites

@@ -23,7 +23,7 @@ type Message struct {
 	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
 	// keeps the value of Created.
 	Created, Completed int64
-	// KeyLasts says that a copy of the session has the message under the same key.
+	// KeyLasts means that a copy of the session has the message under the same key.
 	KeyLasts bool
 	// Model is the model that wrote an assistant message, or that is to answer a user
 	// message.
@@ -33,13 +33,13 @@ type Message struct {
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
-	// Errored says that the harness attached an error to the message.
+	// Errored means that the harness attached an error to the message.
 	Errored bool
-	// Summary says that the harness made this message as a summary of the messages
+	// Summary means that the harness made this message as a summary of the messages
 	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
 	// so it has no Usage.
 	Summary bool
-	// Hidden says that the harness itself keeps the message from the provider.
+	// Hidden means that the harness itself keeps the message from the provider.
 	Hidden bool
 	// Usage is the provider's report for this step. It measures a prompt of the session.
 	Usage Usage
@@ -157,15 +157,15 @@ type Part struct {
 	// TextPath leads to the string that Text was read from. It is empty if
 	// there is none, for example for a tool without a result.
 	TextPath string
-	// Replaced says that the harness sends its own sentence in place of a tool's
+	// Replaced means that the harness sends its own sentence in place of a tool's
 	// result, for example "[Old tool result content cleared]". Text is that sentence.
 	// TextPath is empty then, because a patch of the result would never reach the
 	// provider. Original is the result itself, if the harness still holds it.
 	Replaced bool
 	Original string
-	// Hidden says that the harness keeps the part from the provider.
+	// Hidden means that the harness keeps the part from the provider.
 	Hidden bool
-	// Compacts says that the harness's array may begin with the part's message, because the
+	// Compacts means that the harness's array may begin with the part's message, because the
 	// harness or a compaction marker has put the part there.
 	Compacts bool
 	// StartsStep marks the point where an answer of the model begins. A message

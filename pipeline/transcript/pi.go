@@ -13,7 +13,7 @@ import (
 // together with the tool results directly after it. In Pi's array these results are
 // separate messages. Every other message of Pi is a step alone. The shim joins the
 // messages of a step and separates them again, so that a call and its result lie in one
-// message, as the code behind the codec expects.
+// message, as the code after the codec expects.
 type Pi struct{}
 
 var _ Codec = Pi{}
@@ -276,9 +276,9 @@ type piOutput struct {
 	text     string
 	textPath string
 	other    json.Value
-	// taken says that the result belongs to a call.
+	// taken means that the result belongs to a call.
 	taken bool
-	// isUnreadable says that no call may take the result.
+	// isUnreadable means that no call may take the result.
 	isUnreadable bool
 }
 

@@ -74,7 +74,7 @@ func TestPiResults(t *testing.T) {
 		}, nil},
 		{"nothing", `{"toolCallId":"c","content":[]}`, func(p *transcript.Part) { p.ResultPath = "/results/0" }, nil},
 		{
-			"behind a result of another call", `{"toolCallId":"x","content":"x"},{"toolCallId":"c","content":"out"}`, func(p *transcript.Part) {
+			"after a result of another call", `{"toolCallId":"x","content":"x"},{"toolCallId":"c","content":"out"}`, func(p *transcript.Part) {
 				p.ResultPath, p.Text, p.TextPath = "/results/1", "out", "/results/1/content"
 			},
 			[]transcript.Part{{Path: "/results/0", Raw: json.Value(`{"toolCallId":"x","content":"x"}`)}},
@@ -132,7 +132,7 @@ func TestPiMessages(t *testing.T) {
 				{Kind: transcript.Text, Path: "/message/output", TextPath: "/message/output", Hidden: true},
 			}},
 		},
-		{"a result behind no answer", orphan, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: other(orphan)}},
+		{"a result without an answer", orphan, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: other(orphan)}},
 		{"a role of tomorrow", tomorrow, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: other(tomorrow)}},
 		{
 			"answer", `{"id":"k","message":{"role":"assistant","content":[],"api":"anthropic-messages","provider":"anthropic","model":"opus","usage":{"input":5,"output":6,"cacheRead":40,"cacheWrite":15,"totalTokens":66,"cost":{}},"stopReason":"toolUse","timestamp":7},"results":[{"toolCallId":"x","content":"","timestamp":9}]}`,

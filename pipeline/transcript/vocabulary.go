@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Vocabulary holds the names and habits of one harness, as values. The code behind
-// the codecs reads these values, and does not know which harness it serves.
+// A Vocabulary holds the names and habits of one harness, as values. The code after the
+// codecs reads these values, and does not know which harness it serves.
 type Vocabulary struct {
 	// Tools describes the tools that the rules know. Names are in lower case, without
 	// the prefix "mcp_". Tool returns the zero value for any other tool.
@@ -14,10 +14,10 @@ type Vocabulary struct {
 	// TodoTool is the tool that writes the model's todo list, empty if the harness has
 	// none.
 	TodoTool string
-	// StoresByTime says that the harness's store orders messages by the time of their
+	// StoresByTime means that the harness's store orders messages by the time of their
 	// creation. Otherwise the store has the order of the array.
 	StoresByTime bool
-	// SendsEmptyText says that the harness sends an answer in which all texts are empty
+	// SendsEmptyText means that the harness sends an answer in which all texts are empty
 	// to some providers, as a message with an empty text. If it is false, the harness
 	// leaves such an answer out.
 	SendsEmptyText bool
@@ -29,12 +29,12 @@ type Vocabulary struct {
 
 // A ToolClass tells the rules what a tool does.
 type ToolClass struct {
-	// Idempotent says that the tool only reads. If it is called again with the same
+	// Idempotent means that the tool only reads. If it is called again with the same
 	// arguments, its older result is superseded and can be dropped. Shells are not
 	// idempotent: the same command may show two states that the model compares, for
 	// example a test run before and after a fix.
 	Idempotent bool
-	// Shows says that the tool is called for its output, but is not idempotent. Examples
+	// Shows means that the tool is called for its output, but is not idempotent. Examples
 	// are a shell and ctx_expand.
 	Shows bool
 	// File says what the tool does with the file in its arguments.
@@ -72,7 +72,7 @@ type SystemVocabulary struct {
 	// OwnPrompts open the prompts of the harness's own agents (title, summary,
 	// compaction), which share the session's id but not its conversation.
 	OwnPrompts []string
-	// ComesFirst says that the harness asks for the system prompt of a turn before the
+	// ComesFirst means that the harness asks for the system prompt of a turn before the
 	// turn's first pass, and not after each pass.
 	ComesFirst bool
 }

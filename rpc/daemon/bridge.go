@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// ErrHostGone says that the host closed the connection before the shim did, for
+// ErrHostGone means that the host closed the connection before the shim did, for
 // example because it crashed.
 var ErrHostGone = errors.New("the host has gone")
 

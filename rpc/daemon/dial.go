@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// ErrForeign says that the process at the endpoint is not a host of this user.
+// ErrForeign means that the process at the endpoint is not a host of this user.
 var ErrForeign = errors.New("not a host of this user")
 
 // dialAt connects to the host of one endpoint. It does not even look into a

@@ -96,7 +96,7 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	}
 }
 
-// An outdatedError says that the running host is of an older release than this
+// An outdatedError means that the running host is of an older release than this
 // build.
 type outdatedError struct {
 	version string

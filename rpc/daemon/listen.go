@@ -29,9 +29,9 @@ type Listener struct {
 }
 
 var (
-	// ErrRunning says that a host already serves the data directory.
+	// ErrRunning means that a host already serves the data directory.
 	ErrRunning = errors.New("a host is already running for this data directory")
-	// ErrNoHost says that no host serves the data directory.
+	// ErrNoHost means that no host serves the data directory.
 	ErrNoHost = errors.New("no host is running")
 )
 

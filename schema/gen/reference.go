@@ -24,7 +24,7 @@ const referenceHead = `# Configuration
 
 <!-- Generated from schema/config.go by task generate. Do not edit. -->
 
-The user's file is ` + "`~/.config/opencode/magicctx.jsonc`" + `, for Pi ` + "`~/.pi/agent/magicctx.jsonc`" + `. If neither exists, ` + "`~/.config/magicctx/magicctx.jsonc`" + ` counts, for both. A project's file is ` + "`magicctx.jsonc`" + ` in the project or in its ` + "`.opencode/`" + ` or ` + "`.pi/`" + `, and goes over the user's file key by key.
+The user's file is ` + "`~/.config/opencode/magicctx.jsonc`" + `, for Pi ` + "`~/.pi/agent/magicctx.jsonc`" + `. A harness without such a file uses ` + "`~/.config/magicctx/magicctx.jsonc`" + `. A project's file is ` + "`magicctx.jsonc`" + ` in the project or in its ` + "`.opencode/`" + ` or ` + "`.pi/`" + `, and overrides the user's file key by key.
 
 A project's file is untrusted, because a repository that was only cloned may ship one. The last column says what it may do. For example, a project may lower ` + "`history_budget_percentage`" + ` from the user's 15 to 10, and a value of 20 is ignored with a warning.
 
@@ -135,5 +135,5 @@ func defaultOf(f reflect.StructField) string {
 	return strings.TrimLeft(text, " ,")
 }
 
-// cell makes text fit for a cell of a table.
+// cell escapes text for a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

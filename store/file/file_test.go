@@ -259,6 +259,7 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
+// A host may be killed after it has marked the new file as ours and before it has created the schema.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))

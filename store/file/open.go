@@ -54,7 +54,7 @@ type File struct {
 	recovered string
 	version   int
 	opened    os.FileInfo // of the database, when it was opened
-	// isSound says that Open has checked the whole database and found no damage, or repaired it.
+	// isSound means that Open has checked the whole database and found no damage, or repaired it.
 	isSound bool
 
 	write *sql.DB // pool of one connection

@@ -36,7 +36,7 @@ var (
 	ErrCompacted = errors.New("OpenCode itself has compacted the session there")
 	// ErrUnanswered: no finished answer follows this place. OpenCode would treat the marker as a request to
 	// compact, and compact the session.
-	ErrUnanswered = errors.New("no finished answer stands behind the place")
+	ErrUnanswered = errors.New("no finished answer follows the place")
 )
 
 // A Marker names the rows of a compaction marker. OpenCode's array then begins with the boundary, which is a

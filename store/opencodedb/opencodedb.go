@@ -38,7 +38,7 @@ type DB struct{ conn *sqlite3.Conn }
 // A Row identifies one row of the table message.
 type Row struct {
 	ID string
-	// IsSummary says that the row is the finished answer of OpenCode's compaction.
+	// IsSummary means that the row is the finished answer of OpenCode's compaction.
 	IsSummary bool
 }
 

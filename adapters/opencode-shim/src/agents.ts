@@ -21,7 +21,7 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     const body: PromptBody = {
       agent,
       system,
-      // OpenCode puts these rules behind the agent's rules, and the last matching rule wins.
+      // OpenCode puts these rules after the agent's rules, and the last matching rule wins.
       tools: { "*": false, ...Object.fromEntries(tools.map((tool) => [tool, true])) },
       parts: [{ type: "text", text: prompt, synthetic: true }],
       ...(model && { model }),

@@ -39,7 +39,7 @@ export function register(config: Config, { commands, agents }: InitializeResult)
       description,
       prompt,
       ...(model && { model }),
-      // The shim ends an agent behind its last step (prompt.ts), one step before OpenCode's own limit. In the step at
+      // The shim ends an agent after its last step (prompt.ts), one step before OpenCode's own limit. In the step at
       // its own limit, OpenCode adds an answer of the model to the end of the request, which newer models refuse. 1.18
       // reads steps, earlier versions read maxSteps.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
@@ -80,7 +80,7 @@ export function isRunOf(argv: readonly string[], name: string): boolean {
 
 /**
  * Prints the result of a command and ends OpenCode. Otherwise `opencode run` would wait for ever: it expects a turn of
- * the model behind each command, and our commands start none.
+ * the model after each command, and our commands start none.
  */
 async function printAndExit(message: string, sessionID: string, isFailure: boolean): Promise<never> {
   const args = process.argv

@@ -179,7 +179,7 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Notes that a turn has ended. If a prompt still waits for its first pass, the ended turn is the one before that
+   * Records that a turn has ended. If a prompt still waits for its first pass, the ended turn is the one before that
    * prompt.
    */
   private turnEnds(session: string): void {

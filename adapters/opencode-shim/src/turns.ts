@@ -2,12 +2,12 @@
 export class Turns {
   private readonly busy = new Map<string, Array<() => void>>()
 
-  /** Notes that a turn of the session runs. */
+  /** Records that a turn of the session runs. */
   turnRuns(session: string): void {
     if (!this.busy.has(session)) this.busy.set(session, [])
   }
 
-  /** Notes that no turn of the session runs. */
+  /** Records that no turn of the session runs. */
   turnEnded(session: string): void {
     const waiting = this.busy.get(session) ?? []
     this.busy.delete(session)

@@ -192,7 +192,7 @@ test("the sessions that a killed process has left are removed at the start, and 
   assert.deepEqual(opencode.deleted, ["orphan", "ours", "old"])
 })
 
-test("an agent that calls tools for ever ends behind its last step", async (t) => {
+test("an agent that calls tools for ever ends after its last step", async (t) => {
   const { opencode, hooks, runAgent } = await hosted(t)
   const step = (id: string, n: number) => ({ info: { id: `msg_${n}`, sessionID: id, role: "assistant", finish: "tool-calls" }, parts: [] })
   let requests = 0

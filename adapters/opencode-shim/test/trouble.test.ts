@@ -13,7 +13,7 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   const notices = () => opencode.logged.filter((text) => text.startsWith("magicctx is not working"))
   for (const episode of [1, 2]) {
     fake.follow({ errors: { "session/transform": { code: -32011, message: "the disk is full" } }, results: { initialize: full } })
-    // The host's earlier changes stay; new messages leave as they came.
+    // The host's earlier changes stay; new messages are sent unchanged.
     for (let i = 0; i < 3; i++) assert.deepEqual(await turn("changed"), ["§u1§ one", "§u2§ changed"])
     assert.equal(notices().length, episode)
     assert.match(notices().at(-1)!, /the disk is full/)

@@ -45,7 +45,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
 }
 
-/** Waits for the end of a process, and returns its answers. Ends the process early, behind the agent's last step. */
+/** Waits for the end of a process, and returns its answers. Ends the process early, after the agent's last step. */
 async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
   const answers: Array<{ message: AssistantMessage }> = []
   let grace: NodeJS.Timeout | undefined

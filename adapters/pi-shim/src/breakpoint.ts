@@ -26,7 +26,7 @@ const most = 4
 /**
  * Returns a copy of the request in which the head's acknowledgement carries a cache breakpoint, so that the provider
  * can still read the baseline from its cache after a pass has changed the delta or the tail. The breakpoint has the
- * same life as Pi's own breakpoint in front of it, because a provider refuses a longer life behind a shorter one.
+ * same life as Pi's own breakpoint in front of it, because a provider refuses a longer life after a shorter one.
  * Returns undefined if the request does not begin with the head, has no breakpoint of Pi's, or has no room for another
  * one.
  */

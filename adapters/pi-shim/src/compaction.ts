@@ -33,8 +33,8 @@ export function compactFailed(instance: Instance, { reason, aborted }: CompactFa
 }
 
 /**
- * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the kind
- * "info" takes the place of Pi's newest status line, if nothing stands behind it.
+ * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. If nothing follows
+ * Pi's newest status line, a notice of the kind "info" takes its place.
  */
 function replaceCancelled(instance: Instance): void {
   instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")

@@ -5,7 +5,7 @@ declare const shimVersion: string // defined by the bundler
 
 /** How long the host may take to end when Pi quits, in ms. Then it is killed. */
 const graceMS = 1_500
-/** How long Pi's end waits for the host to end, in ms. */
+/** How long Pi waits for the host to end before it exits, in ms. */
 const endMS = 2_000
 
 /**

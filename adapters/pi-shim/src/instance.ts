@@ -58,7 +58,7 @@ export class Instance extends PluginInstance {
     this.screen.attach(open.ctx)
   }
 
-  /** Notes that the session is no longer open. */
+  /** Records that the session is no longer open. */
   detach(session: string): void {
     this.prompt.end()
     if (this.open?.session === session) this.open = undefined

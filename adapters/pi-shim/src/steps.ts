@@ -16,7 +16,7 @@ export interface Step {
 export function join(messages: readonly Message[]): Step[] {
   const steps: Step[] = []
   const keys = new Keys()
-  let answer: Step | undefined // the step that takes the results behind it
+  let answer: Step | undefined // the step that takes the results after it
   for (const message of messages) {
     if (message?.role === "toolResult" && answer) {
       ;(answer.results ??= []).push(own(message))

@@ -40,13 +40,13 @@ test("the acknowledgement gets a breakpoint with the life of Pi's own", () => {
   assert.deepEqual(pointOf(request({ system: [text("You code.")], tools: [] })), { type: "ephemeral" }, "as on the newest message")
 })
 
-test("a baseline that Pi sends as a string is found, and so is one behind a message of the system", () => {
+test("a baseline that Pi sends as a string is found, and so is one after a message of the system", () => {
   const { messages } = request()
   assert.ok(withBreakpoint(request({ messages: messages.with(0, { role: "user", content: "history" as never }) }), head))
   assert.ok(withBreakpoint(request({ messages: [{ role: "system", content: [] }, ...messages] }), head))
 })
 
-test("on Bedrock the breakpoint is a block behind the acknowledgement", () => {
+test("on Bedrock the breakpoint is a block after the acknowledgement", () => {
   const point = { cachePoint: { type: "default", ttl: "1h" } }
   const [baseline, acknowledgement, ...rest] = [
     { role: "user", content: [{ text: "history" }] },

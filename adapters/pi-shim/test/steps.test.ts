@@ -10,7 +10,7 @@ declare const repository: string // defined by the test runner
 
 const shape = (messages: Message[]) => join(messages).map(({ id, results }) => [id, results?.length ?? 0])
 
-test("an answer and the results directly behind it are one step", () => {
+test("an answer and the results directly after it are one step", () => {
   const messages = [user("go", 1), assistant([call("a"), call("b")], {}, 2), result("a", "A", 3), result("b", "B", 3), user("on", 4)]
   assert.deepEqual(shape(messages), [["user:1", 0], ["assistant:2", 2], ["user:4", 0]])
   assert.deepEqual(flatten(join(messages)), messages)

@@ -82,7 +82,7 @@ function cannotStart(path: string, { message }: Error, harness: Harness): string
   return broken(path, `cannot be started (${message})`, harness)
 }
 
-/** Whether the signal says that the file is no whole program. Go itself reports a crash on stderr. */
+/** Whether the signal means that the file is not a whole program. Go itself reports a crash on stderr. */
 function isCrash(signal: string | null): boolean {
   return /^SIG(SEGV|BUS|ILL)$/.test(signal ?? "")
 }

@@ -137,7 +137,7 @@ export class Connection {
     return this.#silent
   }
 
-  /** Notes that the other end has missed a deadline. Any bytes that it sends end the silence. */
+  /** Records that the other end has missed a deadline. Any bytes that it sends end the silence. */
   beginSilence(): void {
     if (this.#silent) return
     let end!: () => void

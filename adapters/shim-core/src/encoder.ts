@@ -66,7 +66,7 @@ export class DeltaEncoder {
     delta.snapshots ??= delta.tail.map((message) => this.message.snapshot(message))
   }
 
-  /** Notes that the host holds the array of delta as revision. */
+  /** Records that the host holds the array of delta as revision. */
   confirm(delta: Delta, revision: number): void {
     this.prepare(delta)
     this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)
@@ -106,7 +106,7 @@ export class DeltaEncoder {
     return limit
   }
 
-  /** The index behind the last message that is the same in both arrays at the same place. */
+  /** The index after the last message that is the same in both arrays at the same place. */
   private endOfCommon(messages: readonly unknown[]): number {
     let end = Math.min(this.confirmed.length, messages.length)
     while (end > 0 && !this.message.same(this.confirmed[end - 1], messages[end - 1])) end--

@@ -40,7 +40,7 @@ export function fitting(state: Applied, messages: readonly unknown[], last: Last
 }
 
 /**
- * Finds where to cut messages: behind the newest cut-off message that is still there; undefined if all of them are
+ * Finds where to cut messages: after the newest cut-off message that is still there; undefined if all of them are
  * gone.
  */
 function cutOf({ start, lastDropped }: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): number | undefined {

@@ -192,9 +192,9 @@ class Losses {
   }
 
   /**
-   * Notes that the call has lost its connection. Returns whether the call must not be sent again. A call that was never
-   * sent is not the cause of the loss. Right after a host was killed, a new bridge may reach that same host once more.
-   * Then the call has lost two connections, but only one host has ended.
+   * Records that the call has lost its connection. Returns whether the call must not be sent again. A call that was
+   * never sent is not the cause of the loss. Right after a host was killed, a new bridge may reach that same host once
+   * more. Then the call has lost two connections, but only one host has ended.
    */
   isLast(once: boolean): boolean {
     const sent = this.#sent

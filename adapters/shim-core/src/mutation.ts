@@ -33,12 +33,12 @@ export interface Applied {
   head: readonly unknown[]
   patches: Map<string, CompiledPatch>
   /**
-   * The number of messages that were cut off the front, and the key of the last one. A later array is cut behind that
+   * The number of messages that were cut off the front, and the key of the last one. A later array is cut after that
    * message.
    */
   start: number
   lastDropped: string | undefined
-  /** The keys of the messages among these that stay on the wire, directly behind the head. */
+  /** The keys of the messages among these that stay on the wire, directly after the head. */
   pinned: readonly string[]
   /** The patches of the messages from start on, in order, so that no pass has to look them up again. */
   inPlace: InPlace

@@ -101,7 +101,7 @@ export class Passes {
     this.#state(session).typed.set(message, line)
   }
 
-  /** Notes that the session's next request leaves without a pass. */
+  /** Records that the session's next request leaves without a pass. */
   withoutPass(session: string): void {
     const state = this.#sessions.get(session)
     if (state) state.sent = undefined

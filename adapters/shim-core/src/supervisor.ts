@@ -120,13 +120,13 @@ export class Supervisor {
     return "since" in this.#state ? this.#state.since + attemptMS : 0
   }
 
-  /** Notes that the host has answered a call. */
+  /** Records that the host has answered a call. */
   answered(): void {
     const health = this.#health
     if (health && (health.starts > 0 || health.isDown)) this.#note({ starts: 0, isDown: false })
   }
 
-  /** Notes that the host has missed a deadline. The connection ends if the host stays silent for a long time. */
+  /** Records that the host has missed a deadline. The connection ends if the host stays silent for a long time. */
   missed(cause: Error): void {
     this.#note({ isDown: true })
     const { connection } = this
@@ -138,7 +138,7 @@ export class Supervisor {
     }, silenceMS + 1).unref()
   }
 
-  /** Notes that the host is about to end. The next host gets all calls from now on. */
+  /** Records that the host is about to end. The next host gets all calls from now on. */
   retire(): void {
     if (this.#state.name === "connected") this.#enterEnding()
   }

@@ -52,7 +52,7 @@ test("the last good mutation fits a later array", () => {
   assert.deepEqual(later, [{ id: "h" }, { id: "c", x: 1 }, { id: "d" }])
 })
 
-test("the last good mutation cuts behind the same message, at its present place", () => {
+test("the last good mutation cuts after the same message, at its present place", () => {
   const applier = new MutationApplier(key)
   applier.apply(named("a", "b", "c"), pass(2), true)
   const shorter = named("b", "c", "d")
@@ -80,7 +80,7 @@ test("the last good mutation is not forced on another array", () => {
   assert.deepEqual(ids(other), ["x", "y"])
 })
 
-test("the last good mutation cuts behind the newest dropped message that is left", () => {
+test("the last good mutation cuts after the newest dropped message that is left", () => {
   const applier = new MutationApplier(key)
   const edits = { d: [{ op: "add" as const, path: "/x", value: 1 }] }
   applier.apply(named("a", "b", "c", "d"), pass(3, { head: [{ id: "h" }], edits }), true)

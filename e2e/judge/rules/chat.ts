@@ -20,19 +20,19 @@ const isSystem = (m: ChatMessage): boolean => m.role === "system" || m.role === 
 const calls = (m: ChatMessage | undefined): Call[] => m?.tool_calls ?? []
 const at = (i: number): string => `messages[${i}]`
 
-/** The tool messages directly behind message i. */
+/** The tool messages directly after message i. */
 function answersTo(all: ChatMessage[], i: number): ChatMessage[] {
   const end = all.findIndex((m, j) => j > i && m.role !== "tool")
   return all.slice(i + 1, end < 0 ? undefined : end)
 }
 
-/** Each call is answered directly behind its message, and each answer has its call there. */
+/** Each call is answered directly after its message, and each answer has its call there. */
 const callsHaveResults: Rule = (body) => {
   const all = messages(body)
   const found: Finding[] = []
   for (const [i, m] of all.entries()) {
     const answered = calls(m).length > 0 ? answersTo(all, i).map((a) => a.tool_call_id) : []
-    for (const c of calls(m)) if (!answered.includes(c.id)) found.push({ where: at(i), detail: `call ${c.id} is not answered right behind it`, key: c.id })
+    for (const c of calls(m)) if (!answered.includes(c.id)) found.push({ where: at(i), detail: `call ${c.id} is not answered right after it`, key: c.id })
     if (m.role !== "tool") continue
     const asker = all.findLastIndex((b, j) => j < i && b.role !== "tool")
     if (!calls(all[asker]).some((c) => c.id === m.tool_call_id)) found.push({ where: at(i), detail: `answer ${m.tool_call_id} has no call right before it`, key: m.tool_call_id ?? "" })

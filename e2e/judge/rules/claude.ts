@@ -74,7 +74,7 @@ function fromBedrock(body: Body): Prompt {
     if (b.cachePoint) breakpoints++
     return b.cachePoint ? { type: "cache" } : { type: "unknown", text: JSON.stringify(b).slice(0, 80) }
   }
-  /** On Bedrock, a breakpoint is a separate block behind the block that it belongs to. */
+  /** On Bedrock, a breakpoint is a separate block after the block that it belongs to. */
   const blocks = (content: Any[]): Block[] => content.map((b, i) => ({ ...block(b), cached: content[i + 1]?.cachePoint != null }))
   const turns = (body.messages ?? []).map((m: Any) => ({ role: m.role, blocks: blocks(m.content) }))
   const thinking = body.additionalModelRequestFields?.thinking?.type
@@ -132,18 +132,18 @@ const resultsStandFirst: Check = ({ turns }) =>
   turns.flatMap((t, i) => {
     const blocks = visible(t)
     const late = blocks.findIndex((b, j) => b.type === "result" && j > 0 && blocks[j - 1]?.type !== "result")
-    return late < 0 ? [] : [{ where: `messages[${i}].content[${late}]`, detail: `result ${blocks[late]?.id} stands behind other content`, key: blocks[late]?.id ?? "" }]
+    return late < 0 ? [] : [{ where: `messages[${i}].content[${late}]`, detail: `result ${blocks[late]?.id} stands after other content`, key: blocks[late]?.id ?? "" }]
   })
 
 /**
- * Behind a call of an answer there are only calls and thinking: a text there would separate the call from its result.
+ * After a call of an answer there are only calls and thinking: a text there would separate the call from its result.
  */
 const callsStandLast: Check = ({ turns }) =>
   turns.flatMap((t, i) => {
     const blocks = visible(t)
     const first = blocks.findIndex((b) => b.type === "call")
     if (first < 0) return []
-    return blocks.flatMap((b, j) => (j > first && b.type !== "call" && !isThinking(b) ? [{ where: `messages[${i}].content[${j}]`, detail: `${b.type} behind call ${blocks[first]?.id}` }] : []))
+    return blocks.flatMap((b, j) => (j > first && b.type !== "call" && !isThinking(b) ? [{ where: `messages[${i}].content[${j}]`, detail: `${b.type} after call ${blocks[first]?.id}` }] : []))
   })
 
 const idsAreUnique: Check = ({ turns }) =>

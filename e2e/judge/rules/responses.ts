@@ -18,7 +18,7 @@ interface Item {
 const input = (body: Body): Item[] => body.input ?? []
 const at = (i: number): string => `input[${i}]`
 
-/** Each call has an output behind it, and each output has a call before it. */
+/** Each call has an output after it, and each output has a call before it. */
 const callsHaveOutputs: Rule = (body) => {
   const all = input(body)
   return all.flatMap((item, i): Finding[] => {

@@ -9,9 +9,8 @@ export interface Finding {
   where: string
   detail: string
   /**
-   * Identifies the finding in both requests, that of the raw array and that of the wire. For example, it is the id of
-   * a call. Findings of a rule without a key cannot be told apart, so the wire may have as many of them as the raw
-   * array.
+   * Tells whether the requests of the raw array and of the wire have the same finding, for example by the id of a
+   * call. Findings without a key cannot be told apart, so the wire may have as many of them as the raw array.
    */
   key?: string
 }

@@ -50,7 +50,7 @@ func (p *Pi) Append(text string) {
 	}
 }
 
-// Entry appends an entry behind the leaf and returns its id. members are further members of the entry, for
+// Entry appends an entry after the leaf and returns its id. members are further members of the entry, for
 // example `"message":{"role":"user"}`. They may be empty.
 func (p *Pi) Entry(kind, members string) (id string) {
 	p.t.Helper()
@@ -60,7 +60,7 @@ func (p *Pi) Entry(kind, members string) (id string) {
 	return id
 }
 
-// NextLine returns the line for an entry behind the leaf, and its id.
+// NextLine returns the line for an entry after the leaf, and its id.
 func (p *Pi) NextLine(kind, members string) (line, id string) {
 	p.entries++
 	id = fmt.Sprintf("%08x", p.entries)

@@ -66,7 +66,7 @@ type refusal struct {
 	// At is its place from the left, and Window the place of the window from the top.
 	At, Window float64
 	Label      string
-	// IsLate says that the mark is near the right end, so that its label stands to the left of it.
+	// IsLate means that the mark is near the right end, so that its label stands to the left of it.
 	IsLate bool
 }
 

@@ -134,7 +134,7 @@ export interface AgentRunResult {
 /** BustPrice is the estimated cost and gain of a bust. */
 export interface BustPrice {
   /**
-   * resent is the number of tokens behind the first changed byte, which the provider writes to its cache
+   * resent is the number of tokens after the first changed byte, which the provider writes to its cache
    * again. Removed is the number of tokens that are no longer sent.
    */
   resent: number
@@ -217,7 +217,7 @@ export interface CommandExecuteResult {
   message: string
   variant: "info" | "success" | "warning" | "error"
   /**
-   * stays says that the user needs time to read the message. So the shim shows it where it does not go away
+   * stays means that the user needs time to read the message. So the shim shows it where it does not go away
    * by itself, and never sends it to the model.
    */
   stays?: boolean
@@ -243,7 +243,7 @@ export interface DroppedUnit {
    */
   about?: string
   tokens: number
-  /** partly says that the call without its result is still sent. */
+  /** partly means that the call without its result is still sent. */
   partly?: boolean
   /**
    * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass, absent if
@@ -311,7 +311,7 @@ export interface HeadStatus {
   /** through is the ordinal of the newest covered message. Covered is the size of the covered messages. */
   through: number
   covered: number
-  /** baseline includes the acknowledgement. Delta is the message behind it. */
+  /** baseline includes the acknowledgement. Delta is the message after it. */
   baseline: number
   delta: number
   /** sections are the sections of the baseline. */
@@ -364,11 +364,11 @@ export interface HistoryRun {
    * summaries, of a part of them, or a wrap-up.
    */
   kind: "incremental" | "recomp" | "partial" | "wrapup"
-  /** since is when it began, in Unix ms. It is absent for an unfinished one. */
+  /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
   since?: number
   /**
-   * start and End are its messages, and Done is the last one that has its new summary. They are absent for an
-   * incremental run.
+   * start and End are its first and its last message, and Done is the last message that has a new summary.
+   * They are absent for an incremental run.
    */
   start?: number
   end?: number
@@ -417,8 +417,8 @@ export interface HistoryStatus {
   failedAt?: number
   retryPass?: number
   /**
-   * waited is the number of passes for which history has waited to be summarised. IsOverdue says that this is
-   * too many, which is a fault.
+   * waited is the number of passes for which history has waited to be summarised. IsOverdue means that this
+   * is too many, which is a fault.
    */
   waited?: number
   isOverdue?: boolean
@@ -466,7 +466,7 @@ export interface InitializeResult {
   /** reason says why Enabled is false, in a sentence for the user. */
   reason?: string
   /**
-   * trouble says that Reason is a fault that may pass, and not a setting that somebody chose. The shim then
+   * trouble means that Reason is a fault that may pass, and not a setting that somebody chose. The shim then
    * tells the user, and initializes again before the next pass.
    */
   trouble?: boolean
@@ -543,12 +543,12 @@ export interface ModelLimitsParams {
 /** NextBust describes the next bust under pressure, in tokens. */
 export interface NextBust {
   /**
-   * isAsked says that the user has asked for a bust, for example with /ctx-flush. The next pass makes it if
+   * isAsked means that the user has asked for a bust, for example with /ctx-flush. The next pass makes it if
    * there is something to free.
    */
   isAsked?: boolean
   /**
-   * waits says that the newest pass has weighed the bust, and that it does not pay off yet. Then Freed,
+   * waits means that the newest pass has weighed the bust, and that it does not pay off yet. Then Freed,
    * Resent and Cost are that pass's figures. Otherwise they are bounds: a bust frees at most Freed, and sends
    * at least Resent again.
    */
@@ -783,7 +783,7 @@ export interface SessionStatus {
    */
   droppedUnits?: DroppedUnit[]
   /**
-   * bindsThinking says that the session's model binds its thinking to everything before it.
+   * bindsThinking means that the session's model binds its thinking to everything before it.
    * LostThinkingBlocks counts the blocks that busts have invalidated. LostThinkingTokens estimates their
    * size.
    */
@@ -1053,7 +1053,7 @@ export interface WireMutation {
    * bytes are the same as in the last answer.
    */
   head?: unknown[]
-  /** headCleared says that the head of an earlier answer must be removed. */
+  /** headCleared means that the head of an earlier answer must be removed. */
   headCleared?: boolean
   /**
    * edits maps a message id to the message's patch. It holds the patches that changed since the last answer,
