@@ -261,7 +261,7 @@ func (k *headKeeper) publish(turns ...int) {
 		}
 	}
 	p := store.Publication{Key: key, Holder: "the test", Run: store.RunRow{Kind: "incremental"}}
-	if _, err := s.Leases.Acquire(k.ctx, key, p.Holder); err != nil {
+	if _, err := s.Leases.Acquire(k.ctx, store.HistorianOf(key), p.Holder); err != nil {
 		k.t.Fatal(err)
 	}
 	if _, p.After, err = s.History.Compartments(k.ctx, key); err != nil {

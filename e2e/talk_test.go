@@ -168,7 +168,7 @@ func (k *talk) read() {
 	if k.rows, _, err = s.History.Compartments(k.ctx, key); err != nil {
 		k.t.Fatal(err)
 	}
-	if k.runs, err = s.History.Runs(k.ctx, key, 0); err != nil {
+	if k.runs, err = s.Runs.Of(k.ctx, store.HistorianOf(key), 0); err != nil {
 		k.t.Fatal(err)
 	}
 	if k.summary, err = s.History.Summary(k.ctx, key); err != nil {

@@ -164,11 +164,10 @@ type entry struct {
 
 	patch         schema.Patch
 	hash, rawHash render.Hash
-	tokens, bytes int
+	tokens        int
 	// The sums and chains include this entry.
 	wireChain, rawChain Chain
 	tokensUpTo          int
-	bytesUpTo           int
 }
 
 // A header holds the fields of a message that a pass needs without decoding it again.

@@ -163,7 +163,7 @@ func (w *world) replace(i int, m mjson.Value) {
 
 func (w *world) queue(tags ...int) {
 	for _, tag := range tags {
-		d := frozen.QueuedDrop{Tag: tag, QueuedAt: w.now, Source: "test"}
+		d := frozen.QueuedDrop{Tag: tag, QueuedAt: w.now}
 		if u := w.session.State.ByTag(tag); u != nil {
 			d.Key = u.Key
 		}

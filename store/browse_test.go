@@ -27,7 +27,7 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	s.clock.(*clock.Manual).Advance(time.Minute)
 	later := Key{"pi", "later"}
 	must(t, s.CommitPass(t.Context(), commit(later, 1)))
-	if ok, err := s.Leases.Acquire(t.Context(), later, runner); err != nil || !ok {
+	if ok, err := s.Leases.Acquire(t.Context(), HistorianOf(later), runner); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	p := publication(t, s, compartment(1, 2))

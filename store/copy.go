@@ -72,14 +72,10 @@ func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) erro
 	if err := insertCompartments(tx, publishedTable, key, first, from.Compartments, now); err != nil {
 		return fmt.Errorf("inherited history: %w", err)
 	}
-	frontier := 0
-	if n := len(from.Compartments); n > 0 {
-		frontier = from.Compartments[n-1].End + 1
-	}
 	_, err := tx.exec(`
 		UPDATE histories
-		SET project = ?3, frontier = ?4
-		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, from.Project, frontier)
+		SET project = ?3
+		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, from.Project)
 	if err != nil || from.Head == nil {
 		return err
 	}

@@ -68,7 +68,7 @@ var writes = map[string]struct {
 		},
 	},
 	"failed run": {begin, func(t *testing.T, s *Store) error {
-		return s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
+		return s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
 	}},
 	"applied marker": {
 		func(t *testing.T, s *Store) {
@@ -94,7 +94,7 @@ func head(epoch int) *HeadRow {
 	return &HeadRow{
 		Epoch: epoch, ThroughKey: "msg_9", ThroughOrdinal: 9, Pinned: `["msg_8"]`, Baseline: "<session-history/>", Acknowledgement: "I have read it.", Delta: "<new/>",
 		BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 9, Sections: `{"history":900}`, Memories: `[1]`, MemoryID: 1, ChangeID: 2,
-		FoldedPass: 2, FoldedAt: now, FoldReason: "first", ModelKey: "anthropic/claude", DocsHash: "d0c5",
+		FoldedPass: 2, FoldedAt: now, FoldReason: "first", DocsHash: "d0c5",
 	}
 }
 

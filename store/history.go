@@ -9,39 +9,20 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// History holds the compartments of sessions, and the runs of the historian.
+// History holds the compartments of sessions.
 type History struct{ *db }
 
 // A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
 type HistoryRow struct {
+	WorkRow
 	Project string // the identity of the project to which the session's facts belong
-	// Frontier is the first message that no run has summarised yet. A revert lowers it. A recomp that ends
-	// earlier does not.
-	Frontier int
-
-	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
-	RunningSince int64
-
-	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
-	// and FailedAt its time (Unix ms). The next run waits for pass number RetryPass.
-	Failures  int
-	LastError string
-	FailedAt  int64
-	RetryPass int
-
-	// Throttle is the state of the caller's throttle, a JSON object. NoHead counts the consecutive attempts
-	// that found nothing to summarise.
-	Throttle string
-	NoHead   int
 
 	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker
 	// is the one that is set. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
-	// The sums over all runs. They are stored separately, because only keptRuns runs are kept. Extracted
-	// counts the publications that no model has made.
-	Runs, Publishes, Extracted int
-	Usage                      RunUsage
+	// Publishes counts the publications. Extracted counts those that no model has made.
+	Publishes, Extracted int
 
 	// Staged is the unfinished recomp, or nil.
 	Staged *StagedRange
@@ -86,8 +67,11 @@ func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err
 
 // summariseHistory returns a summary without reading the texts of compartments.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
-	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session, now)
+	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
 	if err != nil {
+		return sum, err
+	}
+	if sum.WorkRow, err = readWork(c, HistorianOf(key), now); err != nil {
 		return sum, err
 	}
 	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
@@ -110,7 +94,7 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 
 // lastRun returns the newest run of a session with the given status. If status is empty, any status will do.
 func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
-	runs, err := readRuns(c, key, status, 1)
+	runs, err := readRuns(c, HistorianOf(key), status, 1)
 	if len(runs) == 0 {
 		return nil, err
 	}
@@ -119,24 +103,16 @@ func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
 	r := HistoryRow{
-		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
-		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
-		Throttle: s.ColumnText(7), NoHead: count(s, 8),
-		PendingMarker: s.ColumnText(9), AppliedMarker: s.ColumnText(10),
-		Runs: count(s, 11), Publishes: count(s, 12),
-		Usage: RunUsage{
-			Usage:  Usage{Input: count(s, 13), CacheRead: count(s, 14), CacheWrite: count(s, 15)},
-			Output: count(s, 16),
-		},
-		Extracted: count(s, 17),
+		Project: s.ColumnText(0), PendingMarker: s.ColumnText(1), AppliedMarker: s.ColumnText(2),
+		Publishes: count(s, 3), Extracted: count(s, 4),
 	}
-	if s.ColumnBool(18) {
-		r.Staged = &StagedRange{Start: s.ColumnInt(19), End: s.ColumnInt(20), Done: s.ColumnInt(21)}
+	if s.ColumnBool(5) {
+		r.Staged = &StagedRange{Start: s.ColumnInt(6), End: s.ColumnInt(7), Done: s.ColumnInt(8)}
 	}
 	return r
 }
 
-// ensureHistory creates the row for a session's historian. For an unknown session it does nothing, so that a
+// ensureHistory creates the row for a session's history. For an unknown session it does nothing, so that a
 // late run cannot bring a deleted session back.
 func ensureHistory(tx *transaction, key Key) error {
 	_, err := tx.exec(`
@@ -146,23 +122,4 @@ func ensureHistory(tx *transaction, key Key) error {
 		WHERE harness = ?1 AND session_id = ?2
 		ON CONFLICT (harness, session_id) DO NOTHING`, key.Harness, key.Session)
 	return err
-}
-
-// SavePace stores the state of the throttle, and the number of consecutive attempts that found nothing to
-// summarise. A publication resets that number to 0.
-func (s *History) SavePace(ctx context.Context, key Key, throttle string, noHead int) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		if err := ensureHistory(tx, key); err != nil {
-			return err
-		}
-		_, err := tx.exec(`
-			UPDATE histories
-			SET throttle = ?3, no_head = ?4
-			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, throttle, noHead)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("save pace of the historian of %s: %w", key, err)
-	}
-	return nil
 }

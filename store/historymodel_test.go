@@ -22,7 +22,6 @@ type historyModel struct {
 	recomp         string
 	start, end     int // of a partial recomp
 	generation     int
-	frontier       int
 	holder         string
 	expires        int64
 	cut            int
@@ -64,7 +63,6 @@ func (m *historyModel) publish(p Publication, replaces bool) {
 		m.generation++
 	}
 	m.rows = m.numbered(append(m.rows, p.Compartments...))
-	m.frontier = max(m.frontier, m.after().Ordinal)
 	m.failures, m.runs, m.publishes = 0, m.runs+1, m.publishes+1
 	if p.Marker != "" {
 		m.marker = p.Marker
@@ -103,7 +101,6 @@ func (m *historyModel) invalidate(from int) (removed []chronicle.Compartment) {
 	if len(removed) > 0 {
 		m.generation++
 	}
-	m.frontier = min(m.frontier, from)
 	if m.holder != "" && (m.cut == 0 || from < m.cut) {
 		m.cut = from
 	}
@@ -167,7 +164,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			}
 		}
 		pass(rt, nil)
-		acquired, err := s.Leases.Acquire(ctx, key, "a")
+		acquired, err := s.Leases.Acquire(ctx, HistorianOf(key), "a")
 		if ok(rt, err); !acquired {
 			rt.Fatal("a new session has a lease")
 		}
@@ -182,7 +179,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			"acquire": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
 				want := m.known && (m.holder == "" || m.holder == holder || m.expires <= m.now)
-				got, err := s.Leases.Acquire(ctx, key, holder)
+				got, err := s.Leases.Acquire(ctx, HistorianOf(key), holder)
 				if ok(rt, err); got != want {
 					rt.Fatalf("acquired: %v, want %v", got, want)
 				}
@@ -197,7 +194,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			"renew": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
 				want := m.known && m.held(holder)
-				got, err := s.Leases.Renew(ctx, key, holder)
+				got, err := s.Leases.Renew(ctx, HistorianOf(key), holder)
 				if ok(rt, err); got != want {
 					rt.Fatalf("renewed: %v, want %v", got, want)
 				}
@@ -207,7 +204,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			},
 			"release": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
-				ok(rt, s.Leases.Release(ctx, key, holder))
+				ok(rt, s.Leases.Release(ctx, HistorianOf(key), holder))
 				if m.holder == holder {
 					m.holder, m.expires, m.cut = "", 0, 0
 				}
@@ -249,7 +246,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				}
 			},
 			"fail": func(rt *rapid.T) {
-				ok(rt, s.History.RecordRun(ctx, key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
+				ok(rt, s.Runs.Record(ctx, HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
 				if m.known {
 					m.failures++
 					m.runs++
@@ -304,7 +301,6 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	compare("staged", st, Staging{Start: m.start, End: m.end, Compartments: m.staged})
 
 	h := historyOf(t, s)
-	compare("frontier", h.Frontier, m.frontier)
 	compare("counts", []int{h.Compartments, h.Failures, h.Runs, h.Publishes}, []int{len(m.rows), m.failures, m.runs, m.publishes})
 	compare("is running", h.RunningSince > 0, m.holder != "" && m.expires > m.now)
 	compare("markers", []string{h.PendingMarker, h.AppliedMarker}, []string{m.marker, m.applied})

@@ -56,13 +56,13 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	next := 1
-	publish := func(madeBy chronicle.MadeBy, problem string, retryPass int) HistorySummary {
+	publish := func(madeBy chronicle.MadeBy, problem string, retry int64) HistorySummary {
 		t.Helper()
 		c := compartment(next, next)
 		c.MadeBy = madeBy
 		next++
 		p := publication(t, s, c)
-		p.Problem, p.RetryPass = problem, retryPass
+		p.Problem, p.Retry = problem, retry
 		must(t, s.History.Publish(t.Context(), p))
 		return historyOf(t, s)
 	}
@@ -70,17 +70,17 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 		n         int
 		last      string
 		at        int64
-		retryPass int
+		retry     int64
 		extracted int
 	}
 	of := func(h HistorySummary) failures {
-		return failures{h.Failures, h.LastError, h.FailedAt, h.RetryPass, h.Extracted}
+		return failures{h.Failures, h.LastError, h.FailedAt, h.Retry, h.Extracted}
 	}
 	for _, step := range []struct {
-		madeBy    chronicle.MadeBy
-		problem   string
-		retryPass int
-		want      failures
+		madeBy  chronicle.MadeBy
+		problem string
+		retry   int64
+		want    failures
 	}{
 		{chronicle.ByExtraction, "garbage", 7, failures{1, "garbage", now, 7, 1}},
 		{chronicle.ByExtraction, "", 0, failures{1, "garbage", now, 7, 2}}, // no model was asked
@@ -88,7 +88,7 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 		{"model", "", 0, failures{0, "", 0, 0, 3}},
 		{chronicle.ByExtraction, "", 0, failures{0, "", 0, 0, 4}},
 	} {
-		h := publish(step.madeBy, step.problem, step.retryPass)
+		h := publish(step.madeBy, step.problem, step.retry)
 		if got := of(h); got != step.want {
 			t.Errorf("after %s (%q): %+v, want %+v", step.madeBy, step.problem, got, step.want)
 		}
@@ -104,7 +104,7 @@ func TestLastPublishStandsBehindAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
-	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
 	h := historyOf(t, s)
 	if h.LastRun.Run != 2 || h.LastPublish.Run != 1 || h.LastPublish.End != 4 {
 		t.Errorf("last run %+v, last publication %+v", h.LastRun, h.LastPublish)

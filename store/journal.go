@@ -21,15 +21,11 @@ type PassRow struct {
 	Bust         bool
 	BustCause    string
 	Messages     int // number of raw messages in the transcript
-	Kept         int // number of messages unchanged since the previous pass
 	WireMessages int
 	WireTokens   int
-	WireBytes    int
-	PrefixTokens int    // size of the prefix shared with the previous wire
-	Chain        string // hash chain over the wire, hex
+	PrefixTokens int // size of the prefix shared with the previous wire
 	EditsAdded   int
 	Pressure     float64
-	HostUS       int64 // time in the host up to the commit, in µs
 	// SizeTokens is the expected size of the next prompt before the pass decided. GoalTokens is the size that
 	// the pass wanted to reach, or 0 if it had no such goal.
 	SizeTokens, GoalTokens int
@@ -70,8 +66,7 @@ const passTrimSQL = `
 
 func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 	_, err := tx.exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
-		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
-		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
+		p.Messages, p.WireMessages, p.WireTokens, p.PrefixTokens, p.EditsAdded, p.Pressure,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
 		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost)
 	if err != nil {
@@ -164,26 +159,22 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		Bust:         s.ColumnBool(4),
 		BustCause:    s.ColumnText(5),
 		Messages:     s.ColumnInt(6),
-		Kept:         s.ColumnInt(7),
-		WireMessages: s.ColumnInt(8),
-		WireTokens:   s.ColumnInt(9),
-		WireBytes:    s.ColumnInt(10),
-		PrefixTokens: s.ColumnInt(11),
-		Chain:        s.ColumnText(12),
-		EditsAdded:   s.ColumnInt(13),
-		Pressure:     s.ColumnFloat(14),
-		HostUS:       s.ColumnInt64(15),
-		SizeTokens:   s.ColumnInt(19),
-		GoalTokens:   s.ColumnInt(20),
+		WireMessages: s.ColumnInt(7),
+		WireTokens:   s.ColumnInt(8),
+		PrefixTokens: s.ColumnInt(9),
+		EditsAdded:   s.ColumnInt(10),
+		Pressure:     s.ColumnFloat(11),
+		SizeTokens:   s.ColumnInt(15),
+		GoalTokens:   s.ColumnInt(16),
 		Price: schema.BustPrice{
-			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24), Thinking: s.ColumnInt(27),
-			Cost: s.ColumnInt(32), Rent: s.ColumnInt(31),
+			Resent: s.ColumnInt(17), Removed: s.ColumnInt(18), BreakEven: s.ColumnFloat(19), Forecast: s.ColumnInt(20), Thinking: s.ColumnInt(23),
+			Cost: s.ColumnInt(28), Rent: s.ColumnInt(27),
 		},
-		LostBlocks: s.ColumnInt(25), LostTokens: s.ColumnInt(26),
-		FoldReason: s.ColumnText(28), BaselineTokens: s.ColumnInt(29), DeltaTokens: s.ColumnInt(30),
+		LostBlocks: s.ColumnInt(21), LostTokens: s.ColumnInt(22),
+		FoldReason: s.ColumnText(24), BaselineTokens: s.ColumnInt(25), DeltaTokens: s.ColumnInt(26),
 	}
-	if s.ColumnType(16) != sqlite3.NULL {
-		p.Usage = &Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(17), CacheWrite: s.ColumnInt(18)}
+	if s.ColumnType(12) != sqlite3.NULL {
+		p.Usage = &Usage{Input: s.ColumnInt(12), CacheRead: s.ColumnInt(13), CacheWrite: s.ColumnInt(14)}
 	}
 	return p
 }

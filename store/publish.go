@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
@@ -23,13 +22,10 @@ type Publication struct {
 	Marker string
 	Run    RunRow
 	// Problem says why the compartments are extractive, if no model gave a usable answer. It counts as a
-	// failure. RetryPass is the first pass on which a model may be asked again.
-	Problem   string
-	RetryPass int
+	// failure. Retry is the first pass on which a model may be asked again.
+	Problem string
+	Retry   int64
 }
-
-//go:embed query/history_published.sql
-var historyPublishedSQL string
 
 // Publish appends the compartments of a run to those of its session. It stores everything else of p in
 // the same transaction. If it fails with ErrLeaseLost or ErrStale, it stores nothing.
@@ -54,10 +50,13 @@ func (s *History) publish(ctx context.Context, p Publication, replaces bool) err
 			return errors.New("it has no compartment")
 		}
 		last := p.Compartments[len(p.Compartments)-1]
-		if err := checkLease(tx, p.Key, p.Holder, last.End, now); err != nil {
+		if err := checkLease(tx, HistorianOf(p.Key), p.Holder, last.End, now); err != nil {
 			return err
 		}
 		if err := checkEnd(tx, p.Key, p.After); err != nil {
+			return err
+		}
+		if err := ensureHistory(tx, p.Key); err != nil {
 			return err
 		}
 		end := p.After
@@ -97,10 +96,26 @@ func insertFindings(tx *transaction, p Publication, now int64) error {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]
-	_, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, p.Project, last.End+1, p.Marker,
-		last.MadeBy == chronicle.ByExtraction, p.Problem, now, p.RetryPass)
+	isExtracted := last.MadeBy == chronicle.ByExtraction
+	_, err := tx.exec(`
+		UPDATE histories
+		SET project        = CASE WHEN ?3 = '' THEN project ELSE ?3 END,
+			pending_marker = CASE WHEN ?4 = '' THEN pending_marker ELSE ?4 END,
+			publishes      = publishes + 1,
+			extracted      = extracted + ?5
+		WHERE harness = ?1 AND session_id = ?2`, p.Key.Harness, p.Key.Session, p.Project, p.Marker, isExtracted)
 	if err != nil {
-		return fmt.Errorf("state of the historian: %w", err)
+		return fmt.Errorf("state of the history: %w", err)
 	}
-	return insertRun(tx, p.Key, p.run(), now)
+	work := HistorianOf(p.Key)
+	switch {
+	case p.Problem != "":
+		err = countFailure(tx, work, p.Problem, now, p.Retry)
+	case !isExtracted: // compartments without a model say nothing about the models
+		err = clearFailures(tx, work)
+	}
+	if err != nil {
+		return fmt.Errorf("pace of the historian: %w", err)
+	}
+	return insertRun(tx, work, p.run(), now)
 }

@@ -46,7 +46,7 @@ func begin(t *testing.T, s *Store) {
 
 func acquire(t testing.TB, s *Store, holder string) {
 	t.Helper()
-	acquired, err := s.Leases.Acquire(t.Context(), key, holder)
+	acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(key), holder)
 	if err != nil || !acquired {
 		t.Fatalf("%s got no lease: %v", holder, err)
 	}
@@ -89,8 +89,8 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
-	must(t, s.History.SavePace(t.Context(), key, `{"spent":7}`, 2))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
+	must(t, s.Runs.SaveThrottle(t.Context(), HistorianOf(key), `{"spent":7}`))
 	p := whole(t, s)
 	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.Close())
@@ -103,12 +103,12 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	h := historyOf(t, s)
 	run := RunRow{
 		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
-		MadeBy: "model", Produced: 2, Facts: 2, ImportanceMin: 20, ImportanceMax: 60, ImportanceMean: 40,
+		MadeBy: "model", Produced: 2,
 		Fidelity: (600*0.75 + 300*0.25) / 900, Run: 2, EndedAt: now,
 	}
 	same(t, "history", h, HistorySummary{
 		HistoryRow: HistoryRow{
-			Project: project, Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
+			WorkRow: WorkRow{Throttle: `{"spent":7}`, Runs: 2, Usage: p.Run.Usage}, Project: project, PendingMarker: p.Marker, Publishes: 1,
 		},
 		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: schema.CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})
@@ -128,7 +128,7 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 		}, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { return s.History.Publish(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
 		{func() error { _, err := s.History.Withdraw(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.Leases.Release(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { return s.Leases.Release(t.Context(), HistorianOf(key), runner) }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error {
 			return s.History.Publish(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
@@ -157,7 +157,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	// seen says which parts a reader finds at one moment.
 	seen := func() (parts []string) {
 		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
-			for _, table := range []string{"compartments", "memories", "historian_runs"} {
+			for _, table := range []string{"compartments", "memories", "agent_runs"} {
 				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
 					if row.ColumnInt(0) > 0 {
 						parts = append(parts, table)
@@ -191,7 +191,7 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 		want error
 	}{
 		"expired":  {func(t *testing.T, s *Store) { s.clock.(*clock.Manual).Advance(LeaseTerm) }, ErrLeaseLost},
-		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), key, runner)) }, ErrLeaseLost},
+		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner)) }, ErrLeaseLost},
 		"taken over": {func(t *testing.T, s *Store) {
 			s.clock.(*clock.Manual).Advance(LeaseTerm)
 			acquire(t, s, "run-2")
@@ -214,7 +214,7 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 		}, nil},
 		"renewed in time": {func(t *testing.T, s *Store) {
 			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
-			isHeld, err := s.Leases.Renew(t.Context(), key, runner)
+			isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), runner)
 			if err != nil || !isHeld {
 				t.Errorf("not renewed: %v", err)
 			}
@@ -243,14 +243,14 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	manual := s.clock.(*clock.Manual)
 	acquires := func(holder string, want bool) {
 		t.Helper()
-		got, err := s.Leases.Acquire(t.Context(), key, holder)
+		got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), holder)
 		if err != nil || got != want {
 			t.Errorf("%q acquires the lease: %v, %v; want %v", holder, got, err, want)
 		}
 	}
 	renews := func(holder string, want bool) {
 		t.Helper()
-		got, err := s.Leases.Renew(t.Context(), key, holder)
+		got, err := s.Leases.Renew(t.Context(), HistorianOf(key), holder)
 		if err != nil || got != want {
 			t.Errorf("%q renews the lease: %v, %v; want %v", holder, got, err, want)
 		}
@@ -267,7 +267,7 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	if since := historyOf(t, s).RunningSince; since != now {
 		t.Errorf("acquired again, it runs since %d", since)
 	}
-	must(t, s.Leases.Release(t.Context(), key, "b")) // not its own
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b")) // not its own
 	renews("b", false)
 	renews("a", true)
 	manual.Advance(LeaseTerm)
@@ -277,9 +277,9 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 	acquires("b", true)
 	acquires("a", false)
-	must(t, s.Leases.Release(t.Context(), key, "b"))
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b"))
 	acquires("a", true)
-	if acquired, err := s.Leases.Acquire(t.Context(), Key{"opencode", "unknown"}, "a"); acquired || err != nil {
+	if acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(Key{"opencode", "unknown"}), "a"); acquired || err != nil {
 		t.Errorf("an unknown session has a lease: %v", err)
 	}
 	if _, found, _ := s.Load(t.Context(), Key{"opencode", "unknown"}); found {
@@ -297,16 +297,16 @@ func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 		holder string
 		isHeld bool
 	}{{"a", true}, {"b", false}} {
-		if got, err := s.Leases.Acquire(t.Context(), key, want.holder); err != nil || got != want.isHeld {
+		if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), want.holder); err != nil || got != want.isHeld {
 			t.Errorf("%q acquires the lease: %v, %v; want %v", want.holder, got, err, want.isHeld)
 		}
 		manual.Advance(1000 * LeaseTerm)
 	}
-	if isHeld, err := s.Leases.Renew(t.Context(), key, "a"); err != nil || !isHeld {
+	if isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), "a"); err != nil || !isHeld {
 		t.Errorf("the lease has expired: %v", err)
 	}
-	must(t, s.Leases.Release(t.Context(), key, "a"))
-	if got, err := s.Leases.Acquire(t.Context(), key, "b"); err != nil || !got {
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "a"))
+	if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), "b"); err != nil || !got {
 		t.Errorf("a released lease is not free: %v", err)
 	}
 }

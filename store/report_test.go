@@ -1,18 +1,13 @@
 package store
 
 import (
-	"database/sql"
-	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 	"pgregory.net/rapid"
-
-	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func report(t testing.TB, s *Store, k Key) SessionReport {
@@ -162,33 +157,6 @@ func BenchmarkReport(b *testing.B) {
 			b.Fatal(len(all), err)
 		}
 	}
-}
-
-// The migration computes the sums of a database of the previous schema from its
-// units.
-func TestMigrationSumsWhatIsThere(t *testing.T) {
-	dir := t.TempDir()
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))
-	must(t, err)
-	for _, text := range []string{
-		file.Released()[0].SQL,
-		fmt.Sprintf(`PRAGMA application_id = %d`, file.ApplicationID),
-		`PRAGMA user_version = 1`,
-		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 's', 1, 1)`,
-		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens, input_tokens) VALUES
-			('opencode', 's', 1, 'a', 'm', 'text', 9, 10, 0), ('opencode', 's', 2, 'b', 'm', 'tool', 9, 200, 7),
-			('opencode', 's', 3, 'c', 'm', 'tool', 9, 300, 8), ('opencode', 's', 4, 'd', 'm', 'tool', 9, 400, 9)`,
-		`INSERT INTO edits (harness, session_id, tag, kind, pass) VALUES
-			('opencode', 's', 2, 'drop', 1), ('opencode', 's', 3, 'skeleton', 1), ('opencode', 's', 4, 'truncate', 1)`,
-	} {
-		_, err := db.Exec(text)
-		must(t, err)
-	}
-	must(t, db.Close())
-	same(t, "sums", report(t, openIn(t, dir), Key{"opencode", "s"}).Sums, []UnitSums{
-		{Kind: "text", Units: 1, Tokens: 10},
-		{Kind: "tool", Units: 3, Tokens: 900, InputTokens: 24, DroppedUnits: 2, DroppedTokens: 500, DroppedInputTokens: 7},
-	})
 }
 
 // The newest price belongs to the last pass that estimated one, whether or not

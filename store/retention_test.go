@@ -43,7 +43,7 @@ func used(t *testing.T, s *Store, id, parent string, at time.Time, units int, fi
 // publishMany stores one compartment for each unit, and stages as many compartments.
 func publishMany(t *testing.T, s *Store, key Key, units int) {
 	t.Helper()
-	acquired, err := s.Leases.Acquire(t.Context(), key, runner)
+	acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(key), runner)
 	if err != nil || !acquired {
 		t.Fatalf("no lease: %v", err)
 	}
@@ -53,7 +53,7 @@ func publishMany(t *testing.T, s *Store, key Key, units int) {
 	}
 	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: p.Compartments}))
-	must(t, s.Leases.Release(t.Context(), key, runner))
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
 }
 
 // rowsOf counts the rows of a session in all tables that have any.

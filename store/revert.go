@@ -9,9 +9,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-//go:embed query/history_cut.sql
-var historyCutSQL string
-
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
@@ -38,8 +35,14 @@ func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []
 				return err
 			}
 		}
-		_, err = tx.exec(historyCutSQL, key.Harness, key.Session, from, len(withdrawn) > 0)
-		return err
+		_, err = tx.exec(`
+			UPDATE agent_work
+			SET cut = CASE WHEN cut = 0 THEN ?3 ELSE min(cut, ?3) END
+			WHERE harness = ?1 AND session_id = ?2 AND holder <> ''`, key.Harness, key.Session, from)
+		if err != nil || len(withdrawn) == 0 {
+			return err
+		}
+		return raiseGeneration(tx, key)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("withdraw compartments of %s from message %d on: %w", key, from, err)
@@ -85,13 +88,7 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := insertCompartments(tx, publishedTable, key, after, rows, s.clock.Now()); err != nil {
-			return err
-		}
-		_, err := tx.exec(`
-			UPDATE histories SET frontier = max(frontier, ?3)
-			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, rows[len(rows)-1].End+1)
-		return err
+		return insertCompartments(tx, publishedTable, key, after, rows, s.clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("restore compartments of %s: %w", key, err)

@@ -61,7 +61,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	r.begin(key)
 	_, err := r.store.SaveTitle(ctx, key, title)
 	r.must(err)
-	_, err = r.store.Leases.Acquire(ctx, key, "test")
+	_, err = r.store.Leases.Acquire(ctx, store.HistorianOf(key), "test")
 	r.must(err)
 	row := func(start, end int) chronicle.Compartment {
 		return chronicle.Compartment{

@@ -50,7 +50,7 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Leases.Acquire(t.Context(), key, "test"); err != nil {
+	if _, err := s.Leases.Acquire(t.Context(), store.HistorianOf(key), "test"); err != nil {
 		t.Fatal(err)
 	}
 	err = s.History.Publish(t.Context(), store.Publication{

@@ -116,7 +116,7 @@ func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	failed := func() (n int) {
-		runs, err := h.store.History.Runs(t.Context(), testKey, 100)
+		runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 100)
 		if err != nil {
 			t.Fatal(err)
 		}

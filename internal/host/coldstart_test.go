@@ -24,7 +24,7 @@ func long(t testing.TB, n, compartments int) *harness {
 	if compartments == 0 {
 		return h
 	}
-	if ok, err := h.store.Leases.Acquire(t.Context(), testKey, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(t.Context(), store.HistorianOf(testKey), "test"); err != nil || !ok {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
 	_, end, err := h.store.History.Compartments(t.Context(), testKey)
@@ -48,7 +48,7 @@ func long(t testing.TB, n, compartments int) *harness {
 	if err := h.store.History.Publish(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.store.Leases.Release(t.Context(), testKey, "test"); err != nil {
+	if err := h.store.Leases.Release(t.Context(), store.HistorianOf(testKey), "test"); err != nil {
 		t.Fatal(err)
 	}
 	h.reopen()

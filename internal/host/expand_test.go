@@ -61,7 +61,7 @@ func apart(messages []json.Value) (all []json.Value) {
 func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 	h.t.Helper()
 	ctx := context.Background()
-	if ok, err := h.store.Leases.Acquire(ctx, key, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(ctx, store.HistorianOf(key), "test"); err != nil || !ok {
 		h.t.Fatalf("lease: %v, %v", ok, err)
 	}
 	_, after, err := h.store.History.Compartments(ctx, key)

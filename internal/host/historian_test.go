@@ -534,9 +534,13 @@ func TestHistorianIsChecked(t *testing.T) {
 			t.Errorf("a tier: %q", tier)
 		}
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
-	if err != nil || len(runs) != 1 || runs[0].Facts != 1 || runs[0].UnconfirmedQuotes != 3 || runs[0].UnconfirmedFacts != 2 {
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
+	if err != nil || len(runs) != 1 || runs[0].UnconfirmedQuotes != 3 || runs[0].UnconfirmedFacts != 2 {
 		t.Errorf("runs %+v, %v", runs, err)
+	}
+	var facts int
+	if err := h.database().QueryRow(`SELECT count(*) FROM memories`).Scan(&facts); err != nil || facts != 1 {
+		t.Errorf("%d facts are kept, %v", facts, err)
 	}
 }
 

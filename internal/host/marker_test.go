@@ -163,7 +163,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	for _, m := range h.messages[:c.End] {
 		c.Keys = append(c.Keys, h.codec.Decode(m).Key)
 	}
-	if ok, err := h.store.Leases.Acquire(t.Context(), testKey, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(t.Context(), store.HistorianOf(testKey), "test"); err != nil || !ok {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
 	err := h.store.History.Publish(t.Context(), store.Publication{

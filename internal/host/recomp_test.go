@@ -141,7 +141,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 	if d := cmp.Diff(want, h.texts()); d != "" {
 		t.Error(d)
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
 	if err != nil || runs[0].Kind != "partial" || runs[0].Status != store.RunSuccess || runs[0].Usage.Input == 0 {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
@@ -383,7 +383,7 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	if got := h.texts(); len(got) != 0 {
 		t.Errorf("published %q of messages that are gone", got)
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
 	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
@@ -434,7 +434,7 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	holder := ""
-	if err := h.database().QueryRow(`SELECT holder FROM histories WHERE session_id = ?`, testSession).Scan(&holder); err != nil || holder == "" {
+	if err := h.database().QueryRow(`SELECT holder FROM agent_work WHERE session_id = ?`, testSession).Scan(&holder); err != nil || holder == "" {
 		t.Fatalf("the run holds no lease: %v", err)
 	}
 	h.revertFrom(read.End)

@@ -14,7 +14,7 @@ import (
 func (w *world) publish(c *conversation, n int) {
 	w.t.Helper()
 	key := store.Key{Harness: "opencode", Session: c.id}
-	if acquired, err := w.store.Leases.Acquire(w.t.Context(), key, "test"); err != nil || !acquired {
+	if acquired, err := w.store.Leases.Acquire(w.t.Context(), store.HistorianOf(key), "test"); err != nil || !acquired {
 		w.t.Fatal(acquired, err)
 	}
 	_, end, err := w.store.History.Compartments(w.t.Context(), key)
@@ -32,7 +32,7 @@ func (w *world) publish(c *conversation, n int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.store.Leases.Release(w.t.Context(), key, "test"); err != nil {
+	if err := w.store.Leases.Release(w.t.Context(), store.HistorianOf(key), "test"); err != nil {
 		w.t.Fatal(err)
 	}
 }

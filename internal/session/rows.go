@@ -50,7 +50,7 @@ func stateFromSnapshot(snap store.Snapshot, compartments []chronicle.Compartment
 	}
 	queue := make([]frozen.QueuedDrop, len(snap.Queued))
 	for i, d := range snap.Queued {
-		queue[i] = frozen.QueuedDrop{Tag: d.Tag, Key: d.UnitKey, QueuedAt: d.QueuedAt, Source: d.Source}
+		queue[i] = frozen.QueuedDrop{Tag: d.Tag, Key: d.UnitKey, QueuedAt: d.QueuedAt}
 	}
 	state := frozen.NewState(snap.Session.TagCounter, units, edits, queue)
 	state.Setup = setupFromRow(snap.Session.Setup)

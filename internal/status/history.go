@@ -41,7 +41,7 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	st := &schema.HistoryStatus{
 		Compartments: sum.Compartments, Extractive: sum.Extractive, RawTokens: sum.RawTokens, Fidelity: sum.Fidelity,
 		Runs: sum.Runs, Publishes: sum.Publishes, Extracted: sum.Extracted, Usage: usageStatus(sum.Usage), Covered: sum.Covered,
-		Failures: sum.Failures, LastError: format.Shorten(sum.LastError, maxShownPath), FailedAt: sum.FailedAt, RetryPass: sum.RetryPass,
+		Failures: sum.Failures, LastError: format.Shorten(sum.LastError, maxShownPath), FailedAt: sum.FailedAt, RetryPass: int(sum.Retry),
 		Waited: throttle.Waited, IsOverdue: throttle.IsOverdue(),
 	}
 	if sum.Compartments > 0 {

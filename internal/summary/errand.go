@@ -321,7 +321,7 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.E
 	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.History.RecordRun(ctx, e.key, run, 0); err != nil {
+	if err := h.Store.Runs.Record(ctx, store.HistorianOf(e.key), run, 0); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", e.key.Session, "error", err)
 	}
 }

@@ -185,7 +185,7 @@ func sizeOf(m historian.Message) int {
 func runRow(p *run, r historian.Result) store.RunRow {
 	used := r.Usage()
 	return store.RunRow{
-		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
 		Usage: store.RunUsage{
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,

@@ -401,7 +401,7 @@ func portsOf(r *agent.Runner, a ask.Asker) historian.Ports {
 
 // lease returns the lease of a run.
 func (h *Historian) lease(p *run) agent.Lease {
-	return agent.Lease{Store: h.Store, Key: p.key, Holder: p.holder}
+	return agent.Lease{Store: h.Store, Work: store.HistorianOf(p.key), Holder: p.holder}
 }
 
 // finish publishes the result of a run, or records its failure.
@@ -465,7 +465,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 		way = history.Extractive
 		if p.grant.Way == history.ByModel {
 			throttle = p.failed(throttle, result)
-			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
+			publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
 		}
 	}
 	if err := h.Store.History.Publish(ctx, publish); err != nil {
@@ -502,7 +502,7 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *ru
 	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.History.RecordRun(ctx, p.key, run, stateOf(s).throttle.RetryPass(p.demand)); err != nil {
+	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(stateOf(s).throttle.RetryPass(p.demand))); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
 }
@@ -518,12 +518,12 @@ func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error 
 	if stateOf(s).isLoaded {
 		return nil
 	}
-	sum, err := h.Store.History.Summary(ctx, s.Key)
+	known, err := h.Store.Runs.State(ctx, store.HistorianOf(s.Key))
 	if err != nil {
 		return err
 	}
-	if sum.Throttle != "" {
-		_ = json.Unmarshal([]byte(sum.Throttle), &stateOf(s).throttle) // if another release wrote the throttle, it starts again from zero
+	if known.Throttle != "" {
+		_ = json.Unmarshal([]byte(known.Throttle), &stateOf(s).throttle) // if another release wrote the throttle, it starts again from zero
 	}
 	stateOf(s).isLoaded = true
 	return nil
@@ -533,7 +533,7 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 	state, _ := json.Marshal(stateOf(s).throttle) // numbers always encode
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
-	return h.Store.History.SavePace(writing, s.Key, string(state), 0)
+	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
 }
 
 // maxCause bounds the reason in a notice, in bytes.
@@ -548,11 +548,11 @@ func (h *Historian) tellOfFailure(ctx context.Context, p *run) {
 	if !slices.Contains(p.facts.config.Notices, notice.Troubles) {
 		return
 	}
-	sum, err := h.Store.History.Summary(ctx, p.key)
-	if err != nil || sum.Failures != toldAfter {
+	known, err := h.Store.Runs.State(ctx, store.HistorianOf(p.key))
+	if err != nil || known.Failures != toldAfter {
 		return
 	}
-	c, directory, cause := p.facts.client, p.facts.directory, format.Shorten(format.Clean(sum.LastError), maxCause)
+	c, directory, cause := p.facts.client, p.facts.directory, format.Shorten(format.Clean(known.LastError), maxCause)
 	h.Background.Go(func() {
 		h.Notices.Show(c, p.key, directory, "warning",
 			fmt.Sprintf("The historian has failed twice in a row, so old messages are not summarised well: %s. It tries again by itself. /ctx-status shows its state.", cause))
