@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -18,7 +18,7 @@ import (
 // A badHistorian is a model that gives bad summaries, for example half an answer or none.
 type badHistorian struct {
 	name   string
-	answer func(historian.Range) mockllm.Step
+	answer func(chronicle.Range) mockllm.Step
 	// cause is a part of the cause that the host names. It is empty if the host accepts the historian's
 	// answers.
 	cause string
@@ -46,41 +46,41 @@ var badHistorians = []badHistorian{
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
 	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", isLate: true, dependsOnHarness: true},
-	{name: "slow", isLate: true, answer: func(r historian.Range) mockllm.Step {
+	{name: "slow", isLate: true, answer: func(r chronicle.Range) mockllm.Step {
 		step := tellsInParts(r)
 		step.Delay = slowness
 		return step
 	}},
 	{name: "other language", answer: tells("用户要求修复登录错误")},
 	{name: "delimiters", answer: tells(historiantest.Delimiters)},
-	{name: "unescaped marks", answer: func(r historian.Range) mockllm.Step {
+	{name: "unescaped marks", answer: func(r chronicle.Range) mockllm.Step {
 		return mockllm.Say(strings.ReplaceAll(historiantest.Output(historiantest.Compartment(r, "DELIMITERS")), "DELIMITERS", historiantest.Delimiters))
 	}},
 	{name: "instructions", answer: tells(historiantest.Instruction)},
 }
 
-func always(s mockllm.Step) func(historian.Range) mockllm.Step {
-	return func(historian.Range) mockllm.Step { return s }
+func always(s mockllm.Step) func(chronicle.Range) mockllm.Step {
+	return func(chronicle.Range) mockllm.Step { return s }
 }
 
 // tells returns a historian whose compartments say text.
-func tells(text string) func(historian.Range) mockllm.Step {
-	return func(r historian.Range) mockllm.Step {
+func tells(text string) func(chronicle.Range) mockllm.Step {
+	return func(r chronicle.Range) mockllm.Step {
 		return mockllm.Say(historiantest.Output(historiantest.Compartment(r, text)))
 	}
 }
 
 // halfAnswer breaks off in its second compartment, at the greatest length of an answer.
-func halfAnswer(r historian.Range) mockllm.Step {
+func halfAnswer(r chronicle.Range) mockllm.Step {
 	middle := (r.Start + r.End) / 2
-	first := historiantest.Compartment(historian.Range{Start: r.Start, End: middle}, "first")
-	second := historiantest.Compartment(historian.Range{Start: middle + 1, End: r.End}, "second")
+	first := historiantest.Compartment(chronicle.Range{Start: r.Start, End: middle}, "first")
+	second := historiantest.Compartment(chronicle.Range{Start: middle + 1, End: r.End}, "second")
 	whole := historiantest.Output(first, second)
 	return mockllm.Step{Blocks: []mockllm.Block{mockllm.Text(whole[:strings.Index(whole, "second")])}, Stop: "max_tokens"}
 }
 
 // callsForEver makes call after call and never answers.
-func callsForEver(historian.Range) mockllm.Step {
+func callsForEver(chronicle.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
@@ -166,7 +166,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 		if i > 0 && isTaken && bad.isLate {
 			break // the window may fill during a later run
 		}
-		if byModel := row.MadeBy == string(historian.ByModel); byModel != isTaken {
+		if byModel := row.MadeBy == chronicle.ByModel; byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -27,7 +27,7 @@ func testErrands(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	e := &errands{}
-	e.talk = w.talk(w.launch(w.withHistorian()), "errands", func(r historian.Range) mockllm.Step { return e.historian(r) })
+	e.talk = w.talk(w.launch(w.withHistorian()), "errands", func(r chronicle.Range) mockllm.Step { return e.historian(r) })
 	for range 8 {
 		e.turn(2)
 	}
@@ -65,7 +65,7 @@ type errands struct {
 	word string
 }
 
-func (e *errands) historian(r historian.Range) mockllm.Step {
+func (e *errands) historian(r chronicle.Range) mockllm.Step {
 	if e.word == "" {
 		return mockllm.Step{Hang: true}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -260,7 +261,7 @@ func (k *headKeeper) publish(turns ...int) {
 		}
 	}
 	p := store.Publication{Key: key, Holder: "the test", Run: store.RunRow{Kind: "incremental"}}
-	if _, err := s.Leases.Acquire(k.ctx, key, p.Holder); err != nil {
+	if _, err := s.Leases.Acquire(k.ctx, store.HistorianOf(key), p.Holder); err != nil {
 		k.t.Fatal(err)
 	}
 	if _, p.After, err = s.History.Compartments(k.ctx, key); err != nil {
@@ -271,7 +272,7 @@ func (k *headKeeper) publish(turns ...int) {
 		if i == len(turns)-1 {
 			to += k.further
 		}
-		p.Compartments = append(p.Compartments, store.CompartmentRow{
+		p.Compartments = append(p.Compartments, chronicle.Compartment{
 			Start: from + 1, End: to + 1, Keys: keys[from : to+1], Title: fmt.Sprintf("turn %d", turn),
 			Tiers: [4]string{summaryOf(turn), summaryOf(turn)}, Importance: 100, MadeBy: "model",
 		})

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // With a historian, a session goes through several times its window: no prompt is blocked, fails or is above the
@@ -59,7 +58,7 @@ func testLongHistory(t *testing.T, h schema.Harness) {
 	}
 	t.Logf("%d messages, %d publishes", k.messages(), len(k.publishes()))
 	for _, row := range k.rows {
-		if row.MadeBy != string(historian.ByModel) {
+		if row.MadeBy != chronicle.ByModel {
 			t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
 		}
 	}
@@ -116,7 +115,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	w.mock.AddRule(mockllm.Rule{ // it asks for a summary of the conversation, with no historian's heading in front of it
 		Name: "compaction", Answer: mockllm.Always(mockllm.Say(told)),
 		Match: func(r *mockllm.Request) bool {
-			return mockllm.WithoutTools(r) && shownToHistorian(r, "long") == historian.Range{}
+			return mockllm.WithoutTools(r) && shownToHistorian(r, "long") == chronicle.Range{}
 		},
 	})
 	k := w.talk(w.launch(w.withHistorian()), "long", tellsInParts)
@@ -137,7 +136,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	w.stopHost()
 	k.read()
 
-	filler := slices.IndexFunc(k.rows, func(row store.CompartmentRow) bool { return row.MadeBy == store.MadeByHarness })
+	filler := slices.IndexFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy == chronicle.ByHarness })
 	if filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told) {
 		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)
 	}
@@ -146,7 +145,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 			t.Errorf("the compartment from %d on follows one that ends at %d", row.Start, k.rows[i].End)
 		}
 	}
-	if behind := k.rows[filler+1:]; len(behind) == 0 || behind[0].MadeBy != string(historian.ByModel) {
+	if behind := k.rows[filler+1:]; len(behind) == 0 || behind[0].MadeBy != chronicle.ByModel {
 		t.Errorf("the historian does not go on after the harness's summary: %+v", behind)
 	}
 	last := k.last(k.session)
@@ -183,14 +182,14 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 }
 
 // tellsInParts is a good historian, which makes a compartment of each 12 messages.
-func tellsInParts(r historian.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
+func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
 // tellsInPartsOf returns such a historian, whose summaries begin with a word.
-func tellsInPartsOf(word string) func(historian.Range) mockllm.Step {
-	return func(r historian.Range) mockllm.Step {
+func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {
+	return func(r chronicle.Range) mockllm.Step {
 		var parts []string
 		for from := r.Start; from <= r.End; from += 12 {
-			part := historian.Range{Start: from, End: min(from+11, r.End)}
+			part := chronicle.Range{Start: from, End: min(from+11, r.End)}
 			parts = append(parts, historiantest.Compartment(part, word+" of "+part.String()+", long after the fact"))
 		}
 		return mockllm.Say(historiantest.Output(parts...))

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
@@ -43,7 +43,7 @@ type talk struct {
 	asked int // requests of the historian
 
 	passes  []store.PassRow
-	rows    []store.CompartmentRow
+	rows    []chronicle.Compartment
 	runs    []store.RunRow
 	summary store.HistorySummary
 }
@@ -59,12 +59,12 @@ func (w *world) withHistorian() opencodetest.Options {
 
 // talk begins a session. The historian answers each of its prompts, which shows a range of messages, as answer
 // says.
-func (w *world) talk(a agent.Agent, name string, answer func(historian.Range) mockllm.Step) *talk {
+func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mockllm.Step) *talk {
 	w.t.Helper()
 	k := &talk{world: w, agent: a, session: w.session(a), name: name, reader: w.worker(mockllm.Anthropic), words: 100, lines: 30}
 	w.mock.AddRule(mockllm.Rule{
 		Name:  k.historianRule(),
-		Match: func(r *mockllm.Request) bool { return shownToHistorian(r, name) != historian.Range{} },
+		Match: func(r *mockllm.Request) bool { return shownToHistorian(r, name) != chronicle.Range{} },
 		Answer: func(r *mockllm.Request) mockllm.Step {
 			k.mu.Lock()
 			defer k.mu.Unlock()
@@ -82,11 +82,11 @@ func (k *talk) historianRule() string { return "the historian of " + k.name }
 
 // shownToHistorian returns the range of messages that a request shows, if it asks a historian about the session
 // with that name.
-func shownToHistorian(r *mockllm.Request, name string) historian.Range {
+func shownToHistorian(r *mockllm.Request, name string) chronicle.Range {
 	if prompt := textAt(r, 0, 0); strings.Contains(prompt, name+" task ") || strings.Contains(prompt, name+" finding ") {
 		return historiantest.RangeOf(prompt)
 	}
-	return historian.Range{}
+	return chronicle.Range{}
 }
 
 // turn plays a turn of that many steps. It adds 1 + steps messages.
@@ -168,7 +168,7 @@ func (k *talk) read() {
 	if k.rows, _, err = s.History.Compartments(k.ctx, key); err != nil {
 		k.t.Fatal(err)
 	}
-	if k.runs, err = s.History.Runs(k.ctx, key, 0); err != nil {
+	if k.runs, err = s.Runs.Of(k.ctx, store.HistorianOf(key), 0); err != nil {
 		k.t.Fatal(err)
 	}
 	if k.summary, err = s.History.Summary(k.ctx, key); err != nil {
@@ -187,7 +187,7 @@ func (k *talk) publishes() []store.RunRow {
 type shownHead struct {
 	baseline, delta string
 	// shown are the ranges of its compartments. Archived ones are joined. through is the end of the last one.
-	shown   []historian.Range
+	shown   []chronicle.Range
 	through int
 }
 
@@ -220,7 +220,7 @@ func (h *shownHead) add(start, end string) {
 	if err != nil {
 		to = from // a range of one message
 	}
-	h.shown, h.through = append(h.shown, historian.Range{Start: from, End: to}), to
+	h.shown, h.through = append(h.shown, chronicle.Range{Start: from, End: to}), to
 }
 
 var markPattern = regexp.MustCompile(`\b(?:task \d+|finding \d+\.\d+):`)

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -49,7 +49,7 @@ func testTemplateIsNotTheUser(t *testing.T, h schema.Harness) {
 			default: // a later chunk
 			}
 			all := historiantest.RangeOf(prompt)
-			return mockllm.Say(historiantest.Output(historiantest.Compartment(historian.Range{Start: all.Start, End: all.End}, "Work.")))
+			return mockllm.Say(historiantest.Output(historiantest.Compartment(chronicle.Range{Start: all.Start, End: all.End}, "Work.")))
 		},
 	})
 	w.mock.AddRule(mockllm.Rule{

@@ -87,7 +87,7 @@ type Assessment struct {
 	Goal int
 	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
 	// edit.
-	Price BustPrice
+	Price schema.BustPrice
 	// Gauge holds the size that the pass assumed for the newest measured prompt. Stuck
 	// says whether the pressure episode is stuck.
 	Gauge Gauge
@@ -255,7 +255,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 			breakpoints: profile.Breakpoints,
 		}, r)
 		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
-		a.Price.Cost = a.Price.cost(r.Price)
+		a.Price.Cost = costOf(a.Price, r.Price)
 	}
 	if change.freed > 0 {
 		p.By[Summaries] = change.freed

@@ -4,5 +4,5 @@
 // these additions laid over the state. Once the pass is stored, they become part of the
 // state. The package does no I/O, reads no clock and has no global variables.
 //
-// It may import its sub-packages, internal/json, internal/route and schema.
+// It may import its sub-packages, internal/chronicle, internal/json, internal/route and schema.
 package pipeline

@@ -8,11 +8,11 @@ import (
 )
 
 func TestIsWorthIt(t *testing.T) {
-	pays, not := BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
+	pays, not := schema.BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, schema.BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
 	// The window is 100,000 tokens and the high mark 65,000. With a goal of 30,000,
 	// half way between the two is 47,500. The size a tenth of the window below the high
 	// mark is 55,000.
-	at := func(current int, cause Cause, price BustPrice) Assessment {
+	at := func(current int, cause Cause, price schema.BustPrice) Assessment {
 		return Assessment{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}
 	for _, c := range []struct {

@@ -55,7 +55,7 @@ func Example() {
 	s.Update(0, messages, "")
 	pass(readings)
 
-	s.State.Enqueue(frozen.QueuedDrop{Tag: 2, Key: s.State.ByTag(2).Key, Source: "ctx_reduce"})
+	s.State.Enqueue(frozen.QueuedDrop{Tag: 2, Key: s.State.ByTag(2).Key})
 	readings.Flush = true
 	s.Update(len(messages), nil, "")
 	pass(readings)

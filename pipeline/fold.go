@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -16,11 +17,11 @@ import (
 type History struct {
 	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds those
 	// that a revert has taken, in the order of their publication.
-	Compartments, Withdrawn []history.Compartment
+	Compartments, Withdrawn []chronicle.Compartment
 	Docs                    []history.Doc
 	// Memories and Updates are ordered by id.
-	Memories []history.Memory
-	Updates  []history.MemoryUpdate
+	Memories []chronicle.Memory
+	Updates  []chronicle.MemoryChange
 	// BudgetTokens is the budget of the compartments in the baseline, DocsTokens that of
 	// the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
@@ -93,14 +94,14 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 // standing returns the compartments whose messages the session has now: the leading
 // published ones that no revert has reached, and after them withdrawn ones whose messages
 // have come back, for example because the user has returned to another branch in Pi.
-func (s *array) standing(h *History) []history.Compartment {
+func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
 	if n := len(chain); n > 0 {
 		next = chain[n-1].End + 1
 	}
 	for {
-		i := lastIndexOf(h.Withdrawn, func(c *history.Compartment) bool { return c.Start == next && s.isBack(c) })
+		i := lastIndexOf(h.Withdrawn, func(c *chronicle.Compartment) bool { return c.Start == next && s.isBack(c) })
 		if i < 0 {
 			return chain
 		}
@@ -110,7 +111,7 @@ func (s *array) standing(h *History) []history.Compartment {
 }
 
 // isBack reports whether the array holds the messages of a withdrawn compartment again.
-func (s *array) isBack(c *history.Compartment) bool {
+func (s *array) isBack(c *chronicle.Compartment) bool {
 	end := c.EndKey()
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
@@ -127,7 +128,7 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 // unreverted returns the leading published compartments that no revert has reached: the
 // array still has their messages, or a summary by the harness or the host's marker hides
 // them. If an array has none of a compartment's messages, the summary hides them all.
-func (s *array) unreverted(h *History) []history.Compartment {
+func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
 		return all
@@ -141,7 +142,7 @@ func (s *array) unreverted(h *History) []history.Compartment {
 	if summary == "" {
 		return nil
 	}
-	return all[:countWhile(all, func(c history.Compartment) bool {
+	return all[:countWhile(all, func(c chronicle.Compartment) bool {
 		return c.AfterSummary != summary && !slices.ContainsFunc(c.Keys, s.Has)
 	})]
 }
@@ -149,7 +150,7 @@ func (s *array) unreverted(h *History) []history.Compartment {
 // Standing compares the stored compartments with the array. kept is the number of leading
 // published compartments that no revert has reached. restored holds the withdrawn ones that
 // follow them, because their messages have come back.
-func (s *array) Standing(h *History) (kept int, restored []history.Compartment) {
+func (s *array) Standing(h *History) (kept int, restored []chronicle.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
 }
@@ -166,7 +167,7 @@ func (s *content) hasRestored(r Readings) bool {
 
 // CoveredKeys returns the keys of the messages that h stands for. all holds the session's
 // published compartments.
-func CoveredKeys(h frozen.Head, all []history.Compartment) frozen.Keys {
+func CoveredKeys(h frozen.Head, all []chronicle.Compartment) frozen.Keys {
 	keys := make(frozen.Keys)
 	for i := range all {
 		for j, key := range all[i].Keys {
@@ -188,7 +189,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 
 // fold proposes a new baseline with the compartments in shown, and an empty delta. If
 // shown is empty, and the rest cannot stand alone, it proposes to have no head.
-func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReason) headChange {
+func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
 	var keys frozen.Keys
@@ -220,12 +221,12 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 
 // extend proposes a delta with the compartments that were published since the fold. If
 // that delta is too large, it proposes a fold.
-func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
+func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
 		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
-		Memories: since(h.Memories, next.MemoryMark, func(m history.Memory) int64 { return m.ID }),
-		Updates:  since(h.Updates, next.UpdateMark, func(u history.MemoryUpdate) int64 { return u.ID }),
+		Memories: since(h.Memories, next.MemoryMark, func(m chronicle.Memory) int64 { return m.ID }),
+		Updates:  since(h.Updates, next.UpdateMark, func(u chronicle.MemoryChange) int64 { return u.ID }),
 	})
 	if reason, needed := history.NeedsFold(text, next.BaselineTokens, h.BudgetTokens); needed {
 		return s.fold(r, shown, FoldReason(reason))
@@ -239,7 +240,7 @@ func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 // cover makes h stand for the messages of the compartments in shown, and for every message
 // before the last of them in the array. It returns the keys of these messages. The prompts
 // that h pins are not among them.
-func (s *content) cover(h *frozen.Head, shown []history.Compartment, r Readings) frozen.Keys {
+func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
 	covered := s.coveredBy(*h)
@@ -263,7 +264,7 @@ func (s *content) cover(h *frozen.Head, shown []history.Compartment, r Readings)
 // is mostly its last message. But a compaction that keeps turns puts its request, which is
 // newer, in front of them. If the array holds none of the messages, lastInArray returns the
 // key of the last one.
-func (s *array) lastInArray(c *history.Compartment) string {
+func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
 		if i, ok := s.index[key]; ok && key != "" && i > at {

@@ -66,7 +66,6 @@ func (m *headMemo) render(codec transcript.Codec) {
 		decoded := codec.Decode(raw)
 		wire := render.WireMessageOf(&decoded)
 		m.end.wireChain = m.end.wireChain.next(wire.Hash())
-		m.end.bytesUpTo += wire.Bytes()
 		// The harness has no such message, so the raw one is empty.
 		m.rendered = append(m.rendered, render.Rendered{Raw: render.WireMessage{Key: wire.Key, Role: wire.Role}, Wire: wire})
 	}

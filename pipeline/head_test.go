@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -81,7 +82,7 @@ func TestInvariant14NothingIsInNeitherPlace(t *testing.T) {
 
 // namesArchived reports whether the baseline's line about archived compartments has the
 // range of c.
-func namesArchived(baseline string, c history.Compartment) bool {
+func namesArchived(baseline string, c chronicle.Compartment) bool {
 	_, list, _ := strings.Cut(baseline, `<archived ranges="`)
 	list, _, _ = strings.Cut(list, `"`)
 	for part := range strings.SplitSeq(list, ",") {
@@ -350,7 +351,7 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 		mjson.Value(`{"info":{"id":"s","role":"assistant","parentID":"c","summary":true,"finish":"stop","time":{"created":51,"completed":51}},"parts":[{"id":"q","type":"text","text":"All so far."}]}`),
 		at("u5", "user", 40, "kept"), at("a5", "assistant", 41, "kept, too"), at("u6", "user", 60, "new"))
 	w.pass()
-	u, ok := w.session.Uncovered(8, []history.Anchor{{Ordinal: 9, Key: "u5"}})
+	u, ok := w.session.Uncovered(8, []chronicle.Place{{Ordinal: 9, Key: "u5"}})
 	if !ok {
 		t.Fatal("u5 has a known ordinal")
 	}
@@ -375,7 +376,7 @@ func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 		mjson.Value(`{"info":{"id":"s","role":"assistant","parentID":"c","summary":true,"finish":"stop","time":{"created":51,"completed":51}},"parts":[{"id":"q","type":"text","text":"All so far."}]}`),
 		at("u5", "user", 40), at("a5", "assistant", 41), at("u6", "user", 60), at("a6", "assistant", 61), at("u7", "user", 70), at("a7", "assistant", 71), at("u8", "user", 80))
 	w.pass()
-	w.readings.History.Compartments = []history.Compartment{{Start: 1, End: 3, Keys: []string{"u5", "a5", "c"}, AfterSummary: "s", Title: "part 0", Importance: 50, Tiers: [4]string{"All.", "Less.", "Little."}}}
+	w.readings.History.Compartments = []chronicle.Compartment{{Start: 1, End: 3, Keys: []string{"u5", "a5", "c"}, AfterSummary: "s", Title: "part 0", Importance: 50, Tiers: [4]string{"All.", "Less.", "Little."}}}
 	w.readings.Flush = true
 	w.pass()
 	if text := w.text(); w.start != 4 || strings.Contains(text, "dropped") || strings.Contains(text, "text of a5") || !strings.Contains(text, "text of u6") {

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -414,7 +415,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 				w.restart()
 			case 1: // the pass runs, but neither its commit nor its answer gets out
 				before := w.store
-				var compartments []history.Compartment
+				var compartments []chronicle.Compartment
 				if w.readings.History != nil {
 					compartments = slices.Clone(w.readings.History.Compartments)
 				}
@@ -677,8 +678,8 @@ func TestUncoveredDecodesOnlyTheNewTail(t *testing.T) {
 		if !ok || u.Messages.Total() != want.total || int(codec.decoded.Load()) != want.decoded {
 			t.Errorf("%d of %d messages, %d decoded, want %d", u.Messages.Total(), want.total, codec.decoded.Load(), want.decoded)
 		}
-		last := u.Messages.At(want.total)
-		if wanted := fmt.Sprint("text ", want.total-1); last == nil || !slices.Equal(last.Texts, []string{wanted}) || last.Tokens == 0 {
+		last := u.Messages.Between(want.total, want.total+1)
+		if wanted := fmt.Sprint("text ", want.total-1); len(last) != 1 || !slices.Equal(last[0].Texts, []string{wanted}) || last[0].Tokens == 0 {
 			t.Errorf("the newest message is %+v, want %q", last, wanted)
 		}
 	}

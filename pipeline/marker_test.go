@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -63,7 +64,7 @@ func marked(t testing.TB, turns int, ends ...int) *world {
 // ordinals returns the ordinals and keys of the messages that no compartment covers.
 func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	all := w.readings.History.Compartments
-	var known []history.Anchor
+	var known []chronicle.Place
 	for _, c := range all {
 		known = append(known, history.AnchorsOf(c.Start, c.Keys)...)
 	}
@@ -113,7 +114,7 @@ func TestMarkerChangesNoWire(t *testing.T) {
 		}
 		// The next fold covers two more messages, and no more.
 		h := w.readings.History
-		h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
+		h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{
 			Seq: 1, Start: end + 1, End: end + 2, Keys: []string{w.codec.Decode(whole[end]).Key, w.codec.Decode(whole[end+1]).Key},
 			Title: "the next turn", Importance: 50, Tiers: [4]string{"More.", "Less.", "Little."},
 		})

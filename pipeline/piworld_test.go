@@ -127,15 +127,15 @@ type journal struct {
 	Setup    frozen.Setup
 	Queue    []int
 	// These fields describe the wire.
-	Messages, Tokens, Bytes, PrefixTokens, LostBlocks, LostTokens int
-	Bust                                                          bool
-	BustCause                                                     string
-	Lost                                                          []string
+	Messages, Tokens, PrefixTokens, LostBlocks, LostTokens int
+	Bust                                                   bool
+	BustCause                                              string
+	Lost                                                   []string
 }
 
 func journalOf(w *world) journal {
 	j := journal{
-		Decision: w.decision, Setup: w.session.State.Setup, Messages: w.result.Wire.Messages, Tokens: w.result.Tokens, Bytes: w.result.Bytes,
+		Decision: w.decision, Setup: w.session.State.Setup, Messages: w.result.Wire.Messages, Tokens: w.result.Tokens,
 		PrefixTokens: w.result.PrefixTokens, LostBlocks: w.result.LostBlocks, LostTokens: w.result.LostTokens,
 		Bust: w.result.Bust, BustCause: w.result.BustCause, Lost: w.result.Lost,
 	}

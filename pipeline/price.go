@@ -2,25 +2,6 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A BustPrice is the estimated cost and gain of a bust.
-type BustPrice struct {
-	// Resent is the number of tokens after the first changed byte, which the provider
-	// must write to its cache again. Removed is the number of tokens that the wire
-	// loses.
-	Resent, Removed int
-	// BreakEven is the number of passes after which the tokens no longer read have
-	// paid for the tokens written again. Forecast is the number of passes that the
-	// session is expected to have before it must free space regardless of the cost.
-	BreakEven float64
-	Forecast  int
-	// Thinking is the number of tokens of bound thinking that the bust invalidates.
-	// They count like resent tokens, because the model has to think again.
-	Thinking int
-	// Cost is the price of the bust. Rent is what removable content had cost at that time, and would have
-	// cost until the next lump. Both are in tokens read from the cache.
-	Cost, Rent int
-}
-
 // breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r
 // · S/D − 1. Here w is the price of writing a token, r the price of reading one, S the
 // resent tokens and D the removed ones.
@@ -30,9 +11,6 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	}
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
-
-// PaysOff reports whether the bust is expected to cost less than waiting.
-func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float64(b.Forecast) }
 
 // shortSession is the least number of further passes that a session is expected to
 // have. A turn of a coding agent has about as many steps.
@@ -70,7 +48,7 @@ func (b bust) firstChanged() int {
 // breakpoints on the system prompt and the newest messages only. So if the change is further back, the
 // provider reads only the system prompt from the cache. If there is a head, it also reads the baseline,
 // because the acknowledgement has a breakpoint.
-func (s *Session) price(b bust, r Readings) BustPrice {
+func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
 	switch lookback := r.Route.Lookback; {
 	case b.head.head != nil:
@@ -82,7 +60,7 @@ func (s *Session) price(b bust, r Readings) BustPrice {
 	for i := from; i < len(s.entries); i++ {
 		resent += s.tokensOf(&s.entries[i])
 	}
-	price := BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(b.firstChanged())}
+	price := schema.BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(b.firstChanged())}
 	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
 	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, b.forcedAt-b.current)/s.growth())
 	return price

@@ -36,13 +36,13 @@ func TestBreakEven(t *testing.T) {
 
 func TestPaysOff(t *testing.T) {
 	for _, c := range []struct {
-		price BustPrice
+		price schema.BustPrice
 		want  bool
 	}{
-		{BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, true},
-		{BustPrice{Removed: 1, BreakEven: 5.01, Forecast: 5}, false},
-		{BustPrice{Removed: 1, BreakEven: -1}, true},
-		{BustPrice{Removed: 0, BreakEven: 0, Forecast: 5}, false},
+		{schema.BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, true},
+		{schema.BustPrice{Removed: 1, BreakEven: 5.01, Forecast: 5}, false},
+		{schema.BustPrice{Removed: 1, BreakEven: -1}, true},
+		{schema.BustPrice{Removed: 0, BreakEven: 0, Forecast: 5}, false},
 	} {
 		if got := c.price.PaysOff(); got != c.want {
 			t.Errorf("%+v: %v", c.price, got)

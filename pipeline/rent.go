@@ -32,10 +32,10 @@ const leastRemoved = 2000
 // the middle of a turn. An estimate asks the rules, which read the whole transcript.
 const estimateEvery = 24
 
-// cost returns the price of the bust in tokens read from the cache. Bound thinking that the bust
+// costOf returns the price of the bust in tokens read from the cache. Bound thinking that the bust
 // invalidates counts like tokens that are written again, because the model has to think again.
 // If the price of the model is unknown, TypicalPrice is used.
-func (b BustPrice) cost(p schema.Price) int {
+func costOf(b schema.BustPrice, p schema.Price) int {
 	if p.Read <= 0 || p.Write <= 0 {
 		p = TypicalPrice
 	}
@@ -151,5 +151,5 @@ func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) 
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1
 	}
-	return max(-1, s.Meta.Rent.Coverable-BustPrice{Resent: workingSet}.cost(p))
+	return max(-1, s.Meta.Rent.Coverable-costOf(schema.BustPrice{Resent: workingSet}, p))
 }

@@ -164,11 +164,10 @@ type entry struct {
 
 	patch         schema.Patch
 	hash, rawHash render.Hash
-	tokens, bytes int
+	tokens        int
 	// The sums and chains include this entry.
 	wireChain, rawChain Chain
 	tokensUpTo          int
-	bytesUpTo           int
 }
 
 // A header holds the fields of a message that a pass needs without decoding it again.
@@ -210,16 +209,6 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 
 // Len returns the number of messages.
 func (s *array) Len() int { return len(s.entries) }
-
-// ForgetClient makes the next mutation carry every patch, because the client no longer
-// holds any.
-func (s *memo) ForgetClient() {
-	clear(s.sent)
-	s.sentHead = nil
-	for key := range s.index {
-		s.unsent[key] = true
-	}
-}
 
 // LearnTyped notes the lines that the user typed in place of templates of commands, by
 // message key. It comes before the Update with these messages.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -23,7 +24,7 @@ type Uncovered struct {
 // known holds the messages with known ordinals, in the order of their ordinals. ok is false
 // if the array holds none of them although it does not begin with the session's first
 // message. Uncovered decodes only messages that it has not returned before.
-func (s *Session) Uncovered(covered int, known []history.Anchor) (u Uncovered, ok bool) {
+func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder()
 	entries := make([]history.Entry, len(places))
 	for j, i := range places {

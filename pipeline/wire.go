@@ -17,9 +17,9 @@ import (
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
-	// Tokens and Bytes count the whole wire. PrefixTokens counts its unchanged
-	// beginning, which it shares with the previous wire.
-	Tokens, Bytes, PrefixTokens int
+	// Tokens counts the whole wire. PrefixTokens counts its unchanged beginning, which it
+	// shares with the previous wire.
+	Tokens, PrefixTokens int
 	// Bust means that the wire does not extend the previous one. BustCause says why.
 	Bust      bool
 	BustCause string
@@ -78,7 +78,7 @@ func (s *memo) Render(d Decision) Wire {
 	s.unsettled = s.rendered
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
-		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wireChain, last.rawChain, last.tokensUpTo, last.bytesUpTo
+		w.Wire, w.Raw, w.Tokens = last.wireChain, last.rawChain, last.tokensUpTo
 		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.header.key)
 	}
 	s.compare(d, &w, firstChanged)
@@ -171,7 +171,7 @@ func (s *memo) settle(i int, w *Wire) int {
 			rawFusesWithThis = e.rawFusesWithNext
 		}
 		e.wireChain, e.rawChain = before.wireChain.next(e.hash), before.rawChain.next(e.rawHash)
-		e.tokensUpTo, e.bytesUpTo = before.tokensUpTo+e.tokens, before.bytesUpTo+e.bytes
+		e.tokensUpTo = before.tokensUpTo + e.tokens
 		before = e
 	}
 	return firstChanged
@@ -207,7 +207,7 @@ type rendering struct {
 	render.Rendered
 	patch         schema.Patch
 	hash, rawHash render.Hash
-	tokens, bytes int
+	tokens        int
 	spared        spared
 	err           error
 }
@@ -255,10 +255,9 @@ func (s *memo) renderEntry(i int) rendering {
 			r.hash = r.Wire.Hash()
 		}
 	}
-	r.bytes = r.Wire.Bytes()
 	// Content outside the counted units, such as reasoning and placeholders, is
 	// estimated from its bytes. So is the difference that shortening makes.
-	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/BytesPerToken)
+	r.tokens = max(0, activeTokens+(r.Wire.Bytes()-activeBytes)/BytesPerToken)
 	return r
 }
 
@@ -316,7 +315,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 func (s *memo) memorize(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
-	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
+	e.decoded, e.patch, e.hash, e.rawHash, e.tokens = nil, r.patch, r.hash, r.rawHash, r.tokens
 	e.fusesWithNext, e.rawFusesWithNext, e.spared = r.Wire.FusesWithNext(), r.Raw.FusesWithNext(), r.spared
 	s.unsent[e.header.key] = true
 	if !s.isCovered(i) {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/text"
@@ -134,7 +134,7 @@ func (w *world) restart() {
 	}
 	state := frozen.NewState(w.store.counter, slices.Concat(w.store.units, w.unsaved), w.store.edits, w.store.queue)
 	state.Setup = w.store.setup
-	var compartments []history.Compartment
+	var compartments []chronicle.Compartment
 	if w.readings.History != nil {
 		compartments = w.readings.History.Compartments
 	}
@@ -163,7 +163,7 @@ func (w *world) replace(i int, m mjson.Value) {
 
 func (w *world) queue(tags ...int) {
 	for _, tag := range tags {
-		d := frozen.QueuedDrop{Tag: tag, QueuedAt: w.now, Source: "test"}
+		d := frozen.QueuedDrop{Tag: tag, QueuedAt: w.now}
 		if u := w.session.State.ByTag(tag); u != nil {
 			d.Key = u.Key
 		}
@@ -179,7 +179,11 @@ func (w *world) queue(tags ...int) {
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
-		w.session.ForgetClient()
+		clear(w.session.sent)
+		w.session.sentHead = nil
+		for key := range w.session.index {
+			w.session.unsent[key] = true
+		}
 		w.patches, w.head = map[string]schema.Patch{}, nil
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
@@ -222,7 +226,7 @@ func (w *world) pass() {
 		h.Withdrawn = append(slices.Clip(h.Withdrawn), h.Compartments[kept:]...)
 		h.Compartments = append(slices.Clip(h.Compartments[:kept]), restored...)
 		for _, c := range restored {
-			h.Withdrawn = slices.DeleteFunc(slices.Clone(h.Withdrawn), func(w history.Compartment) bool { return w.Start == c.Start && w.EndKey() == c.EndKey() })
+			h.Withdrawn = slices.DeleteFunc(slices.Clone(h.Withdrawn), func(w chronicle.Compartment) bool { return w.Start == c.Start && w.EndKey() == c.EndKey() })
 		}
 	}
 	w.store.counter = w.session.State.TagCounter
@@ -377,7 +381,7 @@ func (w *world) covered() int {
 // publish adds a compartment of all messages that none covers yet, up to index through.
 func (w *world) publish(through, importance int) {
 	h, from := w.readings.History, w.covered()
-	h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
+	h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{
 		Seq: len(h.Compartments), Start: from + 1, End: through + 1,
 		Keys: w.keys(from, through), AfterSummary: w.session.SummaryKey(),
 		Title: fmt.Sprintf("part %d", len(h.Compartments)), Importance: importance,

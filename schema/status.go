@@ -344,6 +344,9 @@ type BustPrice struct {
 	Rent int `json:"rent,omitzero"`
 }
 
+// PaysOff reports whether the bust is expected to cost less than waiting.
+func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float64(b.Forecast) }
+
 // Carried describes the content that the next bust for rent would remove. Until then,
 // each request reads it from the cache again. For example, if the content has 30,000
 // tokens, ten requests have paid for 300,000.

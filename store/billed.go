@@ -52,22 +52,21 @@ func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) 
 	return passes, nil
 }
 
-//go:embed query/historian_usage.sql
-var historianUsageSQL string
+//go:embed query/run_usage.sql
+var runUsageSQL string
 
-// Usage returns the tokens of all runs of a session's historian, by the model of each accepted
-// answer. The key "" holds the tokens of runs without such an answer, and of runs that are no longer kept.
-func (s *History) Usage(ctx context.Context, key Key) (map[string]RunUsage, error) {
+// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens of runs without such an answer, and of runs that are no longer kept.
+func (s *Runs) Usage(ctx context.Context, w Work) (map[string]RunUsage, error) {
 	all := make(map[string]RunUsage)
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, historianUsageSQL, func(row *sqlite3.Stmt) {
+		return scan(c, runUsageSQL, func(row *sqlite3.Stmt) {
 			u := all[row.ColumnText(0)]
 			u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+row.ColumnInt(1), u.CacheRead+row.ColumnInt(2), u.CacheWrite+row.ColumnInt(3), u.Output+row.ColumnInt(4)
 			all[row.ColumnText(0)] = u
-		}, key.Harness, key.Session)
+		}, w.Subject.String(), w.Agent)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read usage of the historian of %s: %w", key, err)
+		return nil, fmt.Errorf("read usage of the %s: %w", w, err)
 	}
 	return all, nil
 }

@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
 
 func TestDroppedUnitsCarryTheirPassAndRule(t *testing.T) {
 	s := openIn(t, t.TempDir())
@@ -42,7 +46,7 @@ func TestBilledPassesHaveThePriceOfABustThatWasMade(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	for n := 1; n <= 3; n++ {
 		p := commit(key, n)
-		p.Pass.Price = BustPrice{Resent: 700, Removed: 80}
+		p.Pass.Price = schema.BustPrice{Resent: 700, Removed: 80}
 		if n == 2 { // it only weighed a bust
 			p.Pass.Verdict = "steady"
 		} else { // it changed the head, and dropped nothing

@@ -8,14 +8,12 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// The errors of a database that Browse cannot read.
-var (
-	ErrMissing     = file.ErrMissing
-	ErrOlderSchema = file.ErrOlderSchema
-)
+// ErrMissing says that there is no database.
+var ErrMissing = file.ErrMissing
 
 // A Browser reads the database for people, while a host may have it open. All reads of one Browser see the
 // database as it was at one moment.
@@ -86,7 +84,7 @@ func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 }
 
 // Compartments returns the compartments of a session in order.
-func (b *Browser) Compartments(key Key) (rows []CompartmentRow, err error) {
+func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error) {
 	rows, err = readCompartments(b.conn, key)
 	if err != nil {
 		return nil, fmt.Errorf("read compartments of %s: %w", key, err)
@@ -98,7 +96,7 @@ func (b *Browser) Compartments(key Key) (rows []CompartmentRow, err error) {
 var memoryListSQL string
 
 // Of returns the memories of all projects that are not archived, by project and id.
-func (b *Browser) Memories() (all []MemoryRow, err error) {
+func (b *Browser) Memories() (all []chronicle.Memory, err error) {
 	err = scan(b.conn, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
 	if err != nil {
 		return nil, fmt.Errorf("list memories: %w", err)

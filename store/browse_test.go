@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A Browser works while a host has the database open, and after the host has ended.
@@ -26,7 +27,7 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	s.clock.(*clock.Manual).Advance(time.Minute)
 	later := Key{"pi", "later"}
 	must(t, s.CommitPass(t.Context(), commit(later, 1)))
-	if ok, err := s.Leases.Acquire(t.Context(), later, runner); err != nil || !ok {
+	if ok, err := s.Leases.Acquire(t.Context(), HistorianOf(later), runner); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	p := publication(t, s, compartment(1, 2))
@@ -98,8 +99,8 @@ func TestBrowseSaysWhyItCannot(t *testing.T) {
 		want error
 	}{
 		{"missing", func(string) {}, ErrMissing},
-		{"newer", version(+1), ErrNewerSchema},
-		{"older", version(-1), ErrOlderSchema},
+		{"newer", version(+1), file.ErrNewerSchema},
+		{"older", version(-1), file.ErrOlderSchema},
 		{"another program's", func(dir string) {
 			c, err := sqlite3.Open(filepath.Join(dir, "magicctx.db"))
 			must(t, err)

@@ -8,41 +8,9 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 )
-
-// A CompartmentRow is a summary of the raw messages with the ordinals Start to
-// End. The first message of a session has the ordinal 1. The compartments of a
-// session are contiguous and begin with message 1.
-type CompartmentRow struct {
-	// Seq is the number of the compartment: 0, 1, 2 and so on. Writes ignore it, because the store numbers
-	// the rows itself.
-	Seq        int
-	Start, End int
-	Keys       []string // of each message from Start to End, empty if it is unreadable
-	// AfterSummary is the key of the harness's own summary that the array began with. It is empty if the
-	// array began with the session's first message.
-	AfterSummary string
-	Title        string
-	Tiers        [4]string // the longest first
-	Importance   int       // stored as a number from 1 to 100
-	Episode      string
-	// Missing lists anchors of the raw messages that no tier holds, for example
-	// "src/a.go · E1234". Fidelity is the share of anchors that a tier holds,
-	// stored as a number from 0 to 1.
-	Missing   string
-	Fidelity  float64
-	MadeBy    string // "model", "repaired", "fallback", "extractive", or MadeByHarness
-	Model     string
-	RawTokens int   // of the raw messages
-	CreatedAt int64 // Unix ms; a row stored with 0 gets the time of the write
-}
-
-// MadeByExtraction is the value of CompartmentRow.MadeBy for a compartment that no model has written.
-const MadeByExtraction = "extractive"
-
-// MadeByHarness is the value of CompartmentRow.MadeBy for a compartment whose text is the harness's own summary.
-const MadeByHarness = "harness"
 
 // A HistoryEnd says where the compartments of a session end. A run reads it when it begins. If it has changed
 // by the time of the publication, the publication is refused.
@@ -82,7 +50,7 @@ func init() {
 }
 
 // Compartments returns the compartments of a session in order, and where they end.
-func (s *History) Compartments(ctx context.Context, key Key) (rows []CompartmentRow, end HistoryEnd, err error) {
+func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		if rows, err = readCompartments(c, key); err != nil {
 			return err
@@ -98,21 +66,21 @@ func (s *History) Compartments(ctx context.Context, key Key) (rows []Compartment
 	return rows, end, nil
 }
 
-func readCompartments(c *sqlite3.Conn, key Key) (rows []CompartmentRow, err error) {
+func readCompartments(c *sqlite3.Conn, key Key) (rows []chronicle.Compartment, err error) {
 	err = scan(c, compartmentSelectSQL[publishedTable],
 		func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
 	return rows, err
 }
 
-func readCompartment(s *sqlite3.Stmt) CompartmentRow {
+func readCompartment(s *sqlite3.Stmt) chronicle.Compartment {
 	var keys []string
 	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // without keys, the compartment covers the messages before its end by their place
-	return CompartmentRow{
+	return chronicle.Compartment{
 		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), Keys: keys, AfterSummary: s.ColumnText(4),
 		Title:      s.ColumnText(5),
 		Tiers:      [4]string{s.ColumnText(6), s.ColumnText(7), s.ColumnText(8), s.ColumnText(9)},
 		Importance: s.ColumnInt(10), Episode: s.ColumnText(11), Missing: s.ColumnText(12), Fidelity: s.ColumnFloat(13),
-		MadeBy: s.ColumnText(14), Model: s.ColumnText(15), RawTokens: s.ColumnInt(16), CreatedAt: s.ColumnInt64(17),
+		MadeBy: chronicle.MadeBy(s.ColumnText(14)), Model: s.ColumnText(15), RawTokens: s.ColumnInt(16), CreatedAt: s.ColumnInt64(17),
 	}
 }
 
@@ -131,7 +99,7 @@ func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key K
 var errNotContiguous = errors.New("compartments are not contiguous")
 
 // insertCompartments stores rows after end, which is the end of the stored ones.
-func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, rows []CompartmentRow, now int64) error {
+func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, rows []chronicle.Compartment, now int64) error {
 	for i, r := range rows {
 		if r.Start != end.Ordinal || r.End < r.Start {
 			return fmt.Errorf("%w: %d-%d comes where message %d is next", errNotContiguous, r.Start, r.End, end.Ordinal)
@@ -145,7 +113,7 @@ func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, 
 		}
 		_, err = tx.exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, string(keys), r.AfterSummary,
 			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.Episode, r.Missing,
-			clampShare(r.Fidelity), r.MadeBy, r.Model, r.RawTokens, r.CreatedAt)
+			clampShare(r.Fidelity), string(r.MadeBy), r.Model, r.RawTokens, r.CreatedAt)
 		if err != nil {
 			return fmt.Errorf("compartment %d-%d: %w", r.Start, r.End, err)
 		}

@@ -61,7 +61,7 @@ func TestWritersTakeTurns(t *testing.T) {
 		})
 	}
 	must(t, g.Wait())
-	all, err := s.Reports.Sessions(t.Context(), 0)
+	all, _, err := s.Reports.All(t.Context(), 0)
 	must(t, err)
 	for _, sum := range all {
 		if sum.Units != 2*passes {

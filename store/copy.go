@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -15,7 +16,7 @@ type Inheritance struct {
 	// Head and Compartments come from the original, up to the message at which the copy was made. They use
 	// the keys of the copy's messages.
 	Head         *HeadRow
-	Compartments []CompartmentRow
+	Compartments []chronicle.Compartment
 }
 
 // maxOriginals bounds how many sessions are examined as the possible original of a copy. If a session was
@@ -70,16 +71,8 @@ func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) erro
 	if err := insertCompartments(tx, publishedTable, key, first, from.Compartments, now); err != nil {
 		return fmt.Errorf("inherited history: %w", err)
 	}
-	frontier := 0
-	if n := len(from.Compartments); n > 0 {
-		frontier = from.Compartments[n-1].End + 1
-	}
-	_, err := tx.exec(`
-		UPDATE histories
-		SET frontier = ?3
-		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, frontier)
-	if err != nil || from.Head == nil {
-		return err
+	if from.Head == nil {
+		return nil
 	}
 	head := *from.Head
 	head.Generation = 0

@@ -47,7 +47,7 @@ func TestInheritanceIsStoredWithItsPass(t *testing.T) {
 		Edits:   []EditRow{{Tag: 1, Kind: "drop", Pass: 1}},
 		Stamped: map[int]int64{1: 9},
 		Inherited: &Inheritance{
-			Queued: []DropRow{{Tag: 2, QueuedAt: 5, Source: "ctx_reduce"}},
+			Queued: []DropRow{{Tag: 2, QueuedAt: 5}},
 			System: SystemState{StickyDate: "today", StickyDateEpoch: 3, SystemHash: "h", SystemTokens: 4},
 		},
 		Pass: PassRow{Pass: 1, Verdict: "steady"},

@@ -14,7 +14,6 @@ type DropRow struct {
 	// meaningless and is deleted.
 	UnitKey  string
 	QueuedAt int64 // Unix ms
-	Source   string
 }
 
 // A ToolReplyRow is the answer to one tool call.
@@ -90,13 +89,13 @@ func insertToolReply(tx *transaction, key Key, reply ToolReplyRow) (isNew bool, 
 }
 
 const dropInsertSQL = `
-	INSERT INTO queued_drops (harness, session_id, tag, unit_key, queued_at, source)
-	VALUES (?, ?, ?, ?, ?, ?)
+	INSERT INTO queued_drops (harness, session_id, tag, unit_key, queued_at)
+	VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (harness, session_id, tag) DO NOTHING`
 
 func insertDrops(tx *transaction, key Key, drops []DropRow) error {
 	for _, d := range drops {
-		if _, err := tx.exec(dropInsertSQL, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt, d.Source); err != nil {
+		if _, err := tx.exec(dropInsertSQL, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt); err != nil {
 			return fmt.Errorf("tag %d: %w", d.Tag, err)
 		}
 	}
@@ -123,12 +122,12 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 func readDrops(c *sqlite3.Conn, key Key) ([]DropRow, error) {
 	var drops []DropRow
 	err := scan(c, `
-		SELECT tag, unit_key, queued_at, source
+		SELECT tag, unit_key, queued_at
 		FROM queued_drops
 		WHERE harness = ? AND session_id = ?
 		ORDER BY queued_at, tag`,
 		func(row *sqlite3.Stmt) {
-			drops = append(drops, DropRow{Tag: row.ColumnInt(0), UnitKey: row.ColumnText(1), QueuedAt: row.ColumnInt64(2), Source: row.ColumnText(3)})
+			drops = append(drops, DropRow{Tag: row.ColumnInt(0), UnitKey: row.ColumnText(1), QueuedAt: row.ColumnInt64(2)})
 		}, key.Harness, key.Session)
 	return drops, err
 }

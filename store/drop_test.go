@@ -37,9 +37,9 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 
 func TestQueuedTagKeepsItsPlace(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	first := []DropRow{{Tag: 9, QueuedAt: 1, Source: "a"}, {Tag: 3, QueuedAt: 2, Source: "a"}}
+	first := []DropRow{{Tag: 9, QueuedAt: 1}, {Tag: 3, QueuedAt: 2}}
 	must(t, s.QueueDrops(t.Context(), key, nil, first, ToolReplyRow{}))
-	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 9, QueuedAt: 5, Source: "b"}}, ToolReplyRow{}))
+	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 9, QueuedAt: 5}}, ToolReplyRow{}))
 	same(t, "queued", load(t, s, key).Queued, first)
 }
 
@@ -115,33 +115,4 @@ func TestDropOfAnotherUnitGoesWhenTheTagIsTaken(t *testing.T) {
 	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 1, UnitKey: "lost"}, {Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}}, ToolReplyRow{}))
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 	same(t, "queued", load(t, s, key).Queued, []DropRow{{Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}})
-}
-
-// A drop that was queued before drops named their unit gets the unit that has
-// its tag. If no unit has the tag, the drop is deleted.
-func TestOldQueuedDropsGetTheirUnit(t *testing.T) {
-	dir := t.TempDir()
-	var before []file.Migration
-	for _, m := range file.Released() {
-		if m.Version < 7 {
-			before = append(before, m)
-		}
-	}
-	// This build's statements need the newest schema. The test therefore fills the
-	// old tables by hand.
-	old, err := open(t.Context(), options(dir), before)
-	must(t, err)
-	must(t, old.Close())
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))
-	must(t, err)
-	for _, statement := range []string{
-		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 'ses_1', 1, 1)`,
-		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens) VALUES ('opencode', 'ses_1', 1, 'k1', 'm', 'text', 1, 1)`,
-		`INSERT INTO queued_drops (harness, session_id, tag, queued_at) VALUES ('opencode', 'ses_1', 1, 5), ('opencode', 'ses_1', 2, 6)`,
-	} {
-		_, err := db.ExecContext(t.Context(), statement)
-		must(t, err)
-	}
-	must(t, db.Close())
-	same(t, "queued", load(t, openIn(t, dir), key).Queued, []DropRow{{Tag: 1, UnitKey: "k1", QueuedAt: 5}})
 }

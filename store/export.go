@@ -35,7 +35,8 @@ var exported = []struct{ name, where string }{
 	{"compartments", ofSession},
 	{"recomp_compartments", ofSession},
 	{"withdrawn_compartments", ofSession},
-	{"historian_runs", ofSession},
+	{"agent_work", ofSession},
+	{"agent_runs", ofSession},
 	{"thinking", ofSession},
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the newest pass may still lack its usage
@@ -188,7 +189,7 @@ func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
 	has := make(map[string]bool)
 	err = scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)
 	for i, name := range t.Columns {
-		if has[name] && !(t.Name == "histories" && slices.Contains(leaseColumns, name)) {
+		if has[name] && !(t.Name == "agent_work" && slices.Contains(leaseColumns, name)) {
 			taken = append(taken, i)
 			delete(has, name) // use no column twice
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -23,7 +24,7 @@ var writes = map[string]struct {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
 			must(t, s.History.Publish(t.Context(), whole(t, s)))
-			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []chronicle.Compartment{compartment(1, 4)}}))
 		},
 		func(t *testing.T, s *Store) error {
 			p := publication(t, s, compartment(1, 4), compartment(5, 8))
@@ -34,10 +35,10 @@ var writes = map[string]struct {
 	"stage": {
 		func(t *testing.T, s *Store) {
 			begin(t, s)
-			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+			must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []chronicle.Compartment{compartment(1, 4)}}))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4), compartment(5, 6)}})
+			return s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: []chronicle.Compartment{compartment(1, 4), compartment(5, 6)}})
 		},
 	},
 	"revert": {
@@ -62,12 +63,12 @@ var writes = map[string]struct {
 		func(t *testing.T, s *Store) error {
 			c := fold(1)
 			c.Drained, c.Head = nil, nil
-			c.Inherited = &Inheritance{Head: head(1), Compartments: []CompartmentRow{compartment(1, 6)}}
+			c.Inherited = &Inheritance{Head: head(1), Compartments: []chronicle.Compartment{compartment(1, 6)}}
 			return s.CommitPass(t.Context(), c)
 		},
 	},
 	"failed run": {begin, func(t *testing.T, s *Store) error {
-		return s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
+		return s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
 	}},
 	"applied marker": {
 		func(t *testing.T, s *Store) {
@@ -84,7 +85,7 @@ var writes = map[string]struct {
 			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 1})
+			return s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryArchived, Memory: 1})
 		},
 	},
 }
@@ -93,7 +94,7 @@ func head(epoch int) *HeadRow {
 	return &HeadRow{
 		Epoch: epoch, ThroughKey: "msg_9", ThroughOrdinal: 9, Pinned: `["msg_8"]`, Baseline: "<session-history/>", Acknowledgement: "I have read it.", Delta: "<new/>",
 		BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 9, Sections: `{"history":900}`, Memories: `[1]`, MemoryID: 1, ChangeID: 2,
-		FoldedPass: 2, FoldedAt: now, FoldReason: "first", ModelKey: "anthropic/claude", DocsHash: "d0c5",
+		FoldedPass: 2, FoldedAt: now, FoldReason: "first", DocsHash: "d0c5",
 	}
 }
 

@@ -18,7 +18,7 @@ type HeadRow struct {
 	// ordinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
-	// AfterSummary is CompartmentRow.AfterSummary of the newest covered compartment.
+	// AfterSummary is chronicle.Compartment.AfterSummary of the newest covered compartment.
 	AfterSummary string
 	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
 	Pinned                           string
@@ -37,7 +37,6 @@ type HeadRow struct {
 	FoldedPass int
 	FoldedAt   int64 // Unix ms; this time, and not the clock, decides which memories have expired
 	FoldReason string
-	ModelKey   string
 	DocsHash   string
 }
 
@@ -54,7 +53,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 	}
 	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.AfterSummary, h.Pinned,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
-		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.ModelKey, h.DocsHash)
+		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.DocsHash)
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
@@ -70,7 +69,7 @@ func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 			Baseline: s.ColumnText(7), Acknowledgement: s.ColumnText(8), Delta: s.ColumnText(9),
 			BaselineSeq: s.ColumnInt(10), DeltaSeq: s.ColumnInt(11), BaselineTokens: count(s, 12), DeltaTokens: count(s, 13),
 			Sections: s.ColumnText(14), Memories: s.ColumnText(15), MemoryID: s.ColumnInt64(16), ChangeID: s.ColumnInt64(17),
-			FoldedPass: count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), ModelKey: s.ColumnText(21), DocsHash: s.ColumnText(22),
+			FoldedPass: count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), DocsHash: s.ColumnText(21),
 		}
 	}, key.Harness, key.Session)
 	return head, err

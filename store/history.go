@@ -5,41 +5,23 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 )
 
-// History holds the compartments of sessions, and the runs of the historian.
+// History holds the compartments of sessions.
 type History struct{ *db }
 
 // A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
 type HistoryRow struct {
-	// Frontier is the first message that no run has summarised yet. A revert lowers it. A recomp that ends
-	// earlier does not.
-	Frontier int
-
-	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
-	RunningSince int64
-
-	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
-	// and FailedAt its time (Unix ms). The next run waits for pass number RetryPass.
-	Failures  int
-	LastError string
-	FailedAt  int64
-	RetryPass int
-
-	// Throttle is the state of the caller's throttle, a JSON object. NoHead counts the consecutive attempts
-	// that found nothing to summarise.
-	Throttle string
-	NoHead   int
+	WorkRow
 
 	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker
 	// is the one that is set. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
-	// The sums over all runs. They are stored separately, because only keptRuns runs are kept. Extracted
-	// counts the publications that no model has made.
-	Runs, Publishes, Extracted int
-	Usage                      RunUsage
+	// Publishes counts the publications. Extracted counts those that no model has made.
+	Publishes, Extracted int
 
 	// Staged is the unfinished recomp, or nil.
 	Staged *StagedRange
@@ -58,16 +40,10 @@ type HistorySummary struct {
 	RawTokens    int     // tokens of the messages that they cover
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	// Weakest is the compartment with the lowest fidelity. It is zero if there is none.
-	Weakest CompartmentScore
+	Weakest schema.CompartmentScore
 	// LastRun is the newest run. LastPublish is the newest run that has published. Each is nil if there is
 	// none.
 	LastRun, LastPublish *RunRow
-}
-
-// A CompartmentScore is the fidelity of the compartment of the messages Start to End.
-type CompartmentScore struct {
-	Start, End int
-	Fidelity   float64
 }
 
 //go:embed query/history_select.sql
@@ -90,14 +66,17 @@ func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err
 
 // summariseHistory returns a summary without reading the texts of compartments.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
-	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session, now)
+	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
 	if err != nil {
+		return sum, err
+	}
+	if sum.WorkRow, err = readWork(c, HistorianOf(key), now); err != nil {
 		return sum, err
 	}
 	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
 		sum.Compartments, sum.Covered, sum.RawTokens = row.ColumnInt(0), row.ColumnInt(1), count(row, 2)
 		sum.Fidelity, sum.Extractive = row.ColumnFloat(3), row.ColumnInt(4)
-		sum.Weakest = CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
+		sum.Weakest = schema.CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
 	}, key.Harness, key.Session)
 	if err != nil {
 		return sum, err
@@ -114,7 +93,7 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 
 // lastRun returns the newest run of a session with the given status. If status is empty, any status will do.
 func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
-	runs, err := readRuns(c, key, status, 1)
+	runs, err := readRuns(c, HistorianOf(key), status, 1)
 	if len(runs) == 0 {
 		return nil, err
 	}
@@ -123,24 +102,16 @@ func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
 	r := HistoryRow{
-		Frontier: count(s, 0), RunningSince: s.ColumnInt64(1),
-		Failures: count(s, 2), LastError: s.ColumnText(3), FailedAt: s.ColumnInt64(4), RetryPass: count(s, 5),
-		Throttle: s.ColumnText(6), NoHead: count(s, 7),
-		PendingMarker: s.ColumnText(8), AppliedMarker: s.ColumnText(9),
-		Runs: count(s, 10), Publishes: count(s, 11),
-		Usage: RunUsage{
-			Usage:  Usage{Input: count(s, 12), CacheRead: count(s, 13), CacheWrite: count(s, 14)},
-			Output: count(s, 15),
-		},
-		Extracted: count(s, 16),
+		PendingMarker: s.ColumnText(0), AppliedMarker: s.ColumnText(1),
+		Publishes: count(s, 2), Extracted: count(s, 3),
 	}
-	if s.ColumnBool(17) {
-		r.Staged = &StagedRange{Start: s.ColumnInt(18), End: s.ColumnInt(19), Done: s.ColumnInt(20)}
+	if s.ColumnBool(4) {
+		r.Staged = &StagedRange{Start: s.ColumnInt(5), End: s.ColumnInt(6), Done: s.ColumnInt(7)}
 	}
 	return r
 }
 
-// ensureHistory creates the row for a session's historian. For an unknown session it does nothing, so that a
+// ensureHistory creates the row for a session's history. For an unknown session it does nothing, so that a
 // late run cannot bring a deleted session back.
 func ensureHistory(tx *transaction, key Key) error {
 	_, err := tx.exec(`
@@ -150,39 +121,4 @@ func ensureHistory(tx *transaction, key Key) error {
 		WHERE harness = ?1 AND session_id = ?2
 		ON CONFLICT (harness, session_id) DO NOTHING`, key.Harness, key.Session)
 	return err
-}
-
-// SavePace stores the state of the throttle, and the number of consecutive attempts that found nothing to
-// summarise. A publication resets that number to 0.
-func (s *History) SavePace(ctx context.Context, key Key, throttle string, noHead int) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		if err := ensureHistory(tx, key); err != nil {
-			return err
-		}
-		_, err := tx.exec(`
-			UPDATE histories
-			SET throttle = ?3, no_head = ?4
-			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, throttle, noHead)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("save pace of the historian of %s: %w", key, err)
-	}
-	return nil
-}
-
-// ClearFailures forgets the failures of a session's historian, for example because
-// the user has chosen another model.
-func (s *History) ClearFailures(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
-			UPDATE histories
-			SET failures = 0, last_error = '', failed_at = 0, retry_pass = 0
-			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("clear failures of the historian of %s: %w", key, err)
-	}
-	return nil
 }

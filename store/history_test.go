@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
@@ -58,7 +59,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	must(t, err)
 	needs("after a revert of messages after the last compartment", false)
 
-	must(t, s.Leases.Release(t.Context(), key, runner))
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
 	acquire(t, s, runner)
 	_, read, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
@@ -82,15 +83,15 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 	} {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
-		rows := []CompartmentRow{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
+		rows := []chronicle.Compartment{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
 		if test.from == 9 { // the revert begins right after the last but one compartment
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)
-		p.Project, p.Facts = project, []FactRow{{Category: "NAMING", Content: "x"}}
+		p.Project, p.Facts = project, []chronicle.Fact{{Category: "NAMING", Content: "x"}}
 		must(t, s.History.Publish(t.Context(), p))
 		rows = stored(rows...)
-		must(t, s.Leases.Release(t.Context(), key, runner))
+		must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
 
 		removed, err := s.History.Withdraw(t.Context(), key, test.from)
 		must(t, err)
@@ -125,7 +126,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		}
 		acquire(t, s, "next")
 		next := publication(t, s)
-		next.Holder, next.Compartments = "next", []CompartmentRow{compartment(next.After.Ordinal, 12)}
+		next.Holder, next.Compartments = "next", []chronicle.Compartment{compartment(next.After.Ordinal, 12)}
 		must(t, s.History.Publish(t.Context(), next))
 		must(t, s.Close())
 	}
@@ -177,7 +178,7 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 // A revert deletes the staged compartments of the messages that it takes back. If it takes
 // a message of a partial recomp's range, that recomp cannot go on, so all of it is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
-	staged := []CompartmentRow{compartment(1, 3), compartment(4, 6)}
+	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
 		start, end, from, left int
 		found                  bool
@@ -204,20 +205,9 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 }
 
 // withScores is a compartment with the scores that whole gives to its second one.
-func withScores(c CompartmentRow) CompartmentRow {
+func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
-}
-
-// A recomp may end earlier than the old history, because a model failed half-way.
-func TestFrontierStaysIfARecompEndsEarlier(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	begin(t, s)
-	must(t, s.History.Publish(t.Context(), whole(t, s)))
-	must(t, s.History.Promote(t.Context(), publication(t, s, compartment(1, 7))))
-	if h := historyOf(t, s); h.Frontier != 10 {
-		t.Errorf("the frontier fell back to %d", h.Frontier)
-	}
 }
 
 // A fork starts with the original's head and with its compartments up to the fork.
@@ -245,7 +235,7 @@ func TestForkInheritsHistory(t *testing.T) {
 	same(t, "end", end, HistoryEnd{Seq: 1, Ordinal: 7})
 	h, err := s.History.Summary(t.Context(), fork)
 	must(t, err)
-	same(t, "history", h.HistoryRow, HistoryRow{Frontier: 7})
+	same(t, "history", h.HistoryRow, HistoryRow{})
 
 	must(t, s.DeleteSession(t.Context(), fork))
 	same(t, "original", contents(t, s), original)
@@ -301,9 +291,9 @@ func markers(t *testing.T, s *Store) []MarkerRow {
 func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	fail := func(reason string, retry int) {
+	fail := func(reason string, retry int64) {
 		t.Helper()
-		must(t, s.History.RecordRun(t.Context(), key, RunRow{
+		must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{
 			Kind: "incremental", Status: RunFailed, Reason: reason, Pass: 1, Start: 1, End: 9, StartedAt: now,
 			Usage: RunUsage{Usage: Usage{Input: 5}, Output: 1},
 		}, retry))
@@ -312,24 +302,19 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	s.clock.(*clock.Manual).Advance(time.Second)
 	fail("refused", 8)
 	h := historyOf(t, s)
-	same(t, "failures", []any{h.Failures, h.LastError, h.FailedAt, h.RetryPass}, []any{2, "refused", int64(now + 1000), 8})
-	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: "nothing to summarise", StartedAt: now}, 99))
-	if h := historyOf(t, s); h.Failures != 2 || h.RetryPass != 8 {
+	same(t, "failures", []any{h.Failures, h.LastError, h.FailedAt, h.Retry}, []any{2, "refused", int64(now + 1000), int64(8)})
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunNoop, Reason: "nothing to summarise", StartedAt: now}, 99))
+	if h := historyOf(t, s); h.Failures != 2 || h.Retry != 8 {
 		t.Errorf("a run without work counts as a failure: %+v", h)
 	}
-	must(t, s.History.ClearFailures(t.Context(), key))
-	if h := historyOf(t, s); h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
-		t.Errorf("not cleared: %+v", h)
-	}
-	fail("again", 12)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 9))))
 	h = historyOf(t, s)
-	if h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
+	if h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.Retry != 0 {
 		t.Errorf("not cleared by a success: %+v", h)
 	}
-	same(t, "sums", []any{h.Runs, h.Publishes, h.Usage}, []any{5, 1, RunUsage{Usage: Usage{Input: 15}, Output: 3}})
+	same(t, "sums", []any{h.Runs, h.Publishes, h.Usage}, []any{4, 1, RunUsage{Usage: Usage{Input: 10}, Output: 2}})
 
-	if err := s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunSuccess}, 0); err == nil {
+	if err := s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunSuccess}, 0); err == nil {
 		t.Error("a success was recorded without its publication")
 	}
 	must(t, s.DeleteSession(t.Context(), key))
@@ -343,9 +328,9 @@ func TestOnlyTheNewestRunsAreKept(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	for n := range keptRuns + 3 {
-		must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: fmt.Sprint(n + 1), StartedAt: now}, 0))
+		must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunNoop, Reason: fmt.Sprint(n + 1), StartedAt: now}, 0))
 	}
-	runs, err := s.History.Runs(t.Context(), key, 0)
+	runs, err := s.Runs.Of(t.Context(), HistorianOf(key), 0)
 	must(t, err)
 	if len(runs) != keptRuns || runs[0].Run != keptRuns+3 || runs[0].Reason != fmt.Sprint(keptRuns+3) || runs[keptRuns-1].Run != 4 {
 		t.Errorf("%d runs are kept, the newest is %+v, the oldest %+v", len(runs), runs[0], runs[len(runs)-1])
@@ -353,7 +338,7 @@ func TestOnlyTheNewestRunsAreKept(t *testing.T) {
 	if h := historyOf(t, s); h.Runs != keptRuns+3 {
 		t.Errorf("%d runs are counted", h.Runs)
 	}
-	runs, err = s.History.Runs(t.Context(), key, 2)
+	runs, err = s.Runs.Of(t.Context(), HistorianOf(key), 2)
 	if err != nil || len(runs) != 2 {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
@@ -393,14 +378,14 @@ func TestImportLeavesLeasesOut(t *testing.T) {
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), whole(t, s)))
 	must(t, s.CommitPass(t.Context(), fold(2)))
-	must(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
+	must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
 	tables, err := s.Export(t.Context(), key)
 	must(t, err)
 	must(t, other.Import(t.Context(), tables))
 	if since := historyOf(t, other).RunningSince; since != 0 {
 		t.Errorf("a run is under way since %d", since)
 	}
-	must(t, s.Leases.Release(t.Context(), key, runner))
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
 	rows := func(s *Store) []string {
 		return slices.DeleteFunc(contents(t, s), func(row string) bool { // an export has the newest pass only
 			return strings.HasPrefix(row, "passes ") || strings.HasPrefix(row, "sqlite_sequence ")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
@@ -16,12 +17,11 @@ import (
 type historyModel struct {
 	known          bool // the session is stored
 	now            int64
-	rows           []CompartmentRow
-	staged         []CompartmentRow
+	rows           []chronicle.Compartment
+	staged         []chronicle.Compartment
 	recomp         string
 	start, end     int // of a partial recomp
 	generation     int
-	frontier       int
 	holder         string
 	expires        int64
 	cut            int
@@ -63,7 +63,6 @@ func (m *historyModel) publish(p Publication, replaces bool) {
 		m.generation++
 	}
 	m.rows = m.numbered(append(m.rows, p.Compartments...))
-	m.frontier = max(m.frontier, m.after().Ordinal)
 	m.failures, m.runs, m.publishes = 0, m.runs+1, m.publishes+1
 	if p.Marker != "" {
 		m.marker = p.Marker
@@ -73,7 +72,7 @@ func (m *historyModel) publish(p Publication, replaces bool) {
 	}
 }
 
-func (m *historyModel) numbered(rows []CompartmentRow) []CompartmentRow {
+func (m *historyModel) numbered(rows []chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq = i
 		if rows[i].CreatedAt == 0 {
@@ -83,8 +82,8 @@ func (m *historyModel) numbered(rows []CompartmentRow) []CompartmentRow {
 	return rows
 }
 
-func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
-	split := func(rows []CompartmentRow) (kept, gone []CompartmentRow) {
+func (m *historyModel) invalidate(from int) (removed []chronicle.Compartment) {
+	split := func(rows []chronicle.Compartment) (kept, gone []chronicle.Compartment) {
 		for _, c := range rows {
 			if c.End < from {
 				kept = append(kept, c)
@@ -102,7 +101,6 @@ func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
 	if len(removed) > 0 {
 		m.generation++
 	}
-	m.frontier = min(m.frontier, from)
 	if m.holder != "" && (m.cut == 0 || from < m.cut) {
 		m.cut = from
 	}
@@ -113,7 +111,7 @@ func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
 func (m *historyModel) forget() { *m = historyModel{now: m.now, seen: m.seen} }
 
 // drawRows draws compartments that begin at the message start.
-func drawRows(t *rapid.T, start, least int) (rows []CompartmentRow) {
+func drawRows(t *rapid.T, start, least int) (rows []chronicle.Compartment) {
 	for range rapid.IntRange(least, 3).Draw(t, "compartments") {
 		end := start + rapid.IntRange(0, 4).Draw(t, "length")
 		rows = append(rows, compartment(start, end))
@@ -142,7 +140,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				p.Compartments = drawRows(rt, start, 1)
 			}
 			last := p.Compartments[len(p.Compartments)-1]
-			p.Facts = []FactRow{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
+			p.Facts = []chronicle.Fact{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
 			p.Marker = rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "marker")
 			want, write := m.published(holder, p.After, last.End), s.History.Publish
 			if replaces {
@@ -166,7 +164,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			}
 		}
 		pass(rt, nil)
-		acquired, err := s.Leases.Acquire(ctx, key, "a")
+		acquired, err := s.Leases.Acquire(ctx, HistorianOf(key), "a")
 		if ok(rt, err); !acquired {
 			rt.Fatal("a new session has a lease")
 		}
@@ -181,7 +179,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			"acquire": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
 				want := m.known && (m.holder == "" || m.holder == holder || m.expires <= m.now)
-				got, err := s.Leases.Acquire(ctx, key, holder)
+				got, err := s.Leases.Acquire(ctx, HistorianOf(key), holder)
 				if ok(rt, err); got != want {
 					rt.Fatalf("acquired: %v, want %v", got, want)
 				}
@@ -196,7 +194,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			"renew": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
 				want := m.known && m.held(holder)
-				got, err := s.Leases.Renew(ctx, key, holder)
+				got, err := s.Leases.Renew(ctx, HistorianOf(key), holder)
 				if ok(rt, err); got != want {
 					rt.Fatalf("renewed: %v, want %v", got, want)
 				}
@@ -206,7 +204,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			},
 			"release": func(rt *rapid.T) {
 				holder := holders.Draw(rt, "holder")
-				ok(rt, s.Leases.Release(ctx, key, holder))
+				ok(rt, s.Leases.Release(ctx, HistorianOf(key), holder))
 				if m.holder == holder {
 					m.holder, m.expires, m.cut = "", 0, 0
 				}
@@ -248,15 +246,11 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				}
 			},
 			"fail": func(rt *rapid.T) {
-				ok(rt, s.History.RecordRun(ctx, key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
+				ok(rt, s.Runs.Record(ctx, HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
 				if m.known {
 					m.failures++
 					m.runs++
 				}
-			},
-			"clear failures": func(rt *rapid.T) {
-				ok(rt, s.History.ClearFailures(ctx, key))
-				m.failures = 0
 			},
 			"apply marker": func(rt *rapid.T) {
 				done := rapid.SampledFrom([]string{"m1", "m2"}).Draw(rt, "done")
@@ -307,7 +301,6 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	compare("staged", st, Staging{Start: m.start, End: m.end, Compartments: m.staged})
 
 	h := historyOf(t, s)
-	compare("frontier", h.Frontier, m.frontier)
 	compare("counts", []int{h.Compartments, h.Failures, h.Runs, h.Publishes}, []int{len(m.rows), m.failures, m.runs, m.publishes})
 	compare("is running", h.RunningSince > 0, m.holder != "" && m.expires > m.now)
 	compare("markers", []string{h.PendingMarker, h.AppliedMarker}, []string{m.marker, m.applied})
@@ -324,11 +317,5 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	}
 	compare("head", snap.Head, want)
 
-	memories, err := s.Memories.Of(t.Context(), project, m.now)
-	ok(rt, err)
-	seen := map[string]int{}
-	for _, r := range memories.Memories {
-		seen[r.Content] = r.SeenCount
-	}
-	compare("facts", seen, m.seen)
+	compare("facts", seenIn(t, s), m.seen)
 }

@@ -1,6 +1,11 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/schema"
+)
 
 // The figures of a status come from the store, so a restart of the host does not change them.
 func TestReportTellsHeadAndHistory(t *testing.T) {
@@ -27,7 +32,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	if !found {
 		t.Fatal("the session is unknown")
 	}
-	same(t, "folds", r.FoldReasons, []CauseCount{{"idle", 2}, {"first-head", 1}})
+	same(t, "folds", r.FoldReasons, []schema.CauseCount{{Cause: "idle", Count: 2}, {Cause: "first-head", Count: 1}})
 	same(t, "head", r.Head, &HeadRow{
 		Epoch: 4, ThroughOrdinal: 9, BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 77,
 		Sections: `{"history":900}`, FoldedPass: 4, FoldedAt: now, FoldReason: "idle",
@@ -51,13 +56,13 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	next := 1
-	publish := func(madeBy, problem string, retryPass int) HistorySummary {
+	publish := func(madeBy chronicle.MadeBy, problem string, retry int64) HistorySummary {
 		t.Helper()
 		c := compartment(next, next)
 		c.MadeBy = madeBy
 		next++
 		p := publication(t, s, c)
-		p.Problem, p.RetryPass = problem, retryPass
+		p.Problem, p.Retry = problem, retry
 		must(t, s.History.Publish(t.Context(), p))
 		return historyOf(t, s)
 	}
@@ -65,24 +70,25 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 		n         int
 		last      string
 		at        int64
-		retryPass int
+		retry     int64
 		extracted int
 	}
 	of := func(h HistorySummary) failures {
-		return failures{h.Failures, h.LastError, h.FailedAt, h.RetryPass, h.Extracted}
+		return failures{h.Failures, h.LastError, h.FailedAt, h.Retry, h.Extracted}
 	}
 	for _, step := range []struct {
-		madeBy, problem string
-		retryPass       int
-		want            failures
+		madeBy  chronicle.MadeBy
+		problem string
+		retry   int64
+		want    failures
 	}{
-		{MadeByExtraction, "garbage", 7, failures{1, "garbage", now, 7, 1}},
-		{MadeByExtraction, "", 0, failures{1, "garbage", now, 7, 2}}, // no model was asked
-		{MadeByExtraction, "a refusal", 9, failures{2, "a refusal", now, 9, 3}},
+		{chronicle.ByExtraction, "garbage", 7, failures{1, "garbage", now, 7, 1}},
+		{chronicle.ByExtraction, "", 0, failures{1, "garbage", now, 7, 2}}, // no model was asked
+		{chronicle.ByExtraction, "a refusal", 9, failures{2, "a refusal", now, 9, 3}},
 		{"model", "", 0, failures{0, "", 0, 0, 3}},
-		{MadeByExtraction, "", 0, failures{0, "", 0, 0, 4}},
+		{chronicle.ByExtraction, "", 0, failures{0, "", 0, 0, 4}},
 	} {
-		h := publish(step.madeBy, step.problem, step.retryPass)
+		h := publish(step.madeBy, step.problem, step.retry)
 		if got := of(h); got != step.want {
 			t.Errorf("after %s (%q): %+v, want %+v", step.madeBy, step.problem, got, step.want)
 		}
@@ -98,7 +104,7 @@ func TestLastPublishStandsBehindAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
-	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
 	h := historyOf(t, s)
 	if h.LastRun.Run != 2 || h.LastPublish.Run != 1 || h.LastPublish.End != 4 {
 		t.Errorf("last run %+v, last publication %+v", h.LastRun, h.LastPublish)

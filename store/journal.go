@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -20,21 +21,17 @@ type PassRow struct {
 	Bust         bool
 	BustCause    string
 	Messages     int // number of raw messages in the transcript
-	Kept         int // number of messages unchanged since the previous pass
 	WireMessages int
 	WireTokens   int
-	WireBytes    int
-	PrefixTokens int    // size of the prefix shared with the previous wire
-	Chain        string // hash chain over the wire, hex
+	PrefixTokens int // size of the prefix shared with the previous wire
 	EditsAdded   int
 	Pressure     float64
-	HostUS       int64 // time in the host up to the commit, in µs
 	// SizeTokens is the expected size of the next prompt before the pass decided. GoalTokens is the size that
 	// the pass wanted to reach, or 0 if it had no such goal.
 	SizeTokens, GoalTokens int
 	// Price is the estimated cost and gain of the bust at the moment the pass
 	// decided on it. It is zero if no rule proposed an edit.
-	Price BustPrice
+	Price schema.BustPrice
 	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
 	// FoldReason says why the pass folded the head. It is "" if the pass did not. The sizes belong to the
@@ -43,15 +40,6 @@ type PassRow struct {
 	BaselineTokens, DeltaTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
-}
-
-// BustPrice is the estimated cost and gain of a bust.
-type BustPrice struct {
-	Resent, Removed int     // tokens
-	BreakEven       float64 // number of passes after which the bust has paid off
-	Forecast        int     // number of passes until space must be freed anyway
-	Thinking        int     // tokens of thinking that the bust invalidates
-	Cost, Rent      int     // price of the bust, and what removable content has cost, in tokens read from the cache
 }
 
 // Usage is the size of a request in tokens as the provider counted it. The
@@ -78,8 +66,7 @@ const passTrimSQL = `
 
 func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 	_, err := tx.exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
-		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
-		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
+		p.Messages, p.WireMessages, p.WireTokens, p.PrefixTokens, p.EditsAdded, p.Pressure,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
 		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost)
 	if err != nil {
@@ -172,26 +159,22 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		Bust:         s.ColumnBool(4),
 		BustCause:    s.ColumnText(5),
 		Messages:     s.ColumnInt(6),
-		Kept:         s.ColumnInt(7),
-		WireMessages: s.ColumnInt(8),
-		WireTokens:   s.ColumnInt(9),
-		WireBytes:    s.ColumnInt(10),
-		PrefixTokens: s.ColumnInt(11),
-		Chain:        s.ColumnText(12),
-		EditsAdded:   s.ColumnInt(13),
-		Pressure:     s.ColumnFloat(14),
-		HostUS:       s.ColumnInt64(15),
-		SizeTokens:   s.ColumnInt(19),
-		GoalTokens:   s.ColumnInt(20),
-		Price: BustPrice{
-			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24), Thinking: s.ColumnInt(27),
-			Cost: s.ColumnInt(32), Rent: s.ColumnInt(31),
+		WireMessages: s.ColumnInt(7),
+		WireTokens:   s.ColumnInt(8),
+		PrefixTokens: s.ColumnInt(9),
+		EditsAdded:   s.ColumnInt(10),
+		Pressure:     s.ColumnFloat(11),
+		SizeTokens:   s.ColumnInt(15),
+		GoalTokens:   s.ColumnInt(16),
+		Price: schema.BustPrice{
+			Resent: s.ColumnInt(17), Removed: s.ColumnInt(18), BreakEven: s.ColumnFloat(19), Forecast: s.ColumnInt(20), Thinking: s.ColumnInt(23),
+			Cost: s.ColumnInt(28), Rent: s.ColumnInt(27),
 		},
-		LostBlocks: s.ColumnInt(25), LostTokens: s.ColumnInt(26),
-		FoldReason: s.ColumnText(28), BaselineTokens: s.ColumnInt(29), DeltaTokens: s.ColumnInt(30),
+		LostBlocks: s.ColumnInt(21), LostTokens: s.ColumnInt(22),
+		FoldReason: s.ColumnText(24), BaselineTokens: s.ColumnInt(25), DeltaTokens: s.ColumnInt(26),
 	}
-	if s.ColumnType(16) != sqlite3.NULL {
-		p.Usage = &Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(17), CacheWrite: s.ColumnInt(18)}
+	if s.ColumnType(12) != sqlite3.NULL {
+		p.Usage = &Usage{Input: s.ColumnInt(12), CacheRead: s.ColumnInt(13), CacheWrite: s.ColumnInt(14)}
 	}
 	return p
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A run of the historian holds the lease of its session, so that no two runs summarise the same messages. If
-// a run hangs, it loses its lease after LeaseTerm, and another run may begin. If the first run still
-// publishes after that, the store refuses its publication.
+// A run of an agent holds the lease of its work, so that no two runs do the same. If a run hangs, it loses its
+// lease after LeaseTerm, and another run may begin. If the first run still publishes after that, the store
+// refuses its publication.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease
 )
 
 var (
-	// ErrLeaseLost means that a run no longer holds the lease of its session, because it did not renew the
-	// lease in time or because the session was deleted. The store has then written nothing. The run must end,
-	// and a new run may acquire the lease.
-	ErrLeaseLost = errors.New("the historian's lease is lost")
+	// ErrLeaseLost means that a run no longer holds the lease of its work, because it did not renew the lease in
+	// time or because the session was deleted. The store has then written nothing. The run must end, and a new
+	// run may acquire the lease.
+	ErrLeaseLost = errors.New("the run's lease is lost")
 	// ErrStale means that the history has changed since the run began: a revert removed messages that the run
 	// has read, or other compartments were stored. The store has then written nothing. A new run must begin
 	// from the present history.
@@ -32,7 +32,7 @@ var (
 //go:embed query/lease_acquire.sql
 var leaseAcquireSQL string
 
-// Leases are the leases of the historian's sessions.
+// Leases are the leases of the agents' work.
 type Leases struct {
 	*db
 	term time.Duration
@@ -45,70 +45,70 @@ func (s *Leases) Hold() { s.term = heldTerm }
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// Acquire takes the lease of a session for holder, which is a unique name of one run. If another run
-// holds the lease, or if the session is unknown, acquired is false. A holder that acquires its own lease
-// again prolongs it.
-func (s *Leases) Acquire(ctx context.Context, key Key, holder string) (acquired bool, err error) {
+// Acquire takes the lease of a work for holder, which is a unique name of one run. If another run holds the
+// lease, or if the session is unknown, acquired is false. A holder that acquires its own lease again prolongs
+// it.
+func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
-		if err := ensureHistory(tx, key); err != nil {
+		if err := ensureWork(tx, w); err != nil {
 			return err
 		}
 		now := s.clock.Now()
-		n, err := tx.exec(leaseAcquireSQL, key.Harness, key.Session, holder, now, now+s.term.Milliseconds())
+		n, err := tx.exec(leaseAcquireSQL, w.Subject.String(), w.Agent, holder, now, now+s.term.Milliseconds())
 		acquired = n > 0
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("acquire lease of %s: %w", key, err)
+		return false, fmt.Errorf("acquire lease of the %s: %w", w, err)
 	}
 	return acquired, nil
 }
 
 // Renew prolongs the lease of holder by LeaseTerm. If the lease is lost, isHeld is false and the run
 // must end.
-func (s *Leases) Renew(ctx context.Context, key Key, holder string) (isHeld bool, err error) {
+func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		now := s.clock.Now()
 		n, err := tx.exec(`
-			UPDATE histories
+			UPDATE agent_work
 			SET expires_at = ?5
-			WHERE harness = ?1 AND session_id = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
-			key.Harness, key.Session, holder, now, now+s.term.Milliseconds())
+			WHERE subject = ?1 AND agent = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
+			w.Subject.String(), w.Agent, holder, now, now+s.term.Milliseconds())
 		isHeld = n > 0
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("renew lease of %s: %w", key, err)
+		return false, fmt.Errorf("renew lease of the %s: %w", w, err)
 	}
 	return isHeld, nil
 }
 
 // Release releases the lease of holder. If another run holds the lease, nothing happens.
-func (s *Leases) Release(ctx context.Context, key Key, holder string) error {
+func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
-			UPDATE histories
+			UPDATE agent_work
 			SET holder = '', acquired_at = 0, expires_at = 0, cut = 0
-			WHERE harness = ?1 AND session_id = ?2 AND holder = ?3`,
-			key.Harness, key.Session, holder)
+			WHERE subject = ?1 AND agent = ?2 AND holder = ?3`,
+			w.Subject.String(), w.Agent, holder)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("release lease of %s: %w", key, err)
+		return fmt.Errorf("release lease of the %s: %w", w, err)
 	}
 	return nil
 }
 
 // checkLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if a
-// revert has removed message number last since the lease was acquired.
-func checkLease(tx *transaction, key Key, holder string, last int, now int64) error {
+// revert has removed message number last of the session since the lease was acquired.
+func checkLease(tx *transaction, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.scan(`
 		SELECT cut
-		FROM histories
-		WHERE harness = ?1 AND session_id = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
+		FROM agent_work
+		WHERE subject = ?1 AND agent = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
 		func(row *sqlite3.Stmt) { isHeld, cut = true, row.ColumnInt(0) },
-		key.Harness, key.Session, holder, now)
+		w.Subject.String(), w.Agent, holder, now)
 	switch {
 	case err != nil:
 		return err
@@ -121,21 +121,21 @@ func checkLease(tx *transaction, key Key, holder string, last int, now int64) er
 }
 
 // releaseAll releases all leases. Only one process can have the store open, so while it is being opened no
-// run is alive. releaseLeases reads first. So if there is nothing to release, Open need not wait for the
+// run is alive. releaseAll reads first. So if there is nothing to release, Open need not wait for the
 // write lock.
 func (s *Leases) releaseAll(ctx context.Context) error {
 	held := 0
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT count(*) FROM histories WHERE holder <> ''`, func(row *sqlite3.Stmt) { held = row.ColumnInt(0) })
+		return scan(c, `SELECT count(*) FROM agent_work WHERE holder <> ''`, func(row *sqlite3.Stmt) { held = row.ColumnInt(0) })
 	})
 	if err == nil && held > 0 {
 		err = s.update(ctx, func(tx *transaction) error {
-			_, err := tx.exec(`UPDATE histories SET holder = '', acquired_at = 0, expires_at = 0, cut = 0 WHERE holder <> ''`)
+			_, err := tx.exec(`UPDATE agent_work SET holder = '', acquired_at = 0, expires_at = 0, cut = 0 WHERE holder <> ''`)
 			return err
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("release leases of historians: %w", err)
+		return fmt.Errorf("release leases of agents: %w", err)
 	}
 	return nil
 }

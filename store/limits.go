@@ -24,7 +24,6 @@ type LimitsRow struct {
 	PriceRead   float64
 	PriceOutput float64
 	NPM         string // npm package through which the harness calls the provider
-	Source      string // where the figures come from
 	At          int64  // Unix ms
 }
 
@@ -50,8 +49,7 @@ func (s *Models) Limits(ctx context.Context, provider, model string) (limits Lim
 				PriceRead:     row.ColumnFloat(5),
 				PriceOutput:   row.ColumnFloat(6),
 				NPM:           row.ColumnText(7),
-				Source:        row.ColumnText(8),
-				At:            row.ColumnInt64(9),
+				At:            row.ColumnInt64(8),
 			}
 		}, provider, model)
 	})
@@ -66,7 +64,7 @@ func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(limitsUpsertSQL,
 			l.Provider, l.Model, l.ContextTokens, l.InputTokens, l.OutputTokens,
-			l.PriceFresh, l.PriceWrite, l.PriceRead, l.PriceOutput, l.NPM, l.Source, l.At)
+			l.PriceFresh, l.PriceWrite, l.PriceRead, l.PriceOutput, l.NPM, l.At)
 		return err
 	})
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/ncruces/go-sqlite3"
 )
 
 // The expected hash was computed by the plugin whose memories can be imported.
@@ -22,12 +24,22 @@ func TestMemoryHashIgnoresCaseAndSpace(t *testing.T) {
 }
 
 // learn publishes facts.
-func learn(t *testing.T, s *Store, facts ...FactRow) {
+func learn(t *testing.T, s *Store, facts ...chronicle.Fact) {
 	t.Helper()
 	p := publication(t, s)
-	p.Compartments = []CompartmentRow{compartment(p.After.Ordinal, p.After.Ordinal)}
+	p.Compartments = []chronicle.Compartment{compartment(p.After.Ordinal, p.After.Ordinal)}
 	p.Project, p.Facts = project, facts
 	must(t, s.History.Publish(t.Context(), p))
+}
+
+// seenIn counts how often each memory was learned.
+func seenIn(t *testing.T, s *Store) map[string]int {
+	t.Helper()
+	seen := map[string]int{}
+	must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
+		return scan(c, `SELECT content, seen_count FROM memories`, func(row *sqlite3.Stmt) { seen[row.ColumnText(0)] = row.ColumnInt(1) })
+	}))
+	return seen
 }
 
 func memories(t *testing.T, s *Store, at int64) (contents []string) {
@@ -45,9 +57,9 @@ func memories(t *testing.T, s *Store, at int64) (contents []string) {
 func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	facts := func(from, to int) (all []FactRow) {
+	facts := func(from, to int) (all []chronicle.Fact) {
 		for n := from; n < to; n++ {
-			all = append(all, FactRow{Category: "NAMING", Content: fmt.Sprint("fact ", n)})
+			all = append(all, chronicle.Fact{Category: "NAMING", Content: fmt.Sprint("fact ", n)})
 		}
 		return all
 	}
@@ -71,19 +83,19 @@ func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 func TestFactsBecomeMemoriesOnce(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	learn(t, s, FactRow{Category: "NAMING", Content: "Use Bun"}, FactRow{Category: "NAMING", Content: " \n"}, FactRow{Category: "RULES", Content: "use bun"})
+	learn(t, s, chronicle.Fact{Category: "NAMING", Content: "Use Bun"}, chronicle.Fact{Category: "NAMING", Content: " \n"}, chronicle.Fact{Category: "RULES", Content: "use bun"})
 	s.clock.(*clock.Manual).Advance(time.Minute)
 	later := now + time.Minute.Milliseconds()
-	learn(t, s, FactRow{Category: "NAMING", Content: "use  bun\n", Importance: 90})
+	learn(t, s, chronicle.Fact{Category: "NAMING", Content: "use  bun\n"})
 	m, err := s.Memories.Of(t.Context(), project, later)
 	must(t, err)
-	row := MemoryRow{
-		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", LearnedIn: key, Status: "active",
-		SeenCount: 2, SeenAt: later, CreatedAt: now, UpdatedAt: now,
+	row := chronicle.Memory{
+		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session, SeenAt: later,
 	}
 	other := row
-	other.ID, other.Category, other.Content, other.SeenCount, other.SeenAt = 2, "RULES", "use bun", 1, now
-	same(t, "memories", m, ProjectMemories{Memories: []MemoryRow{row, other}, MemoryID: 2})
+	other.ID, other.Category, other.Content, other.SeenAt = 2, "RULES", "use bun", now
+	same(t, "memories", m, ProjectMemories{Memories: []chronicle.Memory{row, other}, MemoryID: 2})
+	same(t, "seen", seenIn(t, s), map[string]int{"Use Bun": 2, "use bun": 1})
 	if m, err := s.Memories.Of(t.Context(), "another project", now); err != nil || len(m.Memories) > 0 || m.MemoryID > 0 {
 		t.Errorf("another project knows %+v, %v", m, err)
 	}
@@ -94,25 +106,26 @@ func TestFactsBecomeMemoriesOnce(t *testing.T) {
 func TestMemoriesExpire(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	learn(t, s, FactRow{Category: "A", Content: "short", ExpiresAt: now + 10}, FactRow{Category: "A", Content: "long", ExpiresAt: now + 10})
+	learn(t, s, chronicle.Fact{Category: "A", Content: "short"}, chronicle.Fact{Category: "A", Content: "long"})
+	must(t, s.update(t.Context(), func(tx *transaction) error {
+		_, err := tx.exec(`UPDATE memories SET expires_at = ?`, now+10)
+		return err
+	}))
 	same(t, "before", memories(t, s, now+9), []string{"short", "long"})
 	same(t, "after", memories(t, s, now+10), []string(nil))
-	learn(t, s, FactRow{Category: "A", Content: "short", ExpiresAt: now + 5}, FactRow{Category: "A", Content: "long", ExpiresAt: now + 20})
-	same(t, "learned again", memories(t, s, now+10), []string{"long"})
-	learn(t, s, FactRow{Category: "A", Content: "short"})
-	learn(t, s, FactRow{Category: "A", Content: "short", ExpiresAt: now + 20})
+	learn(t, s, chronicle.Fact{Category: "A", Content: "short"})
 	same(t, "learned without an end", memories(t, s, now+99), []string{"short"})
 }
 
 func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	learn(t, s, FactRow{Category: "A", Content: "one"}, FactRow{Category: "A", Content: "two"}, FactRow{Category: "A", Content: "three"}, FactRow{Category: "A", Content: "four"})
-	changes := []MemoryChange{
-		{ID: 1, Project: project, Kind: MemoryUpdate, Memory: 1, Category: "B", Content: "uno", At: now},
-		{ID: 2, Project: project, Kind: MemoryArchive, Memory: 2, At: now},
-		{ID: 3, Project: project, Kind: MemorySupersede, Memory: 3, SupersededBy: 1, At: now},
-		{ID: 4, Project: project, Kind: MemoryDelete, Memory: 4, At: now},
+	learn(t, s, chronicle.Fact{Category: "A", Content: "one"}, chronicle.Fact{Category: "A", Content: "two"}, chronicle.Fact{Category: "A", Content: "three"}, chronicle.Fact{Category: "A", Content: "four"})
+	changes := []chronicle.MemoryChange{
+		{ID: 1, Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "B", Content: "uno"},
+		{ID: 2, Project: project, Kind: chronicle.MemoryArchived, Memory: 2},
+		{ID: 3, Project: project, Kind: chronicle.MemorySuperseded, Memory: 3, SupersededBy: 1},
+		{ID: 4, Project: project, Kind: chronicle.MemoryDeleted, Memory: 4},
 	}
 	for _, ch := range changes {
 		must(t, s.Memories.Change(t.Context(), ch))
@@ -131,15 +144,15 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	}
 
 	before := contents(t, s)
-	assertIs(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 4}), ErrUnknownMemory)
-	assertIs(t, s.Memories.Change(t.Context(), MemoryChange{Project: "another", Kind: MemoryArchive, Memory: 1}), ErrUnknownMemory)
-	assertIs(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "A", Content: "TWO"}), ErrSameMemory)
-	if err := s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: "other", Memory: 1}); err == nil {
+	assertIs(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryArchived, Memory: 4}), ErrUnknownMemory)
+	assertIs(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: "another", Kind: chronicle.MemoryArchived, Memory: 1}), ErrUnknownMemory)
+	assertIs(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "A", Content: "TWO"}), ErrSameMemory)
+	if err := s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: "other", Memory: 1}); err == nil {
 		t.Error("an unknown change was stored")
 	}
 	same(t, "database", contents(t, s), before)
 
-	learn(t, s, FactRow{Category: "A", Content: "two"}, FactRow{Category: "A", Content: "four"})
+	learn(t, s, chronicle.Fact{Category: "A", Content: "two"}, chronicle.Fact{Category: "A", Content: "four"})
 	same(t, "learned again", memories(t, s, now), []string{"uno", "four"}) // an archived memory stays archived
 	if m, err := s.Memories.Of(t.Context(), project, now); err != nil || m.Memories[1].ID <= 4 {
 		t.Errorf("the id of a deleted memory was given again: %+v, %v", m.Memories, err)
@@ -150,9 +163,9 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	learn(t, s, FactRow{Category: "A", Content: "one"})
+	learn(t, s, chronicle.Fact{Category: "A", Content: "one"})
 	for _, content := range []string{"two", "three", "four"} {
-		must(t, s.Memories.Change(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "A", Content: content}))
+		must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "A", Content: content}))
 	}
 	left := func(before int64) (n int) {
 		t.Helper()

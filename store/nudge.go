@@ -21,7 +21,7 @@ type NudgeRow struct {
 func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
-			SELECT undropped, level, message <> ''
+			SELECT undropped, level, has_message
 			FROM nudges
 			WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { n = NudgeRow{row.ColumnInt(0), row.ColumnText(1), row.ColumnBool(2)} },
@@ -38,18 +38,14 @@ func upsertNudge(tx *transaction, key Key, n *NudgeRow) error {
 	if n == nil {
 		return nil
 	}
-	message := ""
-	if n.HasMessage {
-		message = "delivered"
-	}
 	_, err := tx.exec(`
-		INSERT INTO nudges (harness, session_id, undropped, level, message)
+		INSERT INTO nudges (harness, session_id, undropped, level, has_message)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (harness, session_id) DO UPDATE SET
-			undropped = excluded.undropped,
-			level     = excluded.level,
-			message   = excluded.message`,
-		key.Harness, key.Session, n.Undropped, n.Level, message)
+			undropped   = excluded.undropped,
+			level       = excluded.level,
+			has_message = excluded.has_message`,
+		key.Harness, key.Session, n.Undropped, n.Level, n.HasMessage)
 	if err != nil {
 		return fmt.Errorf("nudge: %w", err)
 	}

@@ -128,7 +128,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	before := readFile(t, newer.Path())
 
 	_, err := Open(t.Context(), options(dir))
-	assertIs(t, err, ErrNewerSchema)
+	assertIs(t, err, file.ErrNewerSchema)
 	base := newestVersion()
 	for _, part := range []string{strconv.Itoa(base + 2), "up to " + strconv.Itoa(base), "update magicctx-host"} {
 		if err != nil && !strings.Contains(err.Error(), part) {

@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
 
 // A directory becomes a repository, or an older release has stored the directory itself. What is known about the
 // directory is then known about the repository.
@@ -9,17 +13,17 @@ func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 	for _, before := range []string{former, directory} {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
-		known := FactRow{Category: "NAMING", Content: "known to both"}
+		known := chronicle.Fact{Category: "NAMING", Content: "known to both"}
 		learn(t, s, known)
 		must(t, s.update(t.Context(), func(tx *transaction) error {
 			_, err := tx.exec(`UPDATE sessions SET project = ?`, map[string]string{former: former}[before])
 			return err
 		}))
 		p := publication(t, s)
-		p.Project, p.Compartments = before, []CompartmentRow{compartment(p.After.Ordinal, p.After.Ordinal)}
-		p.Facts = []FactRow{known, {Category: "NAMING", Content: "known to the directory"}}
+		p.Project, p.Compartments = before, []chronicle.Compartment{compartment(p.After.Ordinal, p.After.Ordinal)}
+		p.Facts = []chronicle.Fact{known, {Category: "NAMING", Content: "known to the directory"}}
 		must(t, s.History.Publish(t.Context(), p))
-		must(t, s.Memories.Change(t.Context(), MemoryChange{Project: before, Kind: MemoryUpdate, Memory: 3, Category: "NAMING", Content: "changed"}))
+		must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: before, Kind: chronicle.MemoryUpdated, Memory: 3, Category: "NAMING", Content: "changed"}))
 
 		for range 2 {
 			must(t, s.Memories.Adopt(t.Context(), directory, former, project))

@@ -39,10 +39,7 @@ func newModel() *model {
 }
 
 func (m *model) touch() {
-	m.session.UpdatedAt = now
-	if !m.known {
-		m.known, m.session.CreatedAt = true, now
-	}
+	m.session.UpdatedAt, m.known = now, true
 }
 
 func (m *model) snapshot() Snapshot {
@@ -74,7 +71,6 @@ func (m *model) commit(p PassCommit) {
 	m.session.PromptTokens, m.session.System = kept.PromptTokens, kept.System
 	m.session.ExplicitFlush = kept.ExplicitFlush && !p.FlushDone
 	m.session.System.Pending = m.session.System.Pending && !p.SystemSent
-	m.session.CreatedAt = kept.CreatedAt
 	m.touch()
 	m.insert(p.Units)
 	for _, e := range p.Edits {
@@ -258,7 +254,7 @@ func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
 				for range rapid.IntRange(0, 4).Draw(rt, "drops") {
 					tag := rapid.IntRange(1, 20).Draw(rt, "tag")
 					drops = append(drops, DropRow{
-						Tag: tag, UnitKey: known[tag].UnitKey, QueuedAt: int64(rapid.IntRange(0, 5).Draw(rt, "queuedAt")), Source: genText.Draw(rt, "source"),
+						Tag: tag, UnitKey: known[tag].UnitKey, QueuedAt: int64(rapid.IntRange(0, 5).Draw(rt, "queuedAt")),
 					})
 				}
 				reply := ToolReplyRow{CallID: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "call"), Reply: genText.Draw(rt, "reply")}

@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A Publication is the result of a successful run of the historian, with all its consequences.
@@ -13,23 +14,18 @@ type Publication struct {
 	Holder string // of the session's lease
 	// After is the end of the history that the run found when it began.
 	After        HistoryEnd
-	Compartments []CompartmentRow // at least one
+	Compartments []chronicle.Compartment // at least one
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project string
-	Facts   []FactRow
-	// Drops are drops of the units that the compartments cover. A tag that is already queued keeps its place.
-	Drops []DropRow
+	Facts   []chronicle.Fact
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    RunRow
 	// Problem says why the compartments are extractive, if no model gave a usable answer. It counts as a
-	// failure. RetryPass is the first pass on which a model may be asked again.
-	Problem   string
-	RetryPass int
+	// failure. Retry is the first pass on which a model may be asked again.
+	Problem string
+	Retry   int64
 }
-
-//go:embed query/history_published.sql
-var historyPublishedSQL string
 
 // Publish appends the compartments of a run to those of its session. It stores everything else of p in
 // the same transaction. If it fails with ErrLeaseLost or ErrStale, it stores nothing.
@@ -54,10 +50,13 @@ func (s *History) publish(ctx context.Context, p Publication, replaces bool) err
 			return errors.New("it has no compartment")
 		}
 		last := p.Compartments[len(p.Compartments)-1]
-		if err := checkLease(tx, p.Key, p.Holder, last.End, now); err != nil {
+		if err := checkLease(tx, HistorianOf(p.Key), p.Holder, last.End, now); err != nil {
 			return err
 		}
 		if err := checkEnd(tx, p.Key, p.After); err != nil {
+			return err
+		}
+		if err := ensureHistory(tx, p.Key); err != nil {
 			return err
 		}
 		end := p.After
@@ -91,22 +90,31 @@ func checkEnd(tx *transaction, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the facts and drops of a publication.
+// insertFindings stores the facts of a publication, and what its run has found out about itself.
 func insertFindings(tx *transaction, p Publication, now int64) error {
 	if err := promoteFacts(tx, p, now); err != nil {
 		return err
 	}
-	if err := insertDrops(tx, p.Key, p.Drops); err != nil {
-		return fmt.Errorf("queued drop: %w", err)
-	}
-	if err := deleteStrayDrops(tx, p.Key); err != nil {
-		return err
-	}
 	last := p.Compartments[len(p.Compartments)-1]
-	_, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, last.End+1, p.Marker,
-		last.MadeBy == MadeByExtraction, p.Problem, now, p.RetryPass)
+	isExtracted := last.MadeBy == chronicle.ByExtraction
+	_, err := tx.exec(`
+		UPDATE histories
+		SET pending_marker = CASE WHEN ?3 = '' THEN pending_marker ELSE ?3 END,
+			publishes      = publishes + 1,
+			extracted      = extracted + ?4
+		WHERE harness = ?1 AND session_id = ?2`, p.Key.Harness, p.Key.Session, p.Marker, isExtracted)
 	if err != nil {
-		return fmt.Errorf("state of the historian: %w", err)
+		return fmt.Errorf("state of the history: %w", err)
 	}
-	return insertRun(tx, p.Key, p.run(), now)
+	work := HistorianOf(p.Key)
+	switch {
+	case p.Problem != "":
+		err = countFailure(tx, work, p.Problem, now, p.Retry)
+	case !isExtracted: // compartments without a model say nothing about the models
+		err = clearFailures(tx, work)
+	}
+	if err != nil {
+		return fmt.Errorf("pace of the historian: %w", err)
+	}
+	return insertRun(tx, work, p.run(), now)
 }

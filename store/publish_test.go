@@ -10,7 +10,9 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 const (
@@ -20,8 +22,8 @@ const (
 )
 
 // compartment covers the messages start to end.
-func compartment(start, end int) CompartmentRow {
-	return CompartmentRow{
+func compartment(start, end int) chronicle.Compartment {
+	return chronicle.Compartment{
 		Start: start, End: end, Keys: []string{fmt.Sprint("msg_", start), fmt.Sprint("msg_", end)},
 		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
 		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
@@ -29,7 +31,7 @@ func compartment(start, end int) CompartmentRow {
 }
 
 // stored returns rows as they are read back when they were published now.
-func stored(rows ...CompartmentRow) []CompartmentRow {
+func stored(rows ...chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq, rows[i].CreatedAt = i, now
 	}
@@ -45,21 +47,21 @@ func begin(t *testing.T, s *Store) {
 
 func acquire(t testing.TB, s *Store, holder string) {
 	t.Helper()
-	acquired, err := s.Leases.Acquire(t.Context(), key, holder)
+	acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(key), holder)
 	if err != nil || !acquired {
 		t.Fatalf("%s got no lease: %v", holder, err)
 	}
 }
 
 // publication returns the publication of a run that began with the history as it is now.
-func publication(t testing.TB, s *Store, rows ...CompartmentRow) Publication {
+func publication(t testing.TB, s *Store, rows ...chronicle.Compartment) Publication {
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
 	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
 }
 
-func compartments(t testing.TB, s *Store) []CompartmentRow {
+func compartments(t testing.TB, s *Store) []chronicle.Compartment {
 	t.Helper()
 	rows, _, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
@@ -78,11 +80,7 @@ func whole(t testing.TB, s *Store) Publication {
 	p := publication(t, s, compartment(1, 6), compartment(7, 9))
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
 	p.Project = project
-	p.Facts = []FactRow{{Category: "NAMING", Content: " Use Bun ", Importance: 300}, {Category: "NAMING", Content: "use  bun"}}
-	p.Drops = []DropRow{
-		{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"},
-		{Tag: 2, UnitKey: "a unit that had the tag before a revert", QueuedAt: now, Source: "historian"},
-	}
+	p.Facts = []chronicle.Fact{{Category: "NAMING", Content: " Use Bun "}, {Category: "NAMING", Content: "use  bun"}}
 	p.Marker = `{"endMessageId":"msg_9","ordinal":9,"publishedAt":5}`
 	p.Run.Model, p.Run.Usage = "anthropic/small", RunUsage{Usage: Usage{Input: 10, CacheRead: 20, CacheWrite: 30}, Output: 40}
 	return p
@@ -92,32 +90,30 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.History.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
-	must(t, s.History.SavePace(t.Context(), key, `{"spent":7}`, 2))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
+	must(t, s.Runs.SaveThrottle(t.Context(), HistorianOf(key), `{"spent":7}`))
 	p := whole(t, s)
 	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.Close())
 
 	s = openIn(t, dir)
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
-	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
-	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []MemoryRow{{
-		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 100, Source: "historian", LearnedIn: key,
-		Status: "active", SeenCount: 2, SeenAt: now, CreatedAt: now, UpdatedAt: now,
+	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []chronicle.Memory{{
+		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session, SeenAt: now,
 	}}})
 	h := historyOf(t, s)
 	run := RunRow{
 		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
-		MadeBy: "model", Produced: 2, Facts: 2, ImportanceMin: 20, ImportanceMax: 60, ImportanceMean: 40,
+		MadeBy: "model", Produced: 2,
 		Fidelity: (600*0.75 + 300*0.25) / 900, Run: 2, EndedAt: now,
 	}
 	same(t, "history", h, HistorySummary{
 		HistoryRow: HistoryRow{
-			Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
+			WorkRow: WorkRow{Throttle: `{"spent":7}`, Runs: 2, Usage: p.Run.Usage}, PendingMarker: p.Marker, Publishes: 1,
 		},
-		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
+		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: schema.CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})
 }
 
@@ -135,7 +131,7 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 		}, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { return s.History.Publish(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
 		{func() error { _, err := s.History.Withdraw(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.Leases.Release(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { return s.Leases.Release(t.Context(), HistorianOf(key), runner) }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error {
 			return s.History.Publish(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
@@ -164,7 +160,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	// seen says which parts a reader finds at one moment.
 	seen := func() (parts []string) {
 		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
-			for _, table := range []string{"compartments", "memories", "queued_drops", "historian_runs"} {
+			for _, table := range []string{"compartments", "memories", "agent_runs"} {
 				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
 					if row.ColumnInt(0) > 0 {
 						parts = append(parts, table)
@@ -185,7 +181,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 		return nil
 	}
 	must(t, s.History.Publish(t.Context(), p))
-	if parts := seen(); len(parts) != 4 {
+	if parts := seen(); len(parts) != 3 {
 		t.Errorf("after the publication a reader sees only %v", parts)
 	}
 }
@@ -198,7 +194,7 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 		want error
 	}{
 		"expired":  {func(t *testing.T, s *Store) { s.clock.(*clock.Manual).Advance(LeaseTerm) }, ErrLeaseLost},
-		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), key, runner)) }, ErrLeaseLost},
+		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner)) }, ErrLeaseLost},
 		"taken over": {func(t *testing.T, s *Store) {
 			s.clock.(*clock.Manual).Advance(LeaseTerm)
 			acquire(t, s, "run-2")
@@ -221,7 +217,7 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 		}, nil},
 		"renewed in time": {func(t *testing.T, s *Store) {
 			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
-			isHeld, err := s.Leases.Renew(t.Context(), key, runner)
+			isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), runner)
 			if err != nil || !isHeld {
 				t.Errorf("not renewed: %v", err)
 			}
@@ -250,14 +246,14 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	manual := s.clock.(*clock.Manual)
 	acquires := func(holder string, want bool) {
 		t.Helper()
-		got, err := s.Leases.Acquire(t.Context(), key, holder)
+		got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), holder)
 		if err != nil || got != want {
 			t.Errorf("%q acquires the lease: %v, %v; want %v", holder, got, err, want)
 		}
 	}
 	renews := func(holder string, want bool) {
 		t.Helper()
-		got, err := s.Leases.Renew(t.Context(), key, holder)
+		got, err := s.Leases.Renew(t.Context(), HistorianOf(key), holder)
 		if err != nil || got != want {
 			t.Errorf("%q renews the lease: %v, %v; want %v", holder, got, err, want)
 		}
@@ -274,7 +270,7 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	if since := historyOf(t, s).RunningSince; since != now {
 		t.Errorf("acquired again, it runs since %d", since)
 	}
-	must(t, s.Leases.Release(t.Context(), key, "b")) // not its own
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b")) // not its own
 	renews("b", false)
 	renews("a", true)
 	manual.Advance(LeaseTerm)
@@ -284,9 +280,9 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 	acquires("b", true)
 	acquires("a", false)
-	must(t, s.Leases.Release(t.Context(), key, "b"))
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b"))
 	acquires("a", true)
-	if acquired, err := s.Leases.Acquire(t.Context(), Key{"opencode", "unknown"}, "a"); acquired || err != nil {
+	if acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(Key{"opencode", "unknown"}), "a"); acquired || err != nil {
 		t.Errorf("an unknown session has a lease: %v", err)
 	}
 	if _, found, _ := s.Load(t.Context(), Key{"opencode", "unknown"}); found {
@@ -304,16 +300,16 @@ func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 		holder string
 		isHeld bool
 	}{{"a", true}, {"b", false}} {
-		if got, err := s.Leases.Acquire(t.Context(), key, want.holder); err != nil || got != want.isHeld {
+		if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), want.holder); err != nil || got != want.isHeld {
 			t.Errorf("%q acquires the lease: %v, %v; want %v", want.holder, got, err, want.isHeld)
 		}
 		manual.Advance(1000 * LeaseTerm)
 	}
-	if isHeld, err := s.Leases.Renew(t.Context(), key, "a"); err != nil || !isHeld {
+	if isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), "a"); err != nil || !isHeld {
 		t.Errorf("the lease has expired: %v", err)
 	}
-	must(t, s.Leases.Release(t.Context(), key, "a"))
-	if got, err := s.Leases.Acquire(t.Context(), key, "b"); err != nil || !got {
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "a"))
+	if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), "b"); err != nil || !got {
 		t.Errorf("a released lease is not free: %v", err)
 	}
 }
@@ -375,7 +371,7 @@ func TestNumbersOfAModelAreClamped(t *testing.T) {
 	begin(t, s)
 	nan := 0.0
 	nan /= nan
-	rows := []CompartmentRow{compartment(1, 1), compartment(2, 2), compartment(3, 3)}
+	rows := []chronicle.Compartment{compartment(1, 1), compartment(2, 2), compartment(3, 3)}
 	rows[0].Importance, rows[0].Fidelity = -5, -1
 	rows[1].Importance, rows[1].Fidelity = 1<<40, 2
 	rows[2].Importance, rows[2].Fidelity = 0, nan

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -14,7 +15,7 @@ type Staging struct {
 	// For a full recomp, both are 0.
 	Start, End int
 	// Compartments are all compartments of the new history so far. The first one begins with message 1.
-	Compartments []CompartmentRow
+	Compartments []chronicle.Compartment
 }
 
 // SaveStaging replaces the staged compartments of a session. holder must hold the session's lease.
@@ -25,7 +26,10 @@ func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st St
 		if n := len(st.Compartments); n > 0 {
 			last = max(last, st.Compartments[n-1].End)
 		}
-		if err := checkLease(tx, key, holder, last, now); err != nil {
+		if err := checkLease(tx, HistorianOf(key), holder, last, now); err != nil {
+			return err
+		}
+		if err := ensureHistory(tx, key); err != nil {
 			return err
 		}
 		if _, err := tx.exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
@@ -99,6 +103,11 @@ func removeForPromotion(tx *transaction, key Key) error {
 	if err := removeStaging(tx, key); err != nil {
 		return err
 	}
+	return raiseGeneration(tx, key)
+}
+
+// raiseGeneration makes the next pass that may bust fold the head again.
+func raiseGeneration(tx *transaction, key Key) error {
 	_, err := tx.exec(`
 		UPDATE histories
 		SET generation = generation + 1

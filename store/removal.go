@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -24,13 +25,6 @@ type RereadRow struct {
 	// Ordinal is the ordinal of the unit's message. It decides which pass has removed a unit that has no edit.
 	Ordinal int
 	Tokens  int
-}
-
-// A RemovalSum adds up the removals of a rule in passes with the same cause.
-type RemovalSum struct {
-	Rule, Cause string
-	// Tokens were removed. Rereads pieces of them, with Reread tokens, were read again.
-	Tokens, Rereads, Reread int
 }
 
 // rereadSQL counts a reread for the pass and the rule that first took the unit's content off the wire, unless
@@ -68,7 +62,7 @@ func insertRemovals(tx *transaction, key Key, pass PassRow, removals []RemovalRo
 }
 
 // Removals returns the removals of a session by rule and cause, the largest first.
-func (s *Reports) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
+func (s *Reports) Removals(ctx context.Context, key Key) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, cause, sum(tokens), sum(rereads), sum(reread)
 		FROM removals
@@ -83,7 +77,7 @@ func (s *Reports) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
 
 // ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as the
 // identity of the project is not known, there are none.
-func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]RemovalSum, error) {
+func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
 		FROM sessions JOIN removals USING (harness, session_id)
@@ -96,10 +90,10 @@ func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]Remova
 	return all, nil
 }
 
-func (s *Reports) removals(ctx context.Context, query string, args ...any) (all []RemovalSum, err error) {
+func (s *Reports) removals(ctx context.Context, query string, args ...any) (all []schema.Removal, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, query, func(row *sqlite3.Stmt) {
-			all = append(all, RemovalSum{row.ColumnText(0), row.ColumnText(1), row.ColumnInt(2), row.ColumnInt(3), row.ColumnInt(4)})
+			all = append(all, schema.Removal{Rule: row.ColumnText(0), Cause: row.ColumnText(1), Tokens: row.ColumnInt(2), Rereads: row.ColumnInt(3), Reread: row.ColumnInt(4)})
 		}, args...)
 	})
 	return all, err

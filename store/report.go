@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -24,27 +26,21 @@ type UnitSums struct {
 	DroppedInputTokens int64
 }
 
-// A CauseCount is the number of busts, or of folds, in the journal with one cause.
-type CauseCount struct {
-	Cause string
-	Count int
-}
-
 // A SessionReport is a session with its sums.
 type SessionReport struct {
 	SessionSummary
 	Sums []UnitSums // one for each kind
 	// BustCauses counts the busts of the journal, most frequent cause first.
-	BustCauses []CauseCount
+	BustCauses []schema.CauseCount
 	// Bust is the newest bust of the journal, or nil.
 	Bust *BustRow
 	// Priced is the newest pass of the journal that has a price, even if it did not bust. It is nil if no
 	// pass has one.
-	Priced *PricedPass
+	Priced *schema.PricedPass
 	// Head is the session's head without its texts. It is nil if there is none.
 	Head *HeadRow
 	// FoldReasons counts the folds of the journal, most frequent reason first.
-	FoldReasons []CauseCount
+	FoldReasons []schema.CauseCount
 	// History is the state of the session's historian.
 	History HistorySummary
 }
@@ -57,15 +53,6 @@ type BustRow struct {
 	// system prompt after the pass.
 	PassCause, Cause string
 	Resent, Removed  int
-}
-
-// A PricedPass is a pass that estimated the price of a bust. Bust says whether
-// the pass made that bust.
-type PricedPass struct {
-	Pass  int
-	Cause string
-	Bust  bool
-	Price BustPrice
 }
 
 //go:embed query/report_sums.sql
@@ -146,7 +133,7 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 		return err
 	}
 	err = scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
-		r.BustCauses = append(r.BustCauses, CauseCount{Cause: row.ColumnText(0), Count: row.ColumnInt(1)})
+		r.BustCauses = append(r.BustCauses, schema.CauseCount{Cause: cmp.Or(row.ColumnText(0), "unknown"), Count: row.ColumnInt(1)})
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {
 		return err
@@ -161,7 +148,7 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 		return err
 	}
 	err = scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
-		r.Priced = &PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: BustPrice{
+		r.Priced = &schema.PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: schema.BustPrice{
 			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6), Thinking: row.ColumnInt(7),
 			Cost: row.ColumnInt(8), Rent: row.ColumnInt(9),
 		}}
@@ -185,7 +172,7 @@ func completeHistory(c *sqlite3.Conn, r *SessionReport, now int64) error {
 		return err
 	}
 	err = scan(c, reportFoldsSQL, func(row *sqlite3.Stmt) {
-		r.FoldReasons = append(r.FoldReasons, CauseCount{Cause: row.ColumnText(0), Count: row.ColumnInt(1)})
+		r.FoldReasons = append(r.FoldReasons, schema.CauseCount{Cause: cmp.Or(row.ColumnText(0), "unknown"), Count: row.ColumnInt(1)})
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {
 		return err

@@ -1,17 +1,13 @@
 package store
 
 import (
-	"database/sql"
-	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
 	"pgregory.net/rapid"
-
-	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func report(t testing.TB, s *Store, k Key) SessionReport {
@@ -36,7 +32,7 @@ func TestReportTellsTokensBySource(t *testing.T) {
 	}
 	r := report(t, s, key)
 	same(t, "sums", r.Sums, want)
-	same(t, "busts", r.BustCauses, []CauseCount{{"threshold", 1}})
+	same(t, "busts", r.BustCauses, []schema.CauseCount{{Cause: "threshold", Count: 1}})
 	if r.Units != 4 || r.Dropped != 3 {
 		t.Errorf("%d units, %d dropped, want 4 and 3", r.Units, r.Dropped)
 	}
@@ -58,7 +54,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	if _, err := s.MarkBust(t.Context(), key, 2, "flush"); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "busts", report(t, s, key).BustCauses, []CauseCount{{"model", 3}, {"flush", 2}, {"threshold", 2}})
+	same(t, "busts", report(t, s, key).BustCauses, []schema.CauseCount{{Cause: "model", Count: 3}, {Cause: "flush", Count: 2}, {Cause: "threshold", Count: 2}})
 }
 
 // Triggers maintain the sums. After any writes, the sums must equal a fresh count.
@@ -163,33 +159,6 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// The migration computes the sums of a database of the previous schema from its
-// units.
-func TestMigrationSumsWhatIsThere(t *testing.T) {
-	dir := t.TempDir()
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))
-	must(t, err)
-	for _, text := range []string{
-		file.Released()[0].SQL,
-		fmt.Sprintf(`PRAGMA application_id = %d`, file.ApplicationID),
-		`PRAGMA user_version = 1`,
-		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 's', 1, 1)`,
-		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens, input_tokens) VALUES
-			('opencode', 's', 1, 'a', 'm', 'text', 9, 10, 0), ('opencode', 's', 2, 'b', 'm', 'tool', 9, 200, 7),
-			('opencode', 's', 3, 'c', 'm', 'tool', 9, 300, 8), ('opencode', 's', 4, 'd', 'm', 'tool', 9, 400, 9)`,
-		`INSERT INTO edits (harness, session_id, tag, kind, pass) VALUES
-			('opencode', 's', 2, 'drop', 1), ('opencode', 's', 3, 'skeleton', 1), ('opencode', 's', 4, 'truncate', 1)`,
-	} {
-		_, err := db.Exec(text)
-		must(t, err)
-	}
-	must(t, db.Close())
-	same(t, "sums", report(t, openIn(t, dir), Key{"opencode", "s"}).Sums, []UnitSums{
-		{Kind: "text", Units: 1, Tokens: 10},
-		{Kind: "tool", Units: 3, Tokens: 900, InputTokens: 24, DroppedUnits: 2, DroppedTokens: 500, DroppedInputTokens: 7},
-	})
-}
-
 // The newest price belongs to the last pass that estimated one, whether or not
 // the pass made the bust.
 func TestNewestPriceIsTold(t *testing.T) {
@@ -199,15 +168,15 @@ func TestNewestPriceIsTold(t *testing.T) {
 		t.Errorf("a price that nobody weighed: %+v", r.Priced)
 	}
 	paid, waits := commit(key, 2), commit(key, 3)
-	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}
-	waits.Pass.Cause, waits.Pass.Price = "not-worth-it", BustPrice{Resent: 700, Forecast: 4}
+	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", schema.BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}
+	waits.Pass.Cause, waits.Pass.Price = "not-worth-it", schema.BustPrice{Resent: 700, Forecast: 4}
 	must(t, s.CommitPass(t.Context(), paid))
 	must(t, s.CommitPass(t.Context(), commit(key, 4)))
-	same(t, "price", report(t, s, key).Priced, &PricedPass{2, "pressure", true, BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}})
+	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 2, Cause: "pressure", Bust: true, Price: schema.BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}})
 	waits.Session.Passes, waits.Pass.Pass = 5, 5
 	must(t, s.CommitPass(t.Context(), waits))
 	must(t, s.CommitPass(t.Context(), commit(key, 6)))
-	same(t, "price", report(t, s, key).Priced, &PricedPass{5, "not-worth-it", false, BustPrice{Resent: 700, Forecast: 4}})
+	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 5, Cause: "not-worth-it", Bust: false, Price: schema.BustPrice{Resent: 700, Forecast: 4}})
 }
 
 // The query finds the price through an index of its own. Otherwise a status

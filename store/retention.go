@@ -118,8 +118,8 @@ var rowsOfSession = []string{
 		SELECT seq FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
 		SELECT seq FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM historian_runs WHERE harness = ?1 AND session_id = ?2 AND run IN (
-		SELECT run FROM historian_runs WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM agent_runs WHERE harness = ?1 AND session_id = ?2 AND (subject, agent, run) IN (
+		SELECT subject, agent, run FROM agent_runs WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM removals WHERE harness = ?1 AND session_id = ?2 AND pass IN (
 		SELECT pass FROM removals WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM passes WHERE harness = ?1 AND session_id = ?2 AND pass IN (

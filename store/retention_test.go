@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
@@ -42,17 +43,17 @@ func used(t *testing.T, s *Store, id, parent string, at time.Time, units int, fi
 // publishMany stores one compartment for each unit, and stages as many compartments.
 func publishMany(t *testing.T, s *Store, key Key, units int) {
 	t.Helper()
-	acquired, err := s.Leases.Acquire(t.Context(), key, runner)
+	acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(key), runner)
 	if err != nil || !acquired {
 		t.Fatalf("no lease: %v", err)
 	}
 	p := Publication{Key: key, Holder: runner, After: HistoryEnd{Ordinal: 1}, Run: RunRow{Kind: "incremental"}}
 	for n := 1; n <= units; n++ {
-		p.Compartments = append(p.Compartments, CompartmentRow{Start: n, End: n, MadeBy: "model"})
+		p.Compartments = append(p.Compartments, chronicle.Compartment{Start: n, End: n, MadeBy: "model"})
 	}
 	must(t, s.History.Publish(t.Context(), p))
 	must(t, s.History.SaveStaging(t.Context(), key, runner, Staging{Compartments: p.Compartments}))
-	must(t, s.Leases.Release(t.Context(), key, runner))
+	must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
 }
 
 // rowsOf counts the rows of a session in all tables that have any.

@@ -5,11 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
 )
-
-//go:embed query/history_cut.sql
-var historyCutSQL string
 
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
@@ -21,7 +19,7 @@ var withdrawSQL string
 // Withdraw also removes staged compartments of these messages. A run that holds the session's
 // lease can no longer publish one of them (ErrStale). If a compartment was withdrawn, the head has to be folded
 // again (HeadRow.Refold).
-func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []CompartmentRow, err error) {
+func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []chronicle.Compartment, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		withdrawn = nil
 		err := tx.scan(compartmentSelectSQL[publishedTable],
@@ -37,8 +35,14 @@ func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []
 				return err
 			}
 		}
-		_, err = tx.exec(historyCutSQL, key.Harness, key.Session, from, len(withdrawn) > 0)
-		return err
+		_, err = tx.exec(`
+			UPDATE agent_work
+			SET cut = CASE WHEN cut = 0 THEN ?3 ELSE min(cut, ?3) END
+			WHERE harness = ?1 AND session_id = ?2 AND holder <> ''`, key.Harness, key.Session, from)
+		if err != nil || len(withdrawn) == 0 {
+			return err
+		}
+		return raiseGeneration(tx, key)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("withdraw compartments of %s from message %d on: %w", key, from, err)
@@ -47,7 +51,7 @@ func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []
 }
 
 // Withdrawn returns the withdrawn compartments of a session in the order of their withdrawal.
-func (s *History) Withdrawn(ctx context.Context, key Key) (rows []CompartmentRow, err error) {
+func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Compartment, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, compartmentSelectSQL[withdrawnTable],
 			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
@@ -66,7 +70,7 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 		if err := checkEnd(tx, key, after); err != nil {
 			return err
 		}
-		var rows []CompartmentRow
+		var rows []chronicle.Compartment
 		for _, seq := range seqs {
 			err := tx.scan(compartmentSelectSQL[withdrawnTable], func(row *sqlite3.Stmt) {
 				if r := readCompartment(row); r.Seq == seq {
@@ -84,13 +88,7 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := insertCompartments(tx, publishedTable, key, after, rows, s.clock.Now()); err != nil {
-			return err
-		}
-		_, err := tx.exec(`
-			UPDATE histories SET frontier = max(frontier, ?3)
-			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, rows[len(rows)-1].End+1)
-		return err
+		return insertCompartments(tx, publishedTable, key, after, rows, s.clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("restore compartments of %s: %w", key, err)

@@ -80,7 +80,6 @@ type SessionRow struct {
 	OverflowPass   int
 	OverflowTokens int
 
-	CreatedAt int64
 	UpdatedAt int64
 }
 
@@ -152,69 +151,68 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		Key:          Key{Harness: s.ColumnText(0), Session: s.ColumnText(1)},
 		Directory:    s.ColumnText(2),
 		Parent:       s.ColumnText(3),
-		Mode:         s.ColumnText(4),
-		Provider:     s.ColumnText(5),
-		Model:        s.ColumnText(6),
-		Epoch:        count(s, 7),
-		TagCounter:   count(s, 8),
-		Passes:       count(s, 9),
-		Busts:        count(s, 10),
-		WireMessages: count(s, 11),
-		WireChain:    s.ColumnText(12),
-		InputTokens:  total(s, 13),
-		CacheRead:    total(s, 14),
-		CacheWrite:   total(s, 15),
-		PromptTokens: count(s, 16),
+		Title:        s.ColumnText(4),
+		Mode:         s.ColumnText(5),
+		Provider:     s.ColumnText(6),
+		Model:        s.ColumnText(7),
+		Agent:        s.ColumnText(8),
+		Epoch:        count(s, 9),
+		TagCounter:   count(s, 10),
+		Passes:       count(s, 11),
+		Busts:        count(s, 12),
+		WireMessages: count(s, 13),
+		WireChain:    s.ColumnText(14),
+		RawMessages:  count(s, 15),
+		RawChain:     s.ColumnText(16),
+		RawTokens:    count(s, 17),
+		InputTokens:  total(s, 18),
+		CacheRead:    total(s, 19),
+		CacheWrite:   total(s, 20),
+		PromptTokens: count(s, 21),
 		System: SystemState{
-			StickyDate:      s.ColumnText(17),
-			StickyDateEpoch: count(s, 18),
-			SystemHash:      s.ColumnText(19),
-			SystemTokens:    count(s, 20),
-			Text:            s.ColumnText(44),
-			Preamble:        count(s, 45),
-			Pending:         s.ColumnBool(46),
-			At:              s.ColumnInt64(47),
+			StickyDate:      s.ColumnText(22),
+			StickyDateEpoch: count(s, 23),
+			SystemHash:      s.ColumnText(24),
+			SystemTokens:    count(s, 25),
+			Text:            s.ColumnText(26),
+			Preamble:        count(s, 27),
+			Pending:         s.ColumnBool(28),
+			At:              s.ColumnInt64(29),
 		},
-		RawMessages:   count(s, 21),
-		RawChain:      s.ColumnText(22),
-		ExplicitFlush: s.ColumnBool(23),
-		LastPassAt:    s.ColumnInt64(24),
-		CreatedAt:     s.ColumnInt64(25),
-		UpdatedAt:     s.ColumnInt64(26),
 		Setup: SetupState{
-			Profile:     s.ColumnText(27),
-			Binds:       s.ColumnBool(39),
-			Preamble:    count(s, 40),
-			ShowGaps:    s.ColumnBool(28),
-			TodoMessage: s.ColumnText(29),
-			TodoState:   s.ColumnText(30),
-			ReclaimUpTo: count(s, 31),
+			Profile:     s.ColumnText(30),
+			Binds:       s.ColumnBool(31),
+			Preamble:    count(s, 32),
+			ShowGaps:    s.ColumnBool(33),
+			TodoMessage: s.ColumnText(34),
+			TodoState:   s.ColumnText(35),
+			ReclaimUpTo: count(s, 36),
 		},
+		LostBlocks: count(s, 37),
+		LostTokens: count(s, 38),
 		Episode: EpisodeState{
-			ReliefOf:   s.ColumnText(32),
-			Relief:     count(s, 33),
-			StuckTag:   count(s, 34),
-			StuckGrace: count(s, 35),
-			StuckBand:  count(s, 36),
+			ReliefOf:   s.ColumnText(39),
+			Relief:     count(s, 40),
+			StuckTag:   count(s, 41),
+			StuckGrace: count(s, 42),
+			StuckBand:  count(s, 43),
 		},
-		OverflowAt:     s.ColumnInt64(37),
-		OverflowPass:   count(s, 38),
-		Agent:          s.ColumnText(41),
-		LostBlocks:     count(s, 42),
-		LostTokens:     count(s, 43),
-		OverflowTokens: count(s, 48),
 		Gauge: GaugeState{
-			Of:     s.ColumnText(49),
-			Tokens: count(s, 50),
-			Own:    count(s, 51),
-			Base:   count(s, 52),
+			Of:     s.ColumnText(44),
+			Tokens: count(s, 45),
+			Own:    count(s, 46),
+			Base:   count(s, 47),
 		},
-		Title: s.ColumnText(53),
 		Rent: RentState{
-			Paid: count(s, 54), Coverable: count(s, 55), Removable: s.ColumnInt(56), Price: count(s, 57), Queued: count(s, 58), Messages: count(s, 59), GrewAt: count(s, 60),
+			Paid: count(s, 48), Coverable: count(s, 49), Removable: s.ColumnInt(50), Price: count(s, 53), Queued: count(s, 51), Messages: count(s, 52), GrewAt: count(s, 54),
 		},
-		RawTokens: count(s, 61),
-		Project:   s.ColumnText(62),
+		ExplicitFlush:  s.ColumnBool(55),
+		OverflowAt:     s.ColumnInt64(56),
+		OverflowPass:   count(s, 57),
+		OverflowTokens: count(s, 58),
+		LastPassAt:     s.ColumnInt64(59),
+		UpdatedAt:      s.ColumnInt64(60),
+		Project:        s.ColumnText(61),
 	}
 }
 
@@ -234,8 +232,8 @@ func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 // first pass.
 func (s *Store) ensureSession(tx *transaction, key Key) error {
 	_, err := tx.exec(`
-		INSERT INTO sessions (harness, session_id, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?3)
+		INSERT INTO sessions (harness, session_id, updated_at)
+		VALUES (?1, ?2, ?3)
 		ON CONFLICT (harness, session_id) DO NOTHING`,
 		key.Harness, key.Session, s.clock.Now())
 	return err
@@ -300,29 +298,6 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	}
 	s.Waiting.forget(key)
 	return nil
-}
-
-// Sessions returns the sessions with the most recent passes, newest first. If limit is 0, it returns all.
-func (s *Reports) Sessions(ctx context.Context, limit int) ([]SessionSummary, error) {
-	var all []SessionSummary
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
-			func(row *sqlite3.Stmt) { all = append(all, SessionSummary{SessionRow: readSession(row)}) },
-			noLimit(limit))
-		if err != nil {
-			return err
-		}
-		for i := range all {
-			if err := summarise(c, &all[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return all, nil
 }
 
 // Session returns one session with its counts. If the session is unknown, found is false.

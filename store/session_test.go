@@ -110,7 +110,7 @@ func TestSessionsAreListedNewestFirst(t *testing.T) {
 		p.Session.LastPassAt = int64([]int{2, 3, 1}[i])
 		must(t, s.CommitPass(t.Context(), p))
 	}
-	got, err := s.Reports.Sessions(t.Context(), 2)
+	got, _, err := s.Reports.All(t.Context(), 2)
 	must(t, err)
 	if len(got) != 2 || got[0].Key.Session != "b" || got[1].Key.Session != "a" {
 		t.Errorf("got %+v", got)

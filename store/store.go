@@ -16,7 +16,6 @@ type Options = file.Options
 // errors.Is.
 var (
 	ErrLocked        = file.ErrLocked
-	ErrNewerSchema   = file.ErrNewerSchema
 	ErrForeign       = file.ErrForeign
 	ErrNotOurs       = file.ErrNotOurs
 	ErrBusy          = file.ErrBusy
@@ -35,6 +34,7 @@ type Store struct {
 	Memories *Memories
 	Models   *Models
 	Reports  *Reports
+	Runs     *Runs
 	Waiting  *Waiting
 }
 
@@ -73,7 +73,7 @@ func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, 
 	}
 	return &Store{
 		db: d, History: &History{d}, Leases: &Leases{d, LeaseTerm}, Markers: &Markers{d}, Memories: &Memories{d},
-		Models: &Models{d}, Reports: &Reports{d}, Waiting: &Waiting{db: d},
+		Models: &Models{d}, Reports: &Reports{d}, Runs: &Runs{d}, Waiting: &Waiting{db: d},
 	}, nil
 }
 

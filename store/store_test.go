@@ -87,8 +87,8 @@ func commit(k Key, n int) PassCommit {
 			{Tag: 2 * n, UnitKey: unitKey(2 * n), MessageKey: "msg_" + strconv.Itoa(n), Kind: "tool", Tool: "bash", Bytes: 8000, Tokens: 2000, InputBytes: 80, InputTokens: 20},
 		},
 		Pass: PassRow{
-			Pass: n, At: now + int64(n), Verdict: "steady", Messages: 2 * n, Kept: 2*n - 2, WireMessages: 2 * n,
-			WireTokens: 2100 * n, WireBytes: 8400 * n, PrefixTokens: 2100 * (n - 1), Chain: "00ff", Pressure: 0.25, HostUS: 700,
+			Pass: n, At: now + int64(n), Verdict: "steady", Messages: 2 * n, WireMessages: 2 * n,
+			WireTokens: 2100 * n, PrefixTokens: 2100 * (n - 1), Pressure: 0.25,
 		},
 	}
 }
@@ -113,10 +113,10 @@ func TestRoundTrip(t *testing.T) {
 	p.Pass.Verdict, p.Pass.Cause = "hard", "flush"
 	p.Pass.Bust, p.Pass.BustCause, p.Pass.EditsAdded = true, "edits", 2
 	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 1, SystemHash: "ab", SystemTokens: 9000}
-	drops := []DropRow{{Tag: 2, UnitKey: unitKey(2), QueuedAt: now + 1, Source: "ctx_reduce"}, {Tag: 1, UnitKey: unitKey(1), QueuedAt: now + 2, Source: "ctx_reduce"}}
+	drops := []DropRow{{Tag: 2, UnitKey: unitKey(2), QueuedAt: now + 1}, {Tag: 1, UnitKey: unitKey(1), QueuedAt: now + 2}}
 	limits := LimitsRow{
 		Provider: "anthropic", Model: "claude", ContextTokens: 200_000, InputTokens: 190_000, OutputTokens: 64_000,
-		PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, PriceOutput: 15, NPM: "@ai-sdk/anthropic", Source: "catalogue", At: now,
+		PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, PriceOutput: 15, NPM: "@ai-sdk/anthropic", At: now,
 	}
 	must(t, s.CommitPass(ctx, p))
 	must(t, s.SaveSystem(ctx, key, system))
@@ -131,7 +131,7 @@ func TestRoundTrip(t *testing.T) {
 	wantSession.InputTokens, wantSession.CacheRead, wantSession.CacheWrite, wantSession.PromptTokens = 10, 2000, 90, 2100
 	wantSession.System = system
 	wantSession.ExplicitFlush = true
-	wantSession.CreatedAt, wantSession.UpdatedAt = now, now+3
+	wantSession.UpdatedAt = now + 3
 	same(t, "snapshot", load(t, s, key), Snapshot{Session: wantSession, Units: p.Units, Edits: p.Edits, Queued: drops, Thinking: p.Thinking})
 
 	wantPass := p.Pass
@@ -151,9 +151,9 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil || !found || reply != "queued" {
 		t.Errorf("tool reply: %q, %v, %v", reply, found, err)
 	}
-	sessions, err := s.Reports.Sessions(ctx, 0)
+	sum, _, err := s.Reports.Session(ctx, key)
 	must(t, err)
-	same(t, "sessions", sessions, []SessionSummary{{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass}})
+	same(t, "session", sum, SessionSummary{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass})
 }
 
 func TestUnknownIsNotFound(t *testing.T) {

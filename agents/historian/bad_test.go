@@ -11,11 +11,12 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // newJob returns a job of 20 messages.
 func newJob() historian.Job {
-	j := historian.Job{Session: "s", LiveModel: "p/live", Chunk: historian.Chunk{Start: 11, End: 30}}
+	j := historian.Job{Session: "s", LiveModel: "p/live", Chunk: historian.Chunk{Range: chronicle.Range{Start: 11, End: 30}}}
 	var text []string
 	var raw []historian.Message
 	for n := 11; n <= 30; n++ {
@@ -24,7 +25,7 @@ func newJob() historian.Job {
 			m = historian.Message{Ordinal: n, Role: historian.Assistant, Texts: []string{"We decided to use port 5433 because 5432 is taken."}}
 		}
 		raw = append(raw, m)
-		j.Chunk.Lines = append(j.Chunk.Lines, historian.Line{Ordinal: n, Key: "m" + string(rune('a'+n))})
+		j.Chunk.Lines = append(j.Chunk.Lines, chronicle.Place{Ordinal: n, Key: "m" + string(rune('a'+n))})
 		text = append(text, m.Texts[0])
 	}
 	j.Chunk.Text = strings.Join(text, "\n")
@@ -45,7 +46,7 @@ func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 	if res.Next != next || next == j.Chunk.Start {
 		t.Errorf("next is %d after compartments up to %d", res.Next, next-1)
 	}
-	if res.MadeBy == historian.ByExtraction && next != j.Chunk.End+1 {
+	if res.MadeBy == chronicle.ByExtraction && next != j.Chunk.End+1 {
 		t.Errorf("extractive compartments end at %d of %d", next-1, j.Chunk.End)
 	}
 }
@@ -68,11 +69,11 @@ func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 				if res.MadeBy != c.MadeBy {
 					t.Errorf("made by %s, want %s; attempts %+v", res.MadeBy, c.MadeBy, res.Attempts)
 				}
-				if res.MadeBy == historian.ByExtraction && !strings.Contains(res.Compartments[0].Tiers[0], "Never touch db/schema.sql by hand.") {
+				if res.MadeBy == chronicle.ByExtraction && !strings.Contains(res.Compartments[0].Tiers[0], "Never touch db/schema.sql by hand.") {
 					t.Errorf("the user's rule is lost: %q", res.Compartments[0].Tiers[0])
 				}
 				for _, a := range res.Attempts {
-					if res.MadeBy == historian.ByExtraction && a.Problem == "" {
+					if res.MadeBy == chronicle.ByExtraction && a.Problem == "" {
 						t.Errorf("an attempt names no problem: %+v", a)
 					}
 				}
@@ -120,7 +121,7 @@ func TestBugH24AbortReachesTheAgent(t *testing.T) {
 			return ask.Answer{}, errors.New("socket closed")
 		})
 		res, err := historian.Run(t.Context(), newJob(), historian.Ports{Asker: asker})
-		if err != nil || res.MadeBy != historian.ByExtraction || len(res.Attempts) != 1 || res.Attempts[0].Kind != ask.TimedOut {
+		if err != nil || res.MadeBy != chronicle.ByExtraction || len(res.Attempts) != 1 || res.Attempts[0].Kind != ask.TimedOut {
 			t.Errorf("after a timeout: %+v, %v", res.Attempts, err)
 		}
 		if running != 0 {

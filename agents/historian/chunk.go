@@ -4,60 +4,40 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 )
-
-// A Range is a contiguous range of ordinals, both ends included.
-type Range struct{ Start, End int }
-
-func (r Range) String() string {
-	if r.Start == r.End {
-		return fmt.Sprint(r.Start)
-	}
-	return fmt.Sprintf("%d-%d", r.Start, r.End)
-}
-
-func (r Range) holds(ordinal int) bool { return r.Start <= ordinal && ordinal <= r.End }
 
 // A Chunk is the range of messages that one run of the historian reads, as
 // condensed text.
 type Chunk struct {
-	// Start and End are the first and the last ordinal.
-	Start, End int
+	chronicle.Range
 	// Text shows the messages, one block per line, for example "[2-5] A: Looking. / TC: List files".
 	Text string
 	// Lines has one entry for each ordinal of the chunk, in order.
-	Lines []Line
+	Lines []chronicle.Place
 	// ToolOnly lists the ranges without any words from the user or the model.
-	ToolOnly []Range
-}
-
-// A Line is one message of a chunk.
-type Line struct {
-	Ordinal int
-	// Key is the harness's id of the message. It is empty if the message's row in the harness's store cannot
-	// be read. No summary can describe such a message, but a compartment covers its ordinal like any other.
-	Key string
+	ToolOnly []chronicle.Range
 }
 
 // check returns an error if the lines do not match the chunk's range.
 func (c *Chunk) check() error {
 	if len(c.Lines) == 0 || len(c.Lines) != c.End-c.Start+1 {
-		return fmt.Errorf("the chunk %v has %d lines", Range{c.Start, c.End}, len(c.Lines))
+		return fmt.Errorf("the chunk %v has %d lines", c.Range, len(c.Lines))
 	}
 	for i, line := range c.Lines {
 		if line.Ordinal != c.Start+i {
 			return fmt.Errorf("the line of message %d stands at the place of message %d", line.Ordinal, c.Start+i)
 		}
 	}
-	if c.isUnreadable(Range{c.Start, c.End}) {
-		return fmt.Errorf("no message of the chunk %v can be read", Range{c.Start, c.End})
+	if c.isUnreadable(c.Range) {
+		return fmt.Errorf("no message of the chunk %v can be read", c.Range)
 	}
 	return nil
 }
 
 // keys returns the key of each message of a range. The key of an unreadable message is empty.
-func (c *Chunk) keys(r Range) []string {
+func (c *Chunk) keys(r chronicle.Range) []string {
 	keys := make([]string, 0, r.End-r.Start+1)
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
 		keys = append(keys, line.Key)
@@ -66,9 +46,9 @@ func (c *Chunk) keys(r Range) []string {
 }
 
 // isSilent reports whether a range has no words: it holds only tool calls and unreadable messages.
-func (c *Chunk) isSilent(r Range) bool {
+func (c *Chunk) isSilent(r chronicle.Range) bool {
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
-		isTool := slices.ContainsFunc(c.ToolOnly, func(quiet Range) bool { return quiet.holds(line.Ordinal) })
+		isTool := slices.ContainsFunc(c.ToolOnly, func(quiet chronicle.Range) bool { return quiet.Holds(line.Ordinal) })
 		if line.Key != "" && !isTool {
 			return false
 		}
@@ -77,7 +57,7 @@ func (c *Chunk) isSilent(r Range) bool {
 }
 
 // isUnreadable reports whether no message of a range can be read.
-func (c *Chunk) isUnreadable(r Range) bool {
+func (c *Chunk) isUnreadable(r chronicle.Range) bool {
 	return !slices.ContainsFunc(c.keys(r), func(key string) bool { return key != "" })
 }
 
@@ -114,10 +94,10 @@ type Call struct {
 }
 
 // within returns the messages of a range.
-func within(messages []Message, r Range) []Message {
+func within(messages []Message, r chronicle.Range) []Message {
 	var inside []Message
 	for _, m := range messages {
-		if r.holds(m.Ordinal) {
+		if r.Holds(m.Ordinal) {
 			inside = append(inside, m)
 		}
 	}

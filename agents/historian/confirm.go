@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // Unconfirmed counts what a run has left out of a model's answer, because the raw messages do not confirm it.
@@ -31,7 +33,7 @@ func (u Unconfirmed) LogValue() slog.Value {
 // confirm leaves out of a valid answer what the raw messages do not confirm.
 func (c *candidate) confirm(j *Job) {
 	for i := range c.compartments {
-		q := quotes{typed: typedIn(within(j.Raw(), c.compartments[i].Range)), refused: map[string]bool{}}
+		q := quotes{typed: typedIn(within(j.Raw(), c.compartments[i].Range())), refused: map[string]bool{}}
 		q.confirm(&c.compartments[i])
 		c.unconfirmed.Quotes += len(q.refused)
 	}
@@ -40,11 +42,11 @@ func (c *candidate) confirm(j *Job) {
 		return
 	}
 	c.unconfirmed.Unsourced = c.draft.Unsourced
-	chunk, e := Range{j.Chunk.Start, j.Chunk.End}, newEvidence(j.Raw())
-	c.draft.Facts = slices.DeleteFunc(c.draft.Facts, func(f Fact) bool {
+	chunk, e := j.Chunk.Range, newEvidence(j.Raw())
+	c.draft.Facts = slices.DeleteFunc(c.draft.Facts, func(f chronicle.Fact) bool {
 		q := quotes{typed: typedIn(within(j.Raw(), f.Source)), refused: map[string]bool{}}
 		switch {
-		case !chunk.holds(f.Source.Start) || !chunk.holds(f.Source.End):
+		case !chunk.Holds(f.Source.Start) || !chunk.Holds(f.Source.End):
 			c.unconfirmed.Misplaced++
 		case !e.supports(f) || q.line(f.Content) != f.Content:
 			c.unconfirmed.Unfounded++
@@ -81,7 +83,7 @@ func typedIn(messages []Message) []haystack {
 
 // confirm takes the quotes that no message confirms out of a compartment's title and tiers. If nothing else is left
 // of a tier, the tier above it takes its place.
-func (q *quotes) confirm(c *Compartment) {
+func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
 	var tiers [4]string
 	for i, tier := range c.Tiers {
@@ -199,11 +201,11 @@ func newEvidence(messages []Message) *evidence {
 // supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
 // symbol or quoted words. If a fact has no anchors, a sentence must say the same. For a rule or a constraint, only the
 // words of the user and what the model said and did count: a web page must not make rules for every later session.
-func (e *evidence) supports(f Fact) bool {
+func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
 	for i := range e.messages {
-		if !f.Source.holds(e.messages[i].Ordinal) {
+		if !f.Source.Holds(e.messages[i].Ordinal) {
 			continue
 		}
 		h := e.haystack(place{i, withOthers})

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // typed is the raw content of the chunk 1-4: message 1 is typed by the user, 2 and 4 are the model's, and 3 holds
@@ -28,7 +29,7 @@ func answering(t interface{ Fatal(...any) }, answer string) Result {
 	j.Chunk.Text = strings.Repeat("x", len(answer))
 	asker := answers(answer)
 	res, err := Run(context.Background(), j, Ports{Asker: &asker})
-	if err != nil || res.MadeBy != ByModel {
+	if err != nil || res.MadeBy != chronicle.ByModel {
 		t.Fatal(err, res.Attempts)
 	}
 	return res

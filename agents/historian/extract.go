@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // extractSpan is the least number of messages in an extractive compartment. After that many, the compartment
@@ -14,37 +16,37 @@ const extractSpan = 40
 // decisions, files, commands, errors and commits. They cover exactly the chunk. They hold less than a model's
 // compartments, and their text says so, but Extract succeeds for every chunk. The result depends only on the
 // arguments.
-func Extract(chunk *Chunk, raw []Message) []Compartment {
-	var found []Compartment
+func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
+	var found []chronicle.Compartment
 	for _, r := range turns(chunk, raw) {
 		e := extract{Range: r, messages: within(raw, r)}
 		e.read()
-		found = append(found, Compartment{Range: r, Keys: chunk.keys(r), Title: e.title(), Tiers: e.tiers(), Importance: e.importance()})
+		found = append(found, chronicle.Compartment{Start: r.Start, End: r.End, Keys: chunk.keys(r), Title: e.title(), Tiers: e.tiers(), Importance: e.importance()})
 	}
 	return found
 }
 
 // turns splits a chunk before prompts of the user, so that a call and its result stay together.
-func turns(chunk *Chunk, raw []Message) []Range {
+func turns(chunk *Chunk, raw []Message) []chronicle.Range {
 	prompts := map[int]bool{}
 	for _, m := range raw {
 		prompts[m.Ordinal] = m.Role == User && strings.TrimSpace(strings.Join(m.Texts, "")) != ""
 	}
-	var ranges []Range
+	var ranges []chronicle.Range
 	start, length := chunk.Start, 0
 	for _, line := range chunk.Lines {
 		if prompts[line.Ordinal] && length >= extractSpan {
-			ranges = append(ranges, Range{start, line.Ordinal - 1})
+			ranges = append(ranges, chronicle.Range{Start: start, End: line.Ordinal - 1})
 			start, length = line.Ordinal, 0
 		}
 		length++
 	}
-	return append(ranges, Range{start, chunk.End})
+	return append(ranges, chronicle.Range{Start: start, End: chunk.End})
 }
 
 // An extract holds the findings of the rules in a range.
 type extract struct {
-	Range
+	chronicle.Range
 	messages []Message
 	said     []string // the first sentence of each prompt, and rules
 	outcome  string

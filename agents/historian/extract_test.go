@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"pgregory.net/rapid"
 )
 
 func TestExtractTellsTheStoryByRule(t *testing.T) {
 	chunk := chunkOf(1, 4)
 	got := Extract(&chunk, session())
-	want := []Compartment{{
-		Range: Range{1, 4}, Keys: []string{"m1", "m2", "m3", "m4"}, Title: "Fix the pool.", Importance: 70,
+	want := []chronicle.Compartment{{
+		Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}, Title: "Fix the pool.", Importance: 70,
 		Tiers: [4]string{
 			`No model has summarised the messages 1-4. These lines were taken from them by rule.
 U: Fix the pool.
@@ -61,7 +62,7 @@ func TestExtractOfSilence(t *testing.T) {
 	chunk := chunkOf(7, 9)
 	for _, raw := range [][]Message{nil, {{Ordinal: 8, Role: User}, {Ordinal: 9, Role: Assistant, Texts: []string{" \n "}}}} {
 		got := Extract(&chunk, raw)
-		if len(got) != 1 || got[0].Range != (Range{7, 9}) || got[0].Title != "Messages 7-9" || got[0].Tiers[0] == "" || got[0].Importance != 35 {
+		if len(got) != 1 || got[0].Range() != (chronicle.Range{Start: 7, End: 9}) || got[0].Title != "Messages 7-9" || got[0].Tiers[0] == "" || got[0].Importance != 35 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -88,10 +89,10 @@ func TestExtractCoversTheChunk(t *testing.T) {
 				t.Fatalf("%+v, expected one from %d on", c, next)
 			}
 			if c.Start != chunk.Start && !prompts[c.Start] {
-				t.Fatalf("%v does not start with a prompt", c.Range)
+				t.Fatalf("%v does not start with a prompt", c.Range())
 			}
 			if c.End < chunk.End && c.End-c.Start+1 < extractSpan {
-				t.Fatalf("%v is short", c.Range)
+				t.Fatalf("%v is short", c.Range())
 			}
 			next = c.End + 1
 		}

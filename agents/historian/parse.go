@@ -10,13 +10,15 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A Draft is the content of an answer before it has been checked against the chunk.
 type Draft struct {
 	// Compartments are sorted by start. They have no keys and no receipts yet.
-	Compartments []Compartment
-	Facts        []Fact
+	Compartments []chronicle.Compartment
+	Facts        []chronicle.Fact
 	// Unsourced counts the facts that name no messages as their source.
 	Unsourced int
 	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
@@ -134,7 +136,7 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 		}
 	}
 	around.WriteString(answer[from:])
-	slices.SortStableFunc(d.Compartments, func(a, b Compartment) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(d.Compartments, func(a, b chronicle.Compartment) int { return cmp.Compare(a.Start, b.Start) })
 	return around.String()
 }
 
@@ -209,8 +211,8 @@ func (e *element) endWithoutTag(text string, isLast bool) {
 	e.next, e.isOpen = e.end, isLast && e.end == len(text)
 }
 
-func compartment(attributes map[string]string, body string) (Compartment, string) {
-	var c Compartment
+func compartment(attributes map[string]string, body string) (chronicle.Compartment, string) {
+	var c chronicle.Compartment
 	var ok bool
 	if c.Start, ok = ordinal(attributes["start"]); !ok {
 		return c, "has no number as start"
@@ -383,14 +385,14 @@ func (d *Draft) parseFacts(text string) {
 			case !ok:
 				d.Unsourced++
 			case len(d.Facts) < maxItems:
-				d.Facts = append(d.Facts, Fact{Category: text[at[4]:at[5]], Content: content, Source: source})
+				d.Facts = append(d.Facts, chronicle.Fact{Category: text[at[4]:at[5]], Content: content, Source: source})
 			}
 		}
 	}
 }
 
 // cutSource splits a bullet into its range, which stands at the beginning or at the end, and its text.
-func cutSource(line string) (source Range, content string, ok bool) {
+func cutSource(line string) (source chronicle.Range, content string, ok bool) {
 	tags := sourceTag().FindAllStringSubmatchIndex(line, -1)
 	if len(tags) == 0 {
 		return source, "", false
@@ -408,7 +410,7 @@ func cutSource(line string) (source Range, content string, ok bool) {
 	if ok && at[4] >= 0 {
 		end, ok = ordinal(line[at[4]:at[5]])
 	}
-	return Range{start, end}, content, ok && content != "" && start <= end
+	return chronicle.Range{Start: start, End: end}, content, ok && content != "" && start <= end
 }
 
 // bullets returns the lines that begin with "* ".

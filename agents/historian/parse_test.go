@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"pgregory.net/rapid"
 )
 
 // Reference vector: attributes in any order, missing tiers, entities.
 func TestParseVector(t *testing.T) {
 	got := Parse(`<compartment importance="9" title="x &amp; y" end="9" start="6"><p1>only &lt;p1&gt;</p1></compartment>`)
-	want := []Compartment{{Range: Range{6, 9}, Title: "x & y", Tiers: [4]string{"only <p1>", "only <p1>", "only <p1>", ""}, Importance: 9}}
+	want := []chronicle.Compartment{{Start: 6, End: 9, Title: "x & y", Tiers: [4]string{"only <p1>", "only <p1>", "only <p1>", ""}, Importance: 9}}
 	if d := cmp.Diff(want, got.Compartments); d != "" {
 		t.Error(d)
 	}
@@ -44,11 +45,11 @@ Full & whole
 <meta><messages_processed>1-9</messages_processed><unprocessed_from>10</unprocessed_from></meta>
 </output>` + "\n```\nDone.")
 	want := Draft{
-		Compartments: []Compartment{
-			{Range: Range{1, 5}, Title: "first", Tiers: [4]string{"One", "Two", "Three", "Four"}, Importance: 50},
-			{Range: Range{6, 9}, Title: "second", Tiers: [4]string{"Full & whole", "Shorter", "Short", ""}, Importance: 70, Episode: "bug,docs"},
+		Compartments: []chronicle.Compartment{
+			{Start: 1, End: 5, Title: "first", Tiers: [4]string{"One", "Two", "Three", "Four"}, Importance: 50},
+			{Start: 6, End: 9, Title: "second", Tiers: [4]string{"Full & whole", "Shorter", "Short", ""}, Importance: 70, Episode: "bug,docs"},
 		},
-		Facts:           []Fact{{"PROJECT_RULES", "Use bun", Range{3, 5}}, {"NAMING", "files are kebab-case", Range{7, 7}}},
+		Facts:           []chronicle.Fact{{Category: "PROJECT_RULES", Content: "Use bun", Source: chronicle.Range{Start: 3, End: 5}}, {Category: "NAMING", Content: "files are kebab-case", Source: chronicle.Range{Start: 7, End: 7}}},
 		Unsourced:       1,
 		UnprocessedFrom: 10,
 	}
@@ -164,25 +165,25 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 func TestFactNamesItsSource(t *testing.T) {
 	for _, test := range []struct {
 		line, content string
-		source        Range
+		source        chronicle.Range
 	}{
-		{"[12-15] uses bun", "uses bun", Range{12, 15}},
-		{"[12]: uses bun", "uses bun", Range{12, 12}},
-		{"uses bun [12 – 15].", "uses bun", Range{12, 15}},
-		{"[12] uses a[0] and [1]", "uses a[0] and [1]", Range{12, 12}},
-		{"uses bun", "", Range{}},
-		{"uses a[1] for bun", "", Range{}},
-		{"[12-15]", "", Range{}},
-		{"[15-12] uses bun", "", Range{}},
-		{"[0] uses bun", "", Range{}},
-		{"[99999999999999999999] uses bun", "", Range{}},
+		{"[12-15] uses bun", "uses bun", chronicle.Range{Start: 12, End: 15}},
+		{"[12]: uses bun", "uses bun", chronicle.Range{Start: 12, End: 12}},
+		{"uses bun [12 – 15].", "uses bun", chronicle.Range{Start: 12, End: 15}},
+		{"[12] uses a[0] and [1]", "uses a[0] and [1]", chronicle.Range{Start: 12, End: 12}},
+		{"uses bun", "", chronicle.Range{}},
+		{"uses a[1] for bun", "", chronicle.Range{}},
+		{"[12-15]", "", chronicle.Range{}},
+		{"[15-12] uses bun", "", chronicle.Range{}},
+		{"[0] uses bun", "", chronicle.Range{}},
+		{"[99999999999999999999] uses bun", "", chronicle.Range{}},
 	} {
 		d := Parse("<facts><NAMING>\n* " + test.line + "\n</NAMING></facts>")
 		if test.content == "" {
 			if len(d.Facts) != 0 || d.Unsourced != 1 {
 				t.Errorf("%q: %+v, %d unsourced", test.line, d.Facts, d.Unsourced)
 			}
-		} else if diff := cmp.Diff([]Fact{{"NAMING", test.content, test.source}}, d.Facts); diff != "" || d.Unsourced != 0 {
+		} else if diff := cmp.Diff([]chronicle.Fact{{Category: "NAMING", Content: test.content, Source: test.source}}, d.Facts); diff != "" || d.Unsourced != 0 {
 			t.Errorf("%q: %s, %d unsourced", test.line, diff, d.Unsourced)
 		}
 	}
@@ -230,7 +231,7 @@ func FuzzParse(f *testing.F) {
 		last := 0
 		for _, c := range d.Compartments {
 			if c.Start < last {
-				t.Fatalf("%v is out of order", c.Range)
+				t.Fatalf("%v is out of order", c.Range())
 			}
 			last = c.Start
 			if c.Start < 1 || c.End < 1 || c.Importance < minImportance || c.Importance > maxImportance || c.Title == "" || c.Tiers[0] == "" || c.Tiers[1] == "" || c.Tiers[2] == "" {

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// PromptVersion is the version of the prompts in prompts/. Every change of a prompt that may change answers
-// raises it, so that runs can be compared.
-const PromptVersion = 2
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
 
 var (
 	//go:embed prompts/historian.v2.md
@@ -83,7 +81,7 @@ func data(name, text string) string {
 }
 
 // references shows the newest compartments with all their tiers that are not empty.
-func references(all []Reference) string {
+func references(all []chronicle.Compartment) string {
 	var b strings.Builder
 	for i, r := range all[max(0, len(all)-maxReferences):] {
 		if i > 0 {
@@ -106,7 +104,7 @@ func references(all []Reference) string {
 
 // memories lists the newest facts by category. The known categories come first, in their order. Other
 // categories follow in the order of their first fact. Within a category, the newest fact is last.
-func memories(all []Memory) string {
+func memories(all []chronicle.Memory) string {
 	order := slices.Clone(Categories[:])
 	lines := map[string][]string{}
 	for _, m := range newestMemories(all) {
@@ -125,7 +123,7 @@ func memories(all []Memory) string {
 }
 
 // newestMemories returns the newest facts that fit into the prompt, oldest first.
-func newestMemories(all []Memory) []Memory {
+func newestMemories(all []chronicle.Memory) []chronicle.Memory {
 	left := maxMemoryText
 	for i := range slices.Backward(all) {
 		if left -= len(all[i].Content); left < 0 {

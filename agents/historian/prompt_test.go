@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"pgregory.net/rapid"
 )
 
@@ -36,8 +37,8 @@ func blocks(t interface{ Fatalf(string, ...any) }, prompt string) map[string]str
 func TestPromptHoldsItsBlocks(t *testing.T) {
 	j := Job{
 		Session: "s", Chunk: chunkOf(3, 5),
-		Memories:   []Memory{{"NAMING", "files are <kebab>"}, {"OTHER", "x"}, {"PROJECT_RULES", "use\nbun"}},
-		References: []Reference{{Range{1, 2}, `a "title"`, "bug", 40, [4]string{"P1 & more", "P2", "P3", ""}}},
+		Memories:   []chronicle.Memory{{Category: "NAMING", Content: "files are <kebab>"}, {Category: "OTHER", Content: "x"}, {Category: "PROJECT_RULES", Content: "use\nbun"}},
+		References: []chronicle.Compartment{{Start: 1, End: 2, Title: `a "title"`, Episode: "bug", Importance: 40, Tiers: [4]string{"P1 & more", "P2", "P3", ""}}},
 	}
 	j.Chunk.Text = "[3-5] U: hello"
 	got := blocks(t, Prompt(&j))
@@ -64,7 +65,7 @@ func TestPromptHoldsItsBlocks(t *testing.T) {
 func TestPromptShowsTheNewestReferences(t *testing.T) {
 	j := Job{Chunk: chunkOf(100, 101)}
 	for n := range maxReferences + 2 {
-		j.References = append(j.References, Reference{Range: Range{n + 1, n + 1}, Title: fmt.Sprint("title ", n)})
+		j.References = append(j.References, chronicle.Compartment{Start: n + 1, End: n + 1, Title: fmt.Sprint("title ", n)})
 	}
 	text := blocks(t, Prompt(&j))["session_references"]
 	if strings.Contains(text, `"title 1"`) || !strings.Contains(text, `"title 2"`) || !strings.Contains(text, `"title 7"`) {
@@ -82,7 +83,7 @@ func TestDataStaysInItsBlock(t *testing.T) {
 		// The data even contains the border lines of another prompt with other data.
 		other := Job{Chunk: chunkOf(1, 1)}
 		other.Chunk.Text = text
-		j := Job{Session: "s", Chunk: chunkOf(1, 1), Memories: []Memory{{"NAMING", text}}}
+		j := Job{Session: "s", Chunk: chunkOf(1, 1), Memories: []chronicle.Memory{{Category: "NAMING", Content: text}}}
 		j.Chunk.Text = text + "\n" + Prompt(&other)
 		prompt := Prompt(&j)
 		if prompt != Prompt(&j) {
@@ -170,11 +171,11 @@ func TestWhatIsKnownLeavesRoomForTheMessages(t *testing.T) {
 	j := Job{Session: "s", Chunk: chunkOf(1, 2)}
 	short := len(Prompt(&j))
 	for n := range 5_000 {
-		j.Memories = append(j.Memories, Memory{Category: "NAMING", Content: fmt.Sprintf("%d %s", n, strings.Repeat("日", maxItemText))})
+		j.Memories = append(j.Memories, chronicle.Memory{Category: "NAMING", Content: fmt.Sprintf("%d %s", n, strings.Repeat("日", maxItemText))})
 	}
 	for range 2 * maxReferences {
 		long := strings.Repeat("日<", 100_000)
-		j.References = append(j.References, Reference{Range: Range{1, 2}, Title: strings.Repeat("t", maxTitle), Tiers: [4]string{long, long}})
+		j.References = append(j.References, chronicle.Compartment{Start: 1, End: 2, Title: strings.Repeat("t", maxTitle), Tiers: [4]string{long, long}})
 	}
 	prompt := Prompt(&j)
 	if n := len(prompt) - short; n > maxMemoryText+maxReferences*2*8*maxReferenceText {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // The names of the agents in the harness. Their prefix distinguishes them from the user's own agents.
@@ -36,9 +37,9 @@ type Job struct {
 	// Raw returns the messages of the chunk. A run calls it only if it has something to compare with them.
 	Raw func() []Message
 	// References are the session's newest compartments, oldest first.
-	References []Reference
+	References []chronicle.Compartment
 	// Memories are the facts that the project remembers.
-	Memories []Memory
+	Memories []chronicle.Memory
 	// WithoutFacts discards the facts of an answer, because the user has switched memory off, or because the
 	// same messages have already given their facts.
 	WithoutFacts bool
@@ -67,21 +68,11 @@ type Ports struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// MadeBy says how compartments were made. The values go from the best way to the weakest.
-type MadeBy string
-
-const (
-	ByModel      MadeBy = "model"      // the first model's first answer was valid
-	ByRepair     MadeBy = "repaired"   // its second answer was valid
-	ByFallback   MadeBy = "fallback"   // another model's answer was valid
-	ByExtraction MadeBy = "extractive" // no answer was valid
-)
-
 // A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps.
 // A run that can wait may have none (see Job.CanWait).
 type Result struct {
-	Compartments []Compartment
-	Facts        []Fact
+	Compartments []chronicle.Compartment
+	Facts        []chronicle.Fact
 	// Unconfirmed counts what was left out, because the raw messages do not confirm it.
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal that no compartment covers. The next run finds the facts of the messages from
@@ -89,7 +80,7 @@ type Result struct {
 	Next int
 	// Discarded means that the last compartment of the answer was left to the next run.
 	Discarded bool
-	MadeBy    MadeBy
+	MadeBy    chronicle.MadeBy
 	// Model is the model that gave the accepted answer. It is empty for extractive compartments, or if the
 	// harness does not name it.
 	Model string
@@ -126,7 +117,7 @@ func (r *Result) Usage() ask.Usage {
 func (r *Result) Fidelity() float64 {
 	sum := 0.0
 	for _, c := range r.Compartments {
-		sum += c.Receipt.Score
+		sum += c.Fidelity
 	}
 	return sum / float64(max(1, len(r.Compartments)))
 }
@@ -134,7 +125,7 @@ func (r *Result) Fidelity() float64 {
 // ShorterMayHelp reports whether a model might succeed with a shorter chunk. It might after an invalid
 // answer, a timeout, or a prompt that was too long. After a wrong key, for example, it would not.
 func (r *Result) ShorterMayHelp() bool {
-	return (r.MadeBy == ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
+	return (r.MadeBy == chronicle.ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
 }
 
 func shorterMayHelp(attempts []Attempt) bool {
@@ -194,9 +185,9 @@ type run struct {
 type candidate struct {
 	text         string
 	draft        Draft
-	compartments []Compartment
+	compartments []chronicle.Compartment
 	unconfirmed  Unconfirmed
-	madeBy       MadeBy
+	madeBy       chronicle.MadeBy
 	model        string
 	edited       bool
 }
@@ -225,14 +216,14 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	prompt, repair := r.prompt, false
 	text, problem := r.ask(ctx, models[0], prompt, false)
 	if problem == nil {
-		c, invalid := r.check(text, ByModel)
+		c, invalid := r.check(text, chronicle.ByModel)
 		if invalid == nil {
 			return c, nil
 		}
 		if utf8.RuneCountInString(text) <= maxRepaired {
 			prompt, repair = repairPrompt(r.prompt, clean(text), invalid), true
 			if text, problem = r.ask(ctx, models[0], prompt, true); problem == nil {
-				if c, invalid = r.check(text, ByRepair); invalid == nil {
+				if c, invalid = r.check(text, chronicle.ByRepair); invalid == nil {
 					return c, nil
 				}
 			}
@@ -246,7 +237,7 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 			continue // the harness had chosen it, and it has had its repair
 		}
 		if text, problem = r.ask(ctx, model, prompt, repair); problem == nil {
-			if c, invalid := r.check(text, ByFallback); invalid == nil {
+			if c, invalid := r.check(text, chronicle.ByFallback); invalid == nil {
 				return c, nil
 			}
 		}
@@ -352,7 +343,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // check validates the newest answer, and leaves out what the raw messages do not confirm.
-func (r *run) check(text string, madeBy MadeBy) (*candidate, error) {
+func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, error) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
 	var err error
@@ -395,8 +386,8 @@ func (r *run) edit(ctx context.Context, draft *candidate) error {
 	return nil
 }
 
-func sameRanges(a, b []Compartment) bool {
-	return slices.EqualFunc(a, b, func(a, b Compartment) bool { return a.Range == b.Range && a.Title == b.Title })
+func sameRanges(a, b []chronicle.Compartment) bool {
+	return slices.EqualFunc(a, b, func(a, b chronicle.Compartment) bool { return a.Range() == b.Range() && a.Title == b.Title })
 }
 
 // result turns a valid answer into a result to publish.
@@ -417,12 +408,12 @@ func (r *run) result(c *candidate) Result {
 }
 
 // factsUntil returns the facts whose messages have compartments. last is the last such message.
-func factsUntil(last int, all []Fact) []Fact {
-	return slices.DeleteFunc(slices.Clone(all), func(f Fact) bool { return f.Source.End > last })
+func factsUntil(last int, all []chronicle.Fact) []chronicle.Fact {
+	return slices.DeleteFunc(slices.Clone(all), func(f chronicle.Fact) bool { return f.Source.End > last })
 }
 
 func (r *run) extractive() Result {
-	return r.finish(Result{Compartments: Extract(&r.job.Chunk, r.job.Raw()), MadeBy: ByExtraction})
+	return r.finish(Result{Compartments: Extract(&r.job.Chunk, r.job.Raw()), MadeBy: chronicle.ByExtraction})
 }
 
 // Extractive returns the result of a run without a model.
@@ -438,7 +429,8 @@ func Extractive(j Job) (Result, error) {
 func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]
-		c.Receipt = Measure(within(r.job.Raw(), c.Range), c.Title, c.Tiers)
+		receipt := Measure(within(r.job.Raw(), c.Range()), c.Title, c.Tiers)
+		c.Missing, c.Fidelity, c.MadeBy, c.Model = receipt.Missing, receipt.Score, res.MadeBy, res.Model
 	}
 	res.Next = res.Compartments[len(res.Compartments)-1].End + 1
 	res.Attempts = r.attempts

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A reply is a scripted answer or failure.
@@ -60,7 +61,7 @@ func (s *script) questions() string {
 }
 
 func valid(text string) reply {
-	return reply{text: historiantest.Output(historiantest.Compartment(historian.Range{Start: 11, End: 30}, text))}
+	return reply{text: historiantest.Output(historiantest.Compartment(chronicle.Range{Start: 11, End: 30}, text))}
 }
 
 var (
@@ -82,24 +83,24 @@ func TestOrderOfTheAttempts(t *testing.T) {
 		name    string
 		replies []reply
 		asked   string
-		madeBy  historian.MadeBy
+		madeBy  chronicle.MadeBy
 	}{
-		{"valid at once", []reply{valid("x")}, "a/one", historian.ByModel},
-		{"repaired", []reply{garbage, valid("x")}, "a/one, a/one repair", historian.ByRepair},
-		{"garbage, bad, nothing, good", []reply{garbage, garbage, nothing, valid("x")}, "a/one, a/one repair, b/two repair, p/live repair", historian.ByFallback},
-		{"a wrong key is not repaired", []reply{wrongKey, valid("x")}, "a/one, b/two", historian.ByFallback},
-		{"an empty answer is not repaired", []reply{nothing, garbage, valid("x")}, "a/one, b/two, p/live", historian.ByFallback},
-		{"an endless answer is not repaired", []reply{endless, valid("x")}, "a/one, b/two", historian.ByFallback},
-		{"a failed repair", []reply{garbage, wrongKey, valid("x")}, "a/one, a/one repair, b/two repair", historian.ByFallback},
-		{"transient, then valid", []reply{busy, busy, valid("x")}, "a/one, a/one, a/one", historian.ByModel},
-		{"transient for too long", []reply{busy, busy, busy, valid("x")}, "a/one, a/one, a/one, b/two", historian.ByFallback},
-		{"another name of the model", []reply{suggested, valid("x")}, "a/one, p/right", historian.ByModel},
-		{"another name, once", []reply{suggested, suggested, valid("x")}, "a/one, p/right, b/two", historian.ByFallback},
-		{"all bad", []reply{garbage, garbage, garbage, garbage}, "a/one, a/one repair, b/two repair, p/live repair", historian.ByExtraction},
-		{"too long is final", []reply{tooLong}, "a/one", historian.ByExtraction},
-		{"too long in the chain is final", []reply{wrongKey, tooLong}, "a/one, b/two", historian.ByExtraction},
-		{"a timeout is final", []reply{timeout}, "a/one", historian.ByExtraction},
-		{"a timeout of the repair is final", []reply{garbage, timeout}, "a/one, a/one repair", historian.ByExtraction},
+		{"valid at once", []reply{valid("x")}, "a/one", chronicle.ByModel},
+		{"repaired", []reply{garbage, valid("x")}, "a/one, a/one repair", chronicle.ByRepair},
+		{"garbage, bad, nothing, good", []reply{garbage, garbage, nothing, valid("x")}, "a/one, a/one repair, b/two repair, p/live repair", chronicle.ByFallback},
+		{"a wrong key is not repaired", []reply{wrongKey, valid("x")}, "a/one, b/two", chronicle.ByFallback},
+		{"an empty answer is not repaired", []reply{nothing, garbage, valid("x")}, "a/one, b/two, p/live", chronicle.ByFallback},
+		{"an endless answer is not repaired", []reply{endless, valid("x")}, "a/one, b/two", chronicle.ByFallback},
+		{"a failed repair", []reply{garbage, wrongKey, valid("x")}, "a/one, a/one repair, b/two repair", chronicle.ByFallback},
+		{"transient, then valid", []reply{busy, busy, valid("x")}, "a/one, a/one, a/one", chronicle.ByModel},
+		{"transient for too long", []reply{busy, busy, busy, valid("x")}, "a/one, a/one, a/one, b/two", chronicle.ByFallback},
+		{"another name of the model", []reply{suggested, valid("x")}, "a/one, p/right", chronicle.ByModel},
+		{"another name, once", []reply{suggested, suggested, valid("x")}, "a/one, p/right, b/two", chronicle.ByFallback},
+		{"all bad", []reply{garbage, garbage, garbage, garbage}, "a/one, a/one repair, b/two repair, p/live repair", chronicle.ByExtraction},
+		{"too long is final", []reply{tooLong}, "a/one", chronicle.ByExtraction},
+		{"too long in the chain is final", []reply{wrongKey, tooLong}, "a/one, b/two", chronicle.ByExtraction},
+		{"a timeout is final", []reply{timeout}, "a/one", chronicle.ByExtraction},
+		{"a timeout of the repair is final", []reply{garbage, timeout}, "a/one, a/one repair", chronicle.ByExtraction},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := &script{replies: test.replies}
@@ -117,7 +118,7 @@ func TestOrderOfTheAttempts(t *testing.T) {
 			}
 			// All extractive cases of this table have a timeout, a prompt that was
 			// too long, or an invalid answer.
-			if got := res.ShorterMayHelp(); got != (test.madeBy == historian.ByExtraction) {
+			if got := res.ShorterMayHelp(); got != (test.madeBy == chronicle.ByExtraction) {
 				t.Errorf("a shorter chunk may help: %t", got)
 			}
 			wantCovered(t, j, res)
@@ -152,7 +153,7 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
 	for i, a := range res.Attempts {
-		wasTaken := i == len(res.Attempts)-1 && res.MadeBy != historian.ByExtraction
+		wasTaken := i == len(res.Attempts)-1 && res.MadeBy != chronicle.ByExtraction
 		if wasTaken != (a.Problem == "") {
 			t.Errorf("attempt %d of %d: problem %q", i+1, len(res.Attempts), a.Problem)
 		}
@@ -165,7 +166,7 @@ func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}
 		res, err := historian.Run(t.Context(), newJob(), s.ports())
-		if err != nil || res.MadeBy != historian.ByFallback || s.questions() != ", p/live" {
+		if err != nil || res.MadeBy != chronicle.ByFallback || s.questions() != ", p/live" {
 			t.Errorf("asked %q, %+v, %v", s.questions(), res, err)
 		}
 	}
@@ -229,7 +230,7 @@ func TestEndDuringAPause(t *testing.T) {
 func TestShorterChunkDoesNotCureAWrongKey(t *testing.T) {
 	s := &script{replies: []reply{wrongKey, nothing}}
 	res, err := historian.Run(t.Context(), newJob(), s.ports())
-	if err != nil || res.MadeBy != historian.ByExtraction || res.ShorterMayHelp() {
+	if err != nil || res.MadeBy != chronicle.ByExtraction || res.ShorterMayHelp() {
 		t.Errorf("%+v, %v", res.Attempts, err)
 	}
 }
@@ -332,14 +333,11 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and
 	// the two ports (1 each). Their weight is 19. The first compartment has the rule and the path. The second
 	// one has the decision and the ports. The sentences are the same each time, so each is one anchor.
-	one, two := res.Compartments[0].Receipt, res.Compartments[1].Receipt
-	if one.All != 5 || two.All != 5 {
-		t.Errorf("%d and %d anchors", one.All, two.All)
-	}
-	if one.Score != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
+	one, two := res.Compartments[0], res.Compartments[1]
+	if one.Fidelity != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
 		t.Errorf("first: %+v", one)
 	}
-	if two.Score != 9.0/19 || two.Missing != "Never touch db/schema.sql by hand. · db/schema.sql" {
+	if two.Fidelity != 9.0/19 || two.Missing != "Never touch db/schema.sql by hand. · db/schema.sql" {
 		t.Errorf("second: %+v", two)
 	}
 	if got := res.Fidelity(); got != 0.5 {
@@ -362,7 +360,7 @@ func TestReceiptIsOfItsRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one, two := res.Compartments[0].Receipt, res.Compartments[1].Receipt; one.Missing != "only/in/first.go" || two != (historian.Receipt{Score: 1}) {
+	if one, two := res.Compartments[0], res.Compartments[1]; one.Missing != "only/in/first.go" || two.Fidelity != 1 || two.Missing != "" {
 		t.Errorf("%+v, %+v", one, two)
 	}
 }
@@ -391,7 +389,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.questions() != ", editor" || res.Edited != test.edited || res.MadeBy != historian.ByModel {
+		if s.questions() != ", editor" || res.Edited != test.edited || res.MadeBy != chronicle.ByModel {
 			t.Errorf("%s: asked %s, edited %t", test.name, s.questions(), res.Edited)
 		}
 		if got := strings.HasPrefix(res.Compartments[0].Tiers[0], "U: Never"); got != test.edited {
@@ -426,7 +424,7 @@ func TestBrokenChunkIsRefused(t *testing.T) {
 func TestExtractiveAsksNobody(t *testing.T) {
 	j := newJob()
 	res, err := historian.Extractive(j)
-	if err != nil || res.MadeBy != historian.ByExtraction || len(res.Attempts) != 0 {
+	if err != nil || res.MadeBy != chronicle.ByExtraction || len(res.Attempts) != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
 	wantCovered(t, j, res)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A Class is a kind of mistake in an invalid answer.
@@ -49,13 +51,13 @@ const summarySlack = 4_096
 // before the gap. It closes a gap at either end of the chunk only if the messages there cannot be read. Any
 // other gap is an error, because closing it would hide messages behind a summary that does not mention them.
 // The error is an *Invalid.
-func Validate(d Draft, chunk *Chunk) ([]Compartment, error) {
+func Validate(d Draft, chunk *Chunk) ([]chronicle.Compartment, error) {
 	if len(d.Compartments) == 0 {
 		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))
 	}
 	found := slices.Clone(d.Compartments)
 	for i := range found {
-		if err := found[i].checkRange(chunk); err != nil {
+		if err := checkRange(&found[i], chunk); err != nil {
 			return nil, err
 		}
 	}
@@ -66,9 +68,9 @@ func Validate(d Draft, chunk *Chunk) ([]Compartment, error) {
 		return nil, err
 	}
 	for i := range found {
-		found[i].Keys = chunk.keys(found[i].Range)
-		if chunk.isUnreadable(found[i].Range) {
-			return nil, invalid(NotInChunk, "no message of the compartment %v can be read", found[i].Range)
+		found[i].Keys = chunk.keys(found[i].Range())
+		if chunk.isUnreadable(found[i].Range()) {
+			return nil, invalid(NotInChunk, "no message of the compartment %v can be read", found[i].Range())
 		}
 	}
 	return found, checkLength(found, chunk)
@@ -81,28 +83,27 @@ func reasons(skipped []string) string {
 	return ". These were skipped: " + strings.Join(skipped, "; ")
 }
 
-func (c *Compartment) checkRange(chunk *Chunk) error {
-	shown := Range{chunk.Start, chunk.End}
-	switch {
+func checkRange(c *chronicle.Compartment, chunk *Chunk) error {
+	switch shown := chunk.Range; {
 	case c.End < c.Start:
 		return invalid(InvalidRange, "a compartment ends at %d, ahead of its start %d", c.End, c.Start)
-	case !shown.holds(c.Start):
+	case !shown.Holds(c.Start):
 		return invalid(NotInChunk, "a compartment starts at %d; the messages are %v", c.Start, shown)
-	case !shown.holds(c.End):
+	case !shown.Holds(c.End):
 		return invalid(NotInChunk, "a compartment ends at %d; the messages are %v", c.End, shown)
 	}
 	return nil
 }
 
 // join closes the gaps that may be closed, and checks that no other gap and no overlap is left.
-func join(found []Compartment, chunk *Chunk, skipped []string) error {
+func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	next := chunk.Start
 	for i := range found {
 		c := &found[i]
 		if c.Start < next {
-			return invalid(Overlap, "the compartment %v overlaps the one before it; it should start at %d", c.Range, next)
+			return invalid(Overlap, "the compartment %v overlaps the one before it; it should start at %d", c.Range(), next)
 		}
-		if gap := (Range{next, c.Start - 1}); c.Start > next {
+		if gap := (chronicle.Range{Start: next, End: c.Start - 1}); c.Start > next {
 			switch {
 			case i == 0 && chunk.isUnreadable(gap):
 				c.Start = gap.Start
@@ -119,14 +120,14 @@ func join(found []Compartment, chunk *Chunk, skipped []string) error {
 
 // joinEnd handles the messages after the last compartment. If they cannot be read, it extends the last
 // compartment over them. Otherwise it checks that the answer leaves them to the next run on purpose.
-func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
+func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
-	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(Range{next, chunk.End}) {
+	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(chronicle.Range{Start: next, End: chunk.End}) {
 		last.End, next = chunk.End, chunk.End+1
 	}
 	switch left := d.UnprocessedFrom; {
 	case left == 0 && next <= chunk.End:
-		return invalid(Uncovered, "no compartment covers %v, and unprocessed_from does not leave it to the next run%s", Range{next, chunk.End}, reasons(d.Skipped))
+		return invalid(Uncovered, "no compartment covers %v, and unprocessed_from does not leave it to the next run%s", chronicle.Range{Start: next, End: chunk.End}, reasons(d.Skipped))
 	case left == 0 || left == next:
 		return nil
 	case left < chunk.Start || left > chunk.End+1:
@@ -140,7 +141,7 @@ func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
 
 // checkLength checks every tier, because the head shows each of them at some age. A fourth tier of a megabyte
 // would push out all other history.
-func checkLength(found []Compartment, chunk *Chunk) error {
+func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	for tier := range found[0].Tiers {
 		length := 0
 		for i := range found {
@@ -160,7 +161,7 @@ const discardSlack = 2
 // discardLast removes the last of several compartments if it ends at the end of the chunk. Its topic may go
 // on after the chunk, and the next run can see that. A single compartment stays, because each run must make
 // progress.
-func discardLast(found []Compartment, chunk *Chunk) ([]Compartment, bool) {
+func discardLast(found []chronicle.Compartment, chunk *Chunk) ([]chronicle.Compartment, bool) {
 	last := len(found) - 1
 	if last < 1 || chunk.End-found[last].End > discardSlack {
 		return found, false

@@ -8,22 +8,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"pgregory.net/rapid"
 )
 
 // chunkOf returns a chunk whose message n has the key "mn".
-func chunkOf(start, end int, toolOnly ...Range) Chunk {
-	c := Chunk{Start: start, End: end, ToolOnly: toolOnly}
+func chunkOf(start, end int, toolOnly ...chronicle.Range) Chunk {
+	c := Chunk{Range: chronicle.Range{Start: start, End: end}, ToolOnly: toolOnly}
 	for n := start; n <= end; n++ {
-		c.Lines = append(c.Lines, Line{n, fmt.Sprint("m", n)})
+		c.Lines = append(c.Lines, chronicle.Place{Ordinal: n, Key: fmt.Sprint("m", n)})
 	}
 	return c
 }
 
-func draftOf(unprocessed int, ranges ...Range) Draft {
+func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	d := Draft{UnprocessedFrom: unprocessed}
 	for _, r := range ranges {
-		d.Compartments = append(d.Compartments, Compartment{Range: r, Title: "t", Tiers: [4]string{"x", "x", "x", ""}})
+		d.Compartments = append(d.Compartments, chronicle.Compartment{Start: r.Start, End: r.End, Title: "t", Tiers: [4]string{"x", "x", "x", ""}})
 	}
 	return d
 }
@@ -37,30 +38,30 @@ func TestValidateVectors(t *testing.T) {
 		name   string
 		draft  Draft
 		chunk  Chunk
-		ranges []Range
+		ranges []chronicle.Range
 		class  Class
 	}{
-		{"whole", draftOf(0, Range{1, 5}, Range{6, 10}), ten, []Range{{1, 5}, {6, 10}}, ""},
-		{"small gap with words (ours)", draftOf(0, Range{1, 5}, Range{8, 10}), ten, nil, Gap},
-		{"small gap without words", draftOf(0, Range{1, 5}, Range{8, 10}), chunkOf(1, 10, Range{5, 8}), []Range{{1, 7}, {8, 10}}, ""},
-		{"a rest left to the next run", draftOf(5, Range{1, 4}), ten, []Range{{1, 4}}, ""},
-		{"a rest forgotten", draftOf(0, Range{1, 4}), ten, nil, Uncovered},
-		{"nothing left", draftOf(11, Range{1, 10}), ten, []Range{{1, 10}}, ""},
-		{"nothing left, it says, but there is (ours)", draftOf(11, Range{1, 4}), ten, nil, UnprocessedMismatch},
-		{"covered and left", draftOf(10, Range{1, 10}), ten, nil, UnprocessedMismatch},
-		{"left elsewhere", draftOf(99, Range{1, 4}), ten, nil, UnprocessedOutside},
-		{"left too late", draftOf(7, Range{1, 4}), ten, nil, UnprocessedMismatch},
-		{"overlap", draftOf(0, Range{1, 6}, Range{5, 10}), ten, nil, Overlap},
-		{"a beginning forgotten", draftOf(0, Range{2, 10}), ten, nil, Gap},
-		{"a beginning without words forgotten", draftOf(0, Range{2, 10}), chunkOf(1, 10, Range{1, 1}), nil, Gap},
-		{"other messages", draftOf(0, Range{1, 12}), ten, nil, NotInChunk},
+		{"whole", draftOf(0, chronicle.Range{Start: 1, End: 5}, chronicle.Range{Start: 6, End: 10}), ten, []chronicle.Range{{Start: 1, End: 5}, {Start: 6, End: 10}}, ""},
+		{"small gap with words (ours)", draftOf(0, chronicle.Range{Start: 1, End: 5}, chronicle.Range{Start: 8, End: 10}), ten, nil, Gap},
+		{"small gap without words", draftOf(0, chronicle.Range{Start: 1, End: 5}, chronicle.Range{Start: 8, End: 10}), chunkOf(1, 10, chronicle.Range{Start: 5, End: 8}), []chronicle.Range{{Start: 1, End: 7}, {Start: 8, End: 10}}, ""},
+		{"a rest left to the next run", draftOf(5, chronicle.Range{Start: 1, End: 4}), ten, []chronicle.Range{{Start: 1, End: 4}}, ""},
+		{"a rest forgotten", draftOf(0, chronicle.Range{Start: 1, End: 4}), ten, nil, Uncovered},
+		{"nothing left", draftOf(11, chronicle.Range{Start: 1, End: 10}), ten, []chronicle.Range{{Start: 1, End: 10}}, ""},
+		{"nothing left, it says, but there is (ours)", draftOf(11, chronicle.Range{Start: 1, End: 4}), ten, nil, UnprocessedMismatch},
+		{"covered and left", draftOf(10, chronicle.Range{Start: 1, End: 10}), ten, nil, UnprocessedMismatch},
+		{"left elsewhere", draftOf(99, chronicle.Range{Start: 1, End: 4}), ten, nil, UnprocessedOutside},
+		{"left too late", draftOf(7, chronicle.Range{Start: 1, End: 4}), ten, nil, UnprocessedMismatch},
+		{"overlap", draftOf(0, chronicle.Range{Start: 1, End: 6}, chronicle.Range{Start: 5, End: 10}), ten, nil, Overlap},
+		{"a beginning forgotten", draftOf(0, chronicle.Range{Start: 2, End: 10}), ten, nil, Gap},
+		{"a beginning without words forgotten", draftOf(0, chronicle.Range{Start: 2, End: 10}), chunkOf(1, 10, chronicle.Range{Start: 1, End: 1}), nil, Gap},
+		{"other messages", draftOf(0, chronicle.Range{Start: 1, End: 12}), ten, nil, NotInChunk},
 		{"nothing", Draft{}, ten, nil, NoCompartments},
-		{"inverted (ours)", draftOf(0, Range{5, 3}), ten, nil, InvalidRange},
-		{"inverted after another (ours)", draftOf(0, Range{1, 4}, Range{6, 5}), ten, nil, InvalidRange},
-		{"gap of 15 with words (ours)", draftOf(0, Range{1, 10}, Range{26, 40}), forty, nil, Gap},
-		{"gap of 16 with words", draftOf(0, Range{1, 10}, Range{27, 40}), forty, nil, Gap},
-		{"long gap without words", draftOf(0, Range{1, 10}, Range{31, 40}), chunkOf(1, 40, Range{11, 30}), []Range{{1, 30}, {31, 40}}, ""},
-		{"gap with words at its end", draftOf(0, Range{1, 10}, Range{31, 40}), chunkOf(1, 40, Range{11, 29}), nil, Gap},
+		{"inverted (ours)", draftOf(0, chronicle.Range{Start: 5, End: 3}), ten, nil, InvalidRange},
+		{"inverted after another (ours)", draftOf(0, chronicle.Range{Start: 1, End: 4}, chronicle.Range{Start: 6, End: 5}), ten, nil, InvalidRange},
+		{"gap of 15 with words (ours)", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 26, End: 40}), forty, nil, Gap},
+		{"gap of 16 with words", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 27, End: 40}), forty, nil, Gap},
+		{"long gap without words", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 31, End: 40}), chunkOf(1, 40, chronicle.Range{Start: 11, End: 30}), []chronicle.Range{{Start: 1, End: 30}, {Start: 31, End: 40}}, ""},
+		{"gap with words at its end", draftOf(0, chronicle.Range{Start: 1, End: 10}, chronicle.Range{Start: 31, End: 40}), chunkOf(1, 40, chronicle.Range{Start: 11, End: 29}), nil, Gap},
 	} {
 		got, err := Validate(test.draft, &test.chunk)
 		var invalid *Invalid
@@ -68,12 +69,12 @@ func TestValidateVectors(t *testing.T) {
 			t.Errorf("%s: %v, want class %q", test.name, err, test.class)
 			continue
 		}
-		var ranges []Range
+		var ranges []chronicle.Range
 		for _, c := range got {
-			ranges = append(ranges, c.Range)
+			ranges = append(ranges, c.Range())
 			for i, key := range c.Keys {
 				if key != fmt.Sprint("m", c.Start+i) || len(c.Keys) != c.End-c.Start+1 {
-					t.Errorf("%s: keys of %v are %v", test.name, c.Range, c.Keys)
+					t.Errorf("%s: keys of %v are %v", test.name, c.Range(), c.Keys)
 				}
 			}
 		}
@@ -96,26 +97,26 @@ func TestUnreadableMessagesAreCovered(t *testing.T) {
 	for _, test := range []struct {
 		chunk  Chunk
 		draft  Draft
-		ranges []Range
+		ranges []chronicle.Range
 		keys   string
 	}{
-		{unreadable(5, 6), draftOf(0, Range{1, 4}, Range{7, 10}), []Range{{1, 6}, {7, 10}}, "m1,m2,m3,m4,, m7,m8,m9,m10"},
-		{unreadable(1), draftOf(0, Range{2, 10}), []Range{{1, 10}}, ",m2,m3,m4,m5,m6,m7,m8,m9,m10"},
-		{unreadable(9, 10), draftOf(0, Range{1, 8}), []Range{{1, 10}}, "m1,m2,m3,m4,m5,m6,m7,m8,,"},
-		{unreadable(9, 10), draftOf(9, Range{1, 8}), []Range{{1, 8}}, "m1,m2,m3,m4,m5,m6,m7,m8"},
-		{unreadable(1, 10), draftOf(0, Range{1, 10}), []Range{{1, 10}}, ",m2,m3,m4,m5,m6,m7,m8,m9,"},
-		{unreadable(1), draftOf(0, Range{3, 10}), nil, ""},
-		{unreadable(10), draftOf(0, Range{1, 8}), nil, ""},
-		{unreadable(5, 6), draftOf(0, Range{1, 4}, Range{5, 6}, Range{7, 10}), nil, ""},
+		{unreadable(5, 6), draftOf(0, chronicle.Range{Start: 1, End: 4}, chronicle.Range{Start: 7, End: 10}), []chronicle.Range{{Start: 1, End: 6}, {Start: 7, End: 10}}, "m1,m2,m3,m4,, m7,m8,m9,m10"},
+		{unreadable(1), draftOf(0, chronicle.Range{Start: 2, End: 10}), []chronicle.Range{{Start: 1, End: 10}}, ",m2,m3,m4,m5,m6,m7,m8,m9,m10"},
+		{unreadable(9, 10), draftOf(0, chronicle.Range{Start: 1, End: 8}), []chronicle.Range{{Start: 1, End: 10}}, "m1,m2,m3,m4,m5,m6,m7,m8,,"},
+		{unreadable(9, 10), draftOf(9, chronicle.Range{Start: 1, End: 8}), []chronicle.Range{{Start: 1, End: 8}}, "m1,m2,m3,m4,m5,m6,m7,m8"},
+		{unreadable(1, 10), draftOf(0, chronicle.Range{Start: 1, End: 10}), []chronicle.Range{{Start: 1, End: 10}}, ",m2,m3,m4,m5,m6,m7,m8,m9,"},
+		{unreadable(1), draftOf(0, chronicle.Range{Start: 3, End: 10}), nil, ""},
+		{unreadable(10), draftOf(0, chronicle.Range{Start: 1, End: 8}), nil, ""},
+		{unreadable(5, 6), draftOf(0, chronicle.Range{Start: 1, End: 4}, chronicle.Range{Start: 5, End: 6}, chronicle.Range{Start: 7, End: 10}), nil, ""},
 	} {
 		if err := test.chunk.check(); err != nil {
 			t.Error(err)
 		}
 		got, err := Validate(test.draft, &test.chunk)
-		var ranges []Range
+		var ranges []chronicle.Range
 		var keys []string
 		for _, c := range got {
-			ranges, keys = append(ranges, c.Range), append(keys, strings.Join(c.Keys, ","))
+			ranges, keys = append(ranges, c.Range()), append(keys, strings.Join(c.Keys, ","))
 		}
 		if d := cmp.Diff(test.ranges, ranges); d != "" || strings.Join(keys, " ") != test.keys {
 			t.Errorf("%+v: %v, keys %v, %v", test.draft.Compartments, ranges, keys, err)
@@ -134,7 +135,7 @@ func TestValidCompartmentsAreContiguous(t *testing.T) {
 		chunk := chunkOf(start, start+rapid.IntRange(0, 30).Draw(t, "length"))
 		for range rapid.IntRange(0, 3).Draw(t, "quiet ranges") {
 			from := rapid.IntRange(chunk.Start, chunk.End).Draw(t, "quiet from")
-			chunk.ToolOnly = append(chunk.ToolOnly, Range{from, rapid.IntRange(from, chunk.End).Draw(t, "quiet to")})
+			chunk.ToolOnly = append(chunk.ToolOnly, chronicle.Range{Start: from, End: rapid.IntRange(from, chunk.End).Draw(t, "quiet to")})
 		}
 		var d Draft
 		next := chunk.Start
@@ -144,7 +145,7 @@ func TestValidCompartmentsAreContiguous(t *testing.T) {
 			if rapid.Bool().Draw(t, "clip") {
 				end = min(end, chunk.End)
 			}
-			d.Compartments = append(d.Compartments, Compartment{Range: Range{next, end}, Title: "t", Tiers: [4]string{"x"}})
+			d.Compartments = append(d.Compartments, chronicle.Compartment{Start: next, End: end, Title: "t", Tiers: [4]string{"x"}})
 			next = end + 1
 		}
 		if rapid.Bool().Draw(t, "leaves") {
@@ -161,7 +162,7 @@ func TestValidCompartmentsAreContiguous(t *testing.T) {
 		expected := chunk.Start
 		for _, c := range got {
 			if c.Start != expected || c.End < c.Start || c.End > chunk.End {
-				t.Fatalf("%v, expected one from %d on", c.Range, expected)
+				t.Fatalf("%v, expected one from %d on", c.Range(), expected)
 			}
 			expected = c.End + 1
 		}
@@ -173,7 +174,7 @@ func TestValidCompartmentsAreContiguous(t *testing.T) {
 
 func TestSummaryIsShorterThanItsSource(t *testing.T) {
 	chunk := chunkOf(1, 10)
-	d := draftOf(0, Range{1, 10})
+	d := draftOf(0, chronicle.Range{Start: 1, End: 10})
 	d.Compartments[0].Tiers[0] = string(make([]byte, summarySlack+1))
 	var invalid *Invalid
 	if _, err := Validate(d, &chunk); !errors.As(err, &invalid) || invalid.Class != TooLong {
@@ -190,7 +191,7 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 func TestNoTierIsLongerThanItsMessages(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for tier := range 4 {
-		d := draftOf(0, Range{1, 10})
+		d := draftOf(0, chronicle.Range{Start: 1, End: 10})
 		d.Compartments[0].Tiers[tier] = strings.Repeat("x", summarySlack+1)
 		var invalid *Invalid
 		if _, err := Validate(d, &chunk); !errors.As(err, &invalid) || invalid.Class != TooLong {
@@ -202,14 +203,14 @@ func TestNoTierIsLongerThanItsMessages(t *testing.T) {
 func TestDiscardLast(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for _, test := range []struct {
-		ranges []Range
+		ranges []chronicle.Range
 		keeps  int
 	}{
-		{[]Range{{1, 10}}, 1},
-		{[]Range{{1, 6}, {7, 10}}, 1},
-		{[]Range{{1, 6}, {7, 8}}, 1},
-		{[]Range{{1, 6}, {7, 7}}, 2},
-		{[]Range{{1, 2}, {3, 6}, {7, 9}}, 2},
+		{[]chronicle.Range{{Start: 1, End: 10}}, 1},
+		{[]chronicle.Range{{Start: 1, End: 6}, {Start: 7, End: 10}}, 1},
+		{[]chronicle.Range{{Start: 1, End: 6}, {Start: 7, End: 8}}, 1},
+		{[]chronicle.Range{{Start: 1, End: 6}, {Start: 7, End: 7}}, 2},
+		{[]chronicle.Range{{Start: 1, End: 2}, {Start: 3, End: 6}, {Start: 7, End: 9}}, 2},
 	} {
 		kept, discarded := discardLast(draftOf(0, test.ranges...).Compartments, &chunk)
 		if len(kept) != test.keeps || discarded != (test.keeps < len(test.ranges)) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/program"
@@ -74,7 +75,7 @@ type historyShowCmd struct {
 // Run prints the compartments of a session.
 func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 	var session store.HistoryOverview
-	var rows []store.CompartmentRow
+	var rows []chronicle.Compartment
 	err := cmd.browse(ctx, func(b *store.Browser) error {
 		found, err := cmd.find(b, cmd.Session)
 		if err != nil {
@@ -92,12 +93,7 @@ func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	all := []view.HistoryCompartment{}
-	for _, row := range rows {
-		if cmd.Range.touches(row.Start, row.End) {
-			all = append(all, compartmentOf(row))
-		}
-	}
+	all := slices.DeleteFunc(rows, func(c chronicle.Compartment) bool { return !cmd.Range.touches(c.Start, c.End) })
 	if len(all) == 0 && cmd.Range.isGiven() {
 		return noSummary(cmd.Range, session.Messages)
 	}
@@ -106,7 +102,7 @@ func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 	case cmd.JSON:
 		return printJSON(s.out, struct {
 			view.HistorySession
-			Compartments []view.HistoryCompartment `json:"compartments"`
+			Compartments []chronicle.Compartment `json:"compartments"`
 		}{about, all})
 	case cmd.Range.isGiven():
 		return view.PrintCompartments(s.out, about, all, pageOf(s))
@@ -259,13 +255,6 @@ func historySessionOf(o store.HistoryOverview) view.HistorySession {
 	return view.HistorySession{
 		Harness: schema.Harness(o.Key.Harness), Session: o.Key.Session, Title: o.Title, Directory: o.Directory,
 		Compartments: o.Compartments, Messages: o.Messages, RawTokens: o.RawTokens, Fidelity: o.Fidelity, NewestAt: o.NewestAt,
-	}
-}
-
-func compartmentOf(c store.CompartmentRow) view.HistoryCompartment {
-	return view.HistoryCompartment{
-		Start: c.Start, End: c.End, Title: c.Title, Tiers: c.Tiers[:], Importance: c.Importance, Episode: c.Episode,
-		Missing: c.Missing, Fidelity: c.Fidelity, MadeBy: c.MadeBy, Model: c.Model, RawTokens: c.RawTokens, CreatedAt: c.CreatedAt,
 	}
 }
 

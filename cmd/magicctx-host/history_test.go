@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/program"
@@ -60,10 +61,10 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	r.begin(key)
 	_, err := r.store.SaveTitle(ctx, key, title)
 	r.must(err)
-	_, err = r.store.Leases.Acquire(ctx, key, "test")
+	_, err = r.store.Leases.Acquire(ctx, store.HistorianOf(key), "test")
 	r.must(err)
-	row := func(start, end int) store.CompartmentRow {
-		return store.CompartmentRow{
+	row := func(start, end int) chronicle.Compartment {
+		return chronicle.Compartment{
 			Start: start, End: end, Keys: keys[start-1 : end], Title: fmt.Sprintf("Part %d\x1b[31m", start),
 			Tiers: [4]string{"The user asked.\n\nThe model\x1b[2J answered.", "short"}, Importance: 70, Fidelity: 0.9, Missing: "src/a.go · E1234",
 			MadeBy: "model", Model: "anthropic/small", RawTokens: 1200,
@@ -71,7 +72,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	}
 	r.must(r.store.History.Publish(ctx, store.Publication{
 		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"},
-		Compartments: []store.CompartmentRow{row(1, 2), row(3, 3)},
+		Compartments: []chronicle.Compartment{row(1, 2), row(3, 3)},
 	}))
 }
 

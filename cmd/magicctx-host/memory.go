@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -13,20 +14,6 @@ import (
 type memoryCmd struct {
 	List memoryListCmd `cmd:"" default:"withargs" help:"List what magicctx remembers, by project."`
 	Rm   memoryRmCmd   `cmd:"" help:"Forget memories."`
-}
-
-// A memory is a stored memory in JSON.
-type memory struct {
-	ID      int64  `json:"id"`
-	Project string `json:"project"`
-	// Directory is that of the session that learned the memory last. seenAt says when.
-	Directory string `json:"directory,omitzero"`
-	seenAt    int64
-	Category  string `json:"category"`
-	Content   string `json:"content"`
-	Source    string `json:"source"`
-	Harness   string `json:"harness,omitzero"`
-	Session   string `json:"session,omitzero"`
 }
 
 type memoryListCmd struct {
@@ -40,12 +27,9 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	all := []memory{} // in JSON, none is an empty list
-	err = store.Browse(ctx, dir, func(b *store.Browser) error {
-		rows, err := b.Memories()
-		for _, r := range rows {
-			all = append(all, memory{r.ID, r.Project, r.Directory, r.SeenAt, r.Category, r.Content, r.Source, r.LearnedIn.Harness, r.LearnedIn.Session})
-		}
+	var all []chronicle.Memory
+	err = store.Browse(ctx, dir, func(b *store.Browser) (err error) {
+		all, err = b.Memories()
 		return err
 	})
 	switch {
@@ -53,15 +37,15 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 		return err
 	case cmd.JSON:
 		return printJSON(s.out, struct {
-			Memories []memory `json:"memories"`
+			Memories []chronicle.Memory `json:"memories"`
 		}{all})
 	case len(all) == 0:
 		_, err := fmt.Fprintln(s.out, "magicctx remembers nothing yet.")
 		return err
 	}
-	newest := make(map[string]memory) // by project
+	newest := make(map[string]chronicle.Memory) // by project
 	for _, m := range all {
-		if m.seenAt >= newest[m.Project].seenAt {
+		if m.SeenAt >= newest[m.Project].SeenAt {
 			newest[m.Project] = m
 		}
 	}

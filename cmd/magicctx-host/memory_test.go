@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -49,12 +50,12 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Leases.Acquire(t.Context(), key, "test"); err != nil {
+	if _, err := s.Leases.Acquire(t.Context(), store.HistorianOf(key), "test"); err != nil {
 		t.Fatal(err)
 	}
 	err = s.History.Publish(t.Context(), store.Publication{
-		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Project: project, Facts: []store.FactRow{{Category: "WORKFLOW_RULES", Content: content}},
-		Compartments: []store.CompartmentRow{{Start: 1, End: 1, Keys: []string{"a"}, Title: "T", MadeBy: "model"}},
+		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Project: project, Facts: []chronicle.Fact{{Category: "WORKFLOW_RULES", Content: content}},
+		Compartments: []chronicle.Compartment{{Start: 1, End: 1, Keys: []string{"a"}, Title: "T", MadeBy: "model"}},
 		Run:          store.RunRow{Kind: "incremental", Pass: 1, Status: store.RunSuccess},
 	})
 	if err != nil {

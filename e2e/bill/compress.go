@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A summary keeps one of five sentences. OpenCode's summaries then have about 1,200 tokens in a window
@@ -88,7 +88,7 @@ func isForHistorian(prompt string) bool { return newBlock.MatchString(prompt) }
 func compartments(prompt string) answer {
 	m := newBlock.FindStringSubmatch(prompt)
 	var all []string
-	var open historian.Range
+	var open chronicle.Range
 	var told []string
 	turns := 0
 	finish := func() {
@@ -103,7 +103,7 @@ func compartments(prompt string) answer {
 		}
 		if line[3] == "U" && turns > turnsOfCompartment {
 			finish()
-			open, told, turns = historian.Range{}, nil, 1
+			open, told, turns = chronicle.Range{}, nil, 1
 		}
 		if open.Start == 0 {
 			open.Start = r.Start
@@ -118,17 +118,17 @@ func compartments(prompt string) answer {
 }
 
 // rangeOf returns the range of messages that a line of the chunk names.
-func rangeOf(line []string) historian.Range {
+func rangeOf(line []string) chronicle.Range {
 	start, _ := strconv.Atoi(line[1])
 	end := start
 	if line[2] != "" {
 		end, _ = strconv.Atoi(line[2])
 	}
-	return historian.Range{Start: start, End: end}
+	return chronicle.Range{Start: start, End: end}
 }
 
 // compartment writes the summary of sentences in four tiers.
-func compartment(r historian.Range, told []string) string {
+func compartment(r chronicle.Range, told []string) string {
 	seed := "messages " + r.String()
 	var tiers [3]string
 	kept := compress(told, keptOf, seed)

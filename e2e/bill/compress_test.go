@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 func TestSentencesAreProseAndErrors(t *testing.T) {
@@ -61,13 +62,13 @@ func TestCompactionReadsItsEarlierSummary(t *testing.T) {
 // The scripted historian's answer must be valid for every chunk, or its runs would be repeated and the
 // bill would count them twice.
 func TestCompartmentsAreValid(t *testing.T) {
-	chunk := historian.Chunk{Start: 5, End: 40}
+	chunk := historian.Chunk{Range: chronicle.Range{Start: 5, End: 40}}
 	var text []string
 	for n := 5; n <= 40; n += 4 {
 		text = append(text, fmt.Sprintf("[%d] U: Turn %d: Do it & <go>.", n, n), fmt.Sprintf("[%d-%d] A: Done one. / TC: read(x) / Done two.", n+1, min(n+3, 40)))
 	}
 	for n := 5; n <= 40; n++ {
-		chunk.Lines = append(chunk.Lines, historian.Line{Ordinal: n, Key: fmt.Sprint("m", n)})
+		chunk.Lines = append(chunk.Lines, chronicle.Place{Ordinal: n, Key: fmt.Sprint("m", n)})
 	}
 	chunk.Text = strings.Join(text, "\n")
 	prompt := historian.Prompt(&historian.Job{Session: "s", Chunk: chunk})

@@ -32,6 +32,7 @@
 // differ in their times, and by less than 0.01 % in their bills: the session's random id selects the examples in the
 // historian's prompt.
 //
-// It may import agents/historian, e2e/mockllm, e2e/opencodetest, e2e/stage, internal/config, internal/format,
-// internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens, pipeline and schema.
+// It may import agents/historian, e2e/mockllm, e2e/opencodetest, e2e/stage, internal/chronicle, internal/config,
+// internal/format, internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens, pipeline
+// and schema.
 package main

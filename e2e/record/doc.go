@@ -6,5 +6,5 @@
 //	go run ./e2e/record -only short
 //
 // It may import agents/historian, e2e/agent, e2e/mockllm, e2e/opencodetest, e2e/script, e2e/stage,
-// internal/promptcache and schema.
+// internal/chronicle, internal/promptcache and schema.
 package main

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // playHistory plays a script while the historian summarises its oldest messages.
 func playHistory(ctx context.Context, r *recording) error {
 	r.mock.AddRule(mockllm.Rule{
 		Name:   "historian",
-		Match:  func(q *mockllm.Request) bool { return historiantest.RangeOf(promptOf(q)) != historian.Range{} },
+		Match:  func(q *mockllm.Request) bool { return historiantest.RangeOf(promptOf(q)) != chronicle.Range{} },
 		Answer: func(q *mockllm.Request) mockllm.Step { return summary(promptOf(q)) },
 	})
 	return playScript(ctx, r)
@@ -51,7 +51,7 @@ func summary(prompt string) mockllm.Step {
 	}
 	var parts []string
 	for from := r.Start; from <= r.End; from += compartmentMessages {
-		part := historian.Range{Start: from, End: min(from+compartmentMessages-1, r.End)}
+		part := chronicle.Range{Start: from, End: min(from+compartmentMessages-1, r.End)}
 		parts = append(parts, historiantest.Compartment(part, told))
 	}
 	step := mockllm.Say(historiantest.Output(parts...))

@@ -9,11 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A Lease keeps two runs of an agent from doing the same work, even in two processes. Its holder is a unique
-// name of the run.
+// A Lease keeps two runs of an agent from doing the same work for a session or a project, even in two processes.
+// Its holder is a unique name of the run.
 type Lease struct {
 	Store  *store.Store
-	Key    store.Key
+	Work   store.Work
 	Holder string
 }
 
@@ -22,7 +22,7 @@ func (r *Runner) NewHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), r
 
 // Acquire takes the lease. If another run holds it, acquired is false.
 func (l Lease) Acquire(ctx context.Context) (acquired bool, err error) {
-	return l.Store.Leases.Acquire(ctx, l.Key, l.Holder)
+	return l.Store.Leases.Acquire(ctx, l.Work, l.Holder)
 }
 
 // Keep renews the lease until ctx ends. If the lease is lost, Keep calls lost and returns.
@@ -35,7 +35,7 @@ func (l Lease) Keep(ctx context.Context, lost func()) {
 			return
 		case <-tick.C:
 		}
-		held, err := l.Store.Leases.Renew(ctx, l.Key, l.Holder)
+		held, err := l.Store.Leases.Renew(ctx, l.Work, l.Holder)
 		if err == nil && !held {
 			lost()
 			return
@@ -45,5 +45,5 @@ func (l Lease) Keep(ctx context.Context, lost func()) {
 
 // Release releases the lease.
 func (l Lease) Release(ctx context.Context) error {
-	return l.Store.Leases.Release(ctx, l.Key, l.Holder)
+	return l.Store.Leases.Release(ctx, l.Work, l.Holder)
 }

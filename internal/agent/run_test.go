@@ -142,7 +142,7 @@ func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
 		r, known := connected(t, config.Default())
 		known.Open(c, schema.InitializeParams{Harness: harness, Directory: "/p"}, config.Default(), nil)
-		for _, d := range Definitions() {
+		for _, d := range Definitions(config.Default()) {
 			q := runOn(r, c)
 			q.Harness, q.Agent = harness, d.Name
 			if _, err := q.ask(t.Context()); err != nil {
@@ -158,6 +158,15 @@ func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 		if len(c.asked) == 0 {
 			t.Errorf("%s has no hidden agents", harness)
 		}
+	}
+}
+
+// A harness shows a registered agent to its user, so it gets none that cannot run.
+func TestHistorianThatIsSwitchedOffIsNotOffered(t *testing.T) {
+	cfg := config.Default()
+	cfg.Historian.Disable = true
+	if got := Definitions(cfg); got == nil || len(got) > 0 {
+		t.Errorf("offered: %+v", got)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"go.uber.org/goleak"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -305,6 +306,15 @@ func TestFindings(t *testing.T) {
 				write(t, filepath.Join(o.DataDir, "magicctx.db"), strings.Repeat("not a database ", 100), 0o600)
 			},
 			"store", Fail, "damaged", "close all sessions", false,
+		},
+		{
+			"database of a build before the first release", func(t *testing.T, o *Options) {
+				c, err := sqlite3.Open(filepath.Join(o.DataDir, "magicctx.db"))
+				must(t, err)
+				must(t, c.Exec("PRAGMA user_version = 23"))
+				must(t, c.Close())
+			},
+			"store", Fail, "schema 23, a build before the first release wrote it: ", "move that file away", false,
 		},
 		{
 			"damaged database aside", func(t *testing.T, o *Options) {

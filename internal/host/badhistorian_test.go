@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -65,9 +65,9 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 				if len(rows) == 0 {
 					t.Fatal("nothing is published")
 				}
-				isExtract := bad.MadeBy == historian.ByExtraction
+				isExtract := bad.MadeBy == chronicle.ByExtraction
 				for _, r := range rows {
-					if (r.MadeBy == string(historian.ByExtraction)) != isExtract {
+					if (r.MadeBy == chronicle.ByExtraction) != isExtract {
 						t.Errorf("the messages %d to %d were summarised in the way %s, want %s", r.Start, r.End, r.MadeBy, bad.MadeBy)
 					}
 				}
@@ -116,7 +116,7 @@ func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	failed := func() (n int) {
-		runs, err := h.store.History.Runs(t.Context(), testKey, 100)
+		runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	if n := failed(); n > 2 {
 		t.Errorf("an extract came after %d failed runs with %d questions", n, asked)
 	}
-	if rows := h.compartments(); rows[0].MadeBy != string(historian.ByExtraction) {
+	if rows := h.compartments(); rows[0].MadeBy != chronicle.ByExtraction {
 		t.Errorf("published %+v", rows)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -23,7 +24,7 @@ func long(t testing.TB, n, compartments int) *harness {
 	if compartments == 0 {
 		return h
 	}
-	if ok, err := h.store.Leases.Acquire(t.Context(), testKey, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(t.Context(), store.HistorianOf(testKey), "test"); err != nil || !ok {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
 	_, end, err := h.store.History.Compartments(t.Context(), testKey)
@@ -38,7 +39,7 @@ func long(t testing.TB, n, compartments int) *harness {
 		for i := from; i <= to; i++ {
 			keys = append(keys, fmt.Sprint("msg_", i))
 		}
-		p.Compartments = append(p.Compartments, store.CompartmentRow{
+		p.Compartments = append(p.Compartments, chronicle.Compartment{
 			Start: from + 1, End: to + 1, Keys: keys, Title: fmt.Sprint("Part ", c),
 			Tiers:      [4]string{prose(c, 322), prose(c, 109), prose(c, 35), prose(c, 20)},
 			Importance: 30 + c%50, MadeBy: "model", Fidelity: 0.9, RawTokens: size * 1000,
@@ -47,7 +48,7 @@ func long(t testing.TB, n, compartments int) *harness {
 	if err := h.store.History.Publish(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.store.Leases.Release(t.Context(), testKey, "test"); err != nil {
+	if err := h.store.Leases.Release(t.Context(), store.HistorianOf(testKey), "test"); err != nil {
 		t.Fatal(err)
 	}
 	h.reopen()

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
@@ -60,7 +61,7 @@ func apart(messages []json.Value) (all []json.Value) {
 func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 	h.t.Helper()
 	ctx := context.Background()
-	if ok, err := h.store.Leases.Acquire(ctx, key, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(ctx, store.HistorianOf(key), "test"); err != nil || !ok {
 		h.t.Fatalf("lease: %v, %v", ok, err)
 	}
 	_, after, err := h.store.History.Compartments(ctx, key)
@@ -69,7 +70,7 @@ func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 		keys[0], keys[len(keys)-1] = startKey, endKey
 		err = h.store.History.Publish(ctx, store.Publication{
 			Key: key, Holder: "test", After: after, Run: store.RunRow{Kind: "incremental"},
-			Compartments: []store.CompartmentRow{{Start: after.Ordinal, End: end, Keys: keys, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
+			Compartments: []chronicle.Compartment{{Start: after.Ordinal, End: end, Keys: keys, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
 		})
 	}
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
@@ -75,7 +75,7 @@ func (h *harness) settle() {
 	h.host.background.Wait()
 }
 
-func (h *harness) compartments() []store.CompartmentRow {
+func (h *harness) compartments() []chronicle.Compartment {
 	h.t.Helper()
 	rows, _, err := h.store.History.Compartments(context.Background(), testKey)
 	if err != nil {
@@ -144,7 +144,7 @@ func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
 				h.talk(100+len(h.messages), 1, 10, 55_000)
 			}
 			rows := h.compartments()
-			if len(rows) == 0 || rows[0].MadeBy != string(historian.ByExtraction) {
+			if len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
 				t.Fatalf("under pressure nothing was published: %+v", rows)
 			}
 		})
@@ -169,7 +169,7 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 	h.user("more", "go on")
 	m := h.pass()
 	rows := h.compartments()
-	if len(rows) == 0 || rows[0].MadeBy != string(historian.ByExtraction) {
+	if len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
 		t.Fatalf("compartments %+v", rows)
 	}
 	if m.Start == 0 || m.Verdict != schema.Hard {
@@ -278,7 +278,7 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 		t.Fatalf("%d compartments, %d before the compaction", len(rows), len(before))
 	}
 	filler, next := rows[len(before)], rows[len(before)+1]
-	if filler.MadeBy != store.MadeByHarness || filler.Tiers[0] != "All that the harness remembers." ||
+	if filler.MadeBy != chronicle.ByHarness || filler.Tiers[0] != "All that the harness remembers." ||
 		filler.Start != before[len(before)-1].End+1 || filler.End != hidden || len(filler.Keys) != filler.End-filler.Start+1 {
 		t.Errorf("the messages that the harness has taken have the compartment %+v, want %d to %d", filler, before[len(before)-1].End+1, hidden)
 	}
@@ -359,7 +359,7 @@ func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
 	h.flush()
 	h.pass()
 	rows := h.compartments()
-	if len(rows) == 0 || !strings.HasPrefix(history.LastKey(rows[len(rows)-1].Keys), "failed-") {
+	if len(rows) == 0 || !strings.HasPrefix(chronicle.LastKey(rows[len(rows)-1].Keys), "failed-") {
 		t.Fatalf("the newest compartment does not end with a failed answer: %+v", rows)
 	}
 	f := h.fork("ses_2", len(h.messages))
@@ -403,7 +403,7 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 
 // A model that fails with a long chunk gets a shorter one, while the window is far from full.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
-	var asked []historian.Range
+	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		asked = append(asked, historiantest.RangeOf(p.Prompt))
 		if first := asked[0]; asked[len(asked)-1] == first {
@@ -419,11 +419,11 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 		h.tool(fmt.Sprintf("b%d", i), "x", "tool-calls", 41_000)
 	}
 	rows := h.compartments()
-	if len(rows) == 0 || rows[0].MadeBy != string(historian.ByModel) {
+	if len(rows) == 0 || rows[0].MadeBy != chronicle.ByModel {
 		t.Fatalf("asked %v, published %+v", asked, rows)
 	}
 	first := asked[0]
-	if !slices.ContainsFunc(asked, func(r historian.Range) bool { return r.Start == first.Start && r.End < first.End }) {
+	if !slices.ContainsFunc(asked, func(r chronicle.Range) bool { return r.Start == first.Start && r.End < first.End }) {
 		t.Errorf("asked %v", asked)
 	}
 }
@@ -534,9 +534,13 @@ func TestHistorianIsChecked(t *testing.T) {
 			t.Errorf("a tier: %q", tier)
 		}
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
-	if err != nil || len(runs) != 1 || runs[0].Facts != 1 || runs[0].UnconfirmedQuotes != 3 || runs[0].UnconfirmedFacts != 2 {
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
+	if err != nil || len(runs) != 1 || runs[0].UnconfirmedQuotes != 3 || runs[0].UnconfirmedFacts != 2 {
 		t.Errorf("runs %+v, %v", runs, err)
+	}
+	var facts int
+	if err := h.database().QueryRow(`SELECT count(*) FROM memories`).Scan(&facts); err != nil || facts != 1 {
+		t.Errorf("%d facts are kept, %v", facts, err)
 	}
 }
 

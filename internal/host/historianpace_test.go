@@ -105,7 +105,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	if rows := h.compartments(); len(rows) > 0 {
 		t.Errorf("published %+v", rows)
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 10)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 10)
 	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
 		t.Errorf("runs %+v, %v", runs, err)
 	}

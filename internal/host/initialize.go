@@ -79,9 +79,7 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	r.Commands = tool.Commands()
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
 	r.Tools = tool.Definitions(cfg)
-	if !cfg.Historian.Disable {
-		r.Agents = agent.Definitions()
-	}
+	r.Agents = agent.Definitions(cfg)
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -126,7 +126,7 @@ func (h *harness) reread(m opencodedb.Marker) {
 func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	h, db := marked(t)
 	end := h.compartments()[0]
-	if m := h.recorded(); m.pending.EndMessageID != history.LastKey(end.Keys) || m.pending.Ordinal != end.End || m.applied.isSet() || len(h.marks(db)) > 0 {
+	if m := h.recorded(); m.pending.EndMessageID != chronicle.LastKey(end.Keys) || m.pending.Ordinal != end.End || m.applied.isSet() || len(h.marks(db)) > 0 {
 		t.Fatalf("before the bust: %+v, %v", m, h.marks(db))
 	}
 	h.bust()
@@ -159,15 +159,15 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 	h.pass()
 	h.keep(db)
-	c := store.CompartmentRow{Start: 1, End: 11, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"} // to the second step
+	c := chronicle.Compartment{Start: 1, End: 11, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"} // to the second step
 	for _, m := range h.messages[:c.End] {
 		c.Keys = append(c.Keys, h.codec.Decode(m).Key)
 	}
-	if ok, err := h.store.Leases.Acquire(t.Context(), testKey, "test"); err != nil || !ok {
+	if ok, err := h.store.Leases.Acquire(t.Context(), store.HistorianOf(testKey), "test"); err != nil || !ok {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
 	err := h.store.History.Publish(t.Context(), store.Publication{
-		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"}, Compartments: []store.CompartmentRow{c},
+		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{c},
 		Marker: fmt.Sprintf(`{"endMessageId":%q,"ordinal":11,"publishedAt":1}`, c.Keys[10]),
 	})
 	if err != nil {

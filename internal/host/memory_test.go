@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
-	"github.com/magicctx/magicctx-host/internal/session"
-	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // learning answers as a historian that learns a fact.
@@ -30,7 +28,7 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 		t.Fatal("the head shows no memory")
 	}
 	project := h.row().Project
-	if err := h.store.Memories.Change(t.Context(), store.MemoryChange{Project: project, Kind: store.MemoryDelete, Memory: 1}); err != nil {
+	if err := h.store.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryDeleted, Memory: 1}); err != nil {
 		t.Fatal(err)
 	}
 	h.restart()
@@ -44,8 +42,8 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []history.MemoryUpdate{{ID: 1, Change: history.MemoryDeleted, Memory: 1}}
-	if got := session.UpdatesFromRows(c.MemoryChanges); !slices.Equal(got, want) {
+	want := []chronicle.MemoryChange{{ID: 1, Project: project, Kind: chronicle.MemoryDeleted, Memory: 1}}
+	if got := c.MemoryChanges; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -8,10 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // Each message is always in the tail, or in a compartment that the head shows: after publications, restarts,
@@ -116,9 +115,9 @@ func (h *harness) checkTail(rt *rapid.T) {
 }
 
 // endsAt reports whether a compartment ends with this message.
-func endsAt(rows []store.CompartmentRow, ordinal int, key string) bool {
+func endsAt(rows []chronicle.Compartment, ordinal int, key string) bool {
 	for _, r := range rows {
-		if r.End == ordinal && history.LastKey(r.Keys) == key {
+		if r.End == ordinal && chronicle.LastKey(r.Keys) == key {
 			return true
 		}
 	}

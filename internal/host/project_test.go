@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // No pass waits for the identity of a project. As long as nobody knows the identity, the session learns no facts.
@@ -96,7 +96,7 @@ func TestProjectIsFoundDuringASession(t *testing.T) {
 	}
 }
 
-func (h *harness) memories(project string) []store.MemoryRow {
+func (h *harness) memories(project string) []chronicle.Memory {
 	h.t.Helper()
 	m, err := h.store.Memories.Of(h.t.Context(), project, h.clock.Now())
 	if err != nil {

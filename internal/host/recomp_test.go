@@ -11,9 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
-	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -24,7 +23,7 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
 		var parts []string
 		for start := all.Start; start <= all.End; start += 10 {
-			r := historian.Range{Start: start, End: min(all.End, start+9)}
+			r := chronicle.Range{Start: start, End: min(all.End, start+9)}
 			parts = append(parts, historiantest.Compartment(r, word+" of "+r.String()))
 		}
 		return historiantest.Output(parts...), nil
@@ -142,7 +141,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 	if d := cmp.Diff(want, h.texts()); d != "" {
 		t.Error(d)
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
 	if err != nil || runs[0].Kind != "partial" || runs[0].Status != store.RunSuccess || runs[0].Usage.Input == 0 {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
@@ -222,7 +221,7 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.config.Historian.Model = "small/model"
 	h.host.clients.SetLimits(h, schema.Model{Provider: "small", ID: "model"}, schema.ModelLimits{ContextTokens: 16_000})
 	h.host.clients.Open(h, schema.InitializeParams{Harness: h.kind, Directory: h.project}, h.config, nil)
-	h.pass() // the workload has the new configuration
+	h.pass() // the state has the new configuration
 }
 
 // A host that is killed in the middle of a recomp leaves the finished chunks. The next host continues after
@@ -245,7 +244,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	h.restart()
 	killed.Stop(t.Context())
 	script.asked = nil
-	var asked []historian.Range
+	var asked []chronicle.Range
 	script.answer = func(p schema.AgentRunParams) (string, error) {
 		asked = append(asked, historiantest.RangeOf(p.Prompt))
 		return inParts("New")(p)
@@ -264,7 +263,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	if next := staged.Compartments[len(staged.Compartments)-1].End + 1; len(asked) == 0 || asked[0].Start != next || next == historiantest.RangeOf(first.Prompt).Start {
 		t.Errorf("asked for %v, want from %d on", asked, next)
 	}
-	if got := h.texts(); slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "New") }) || history.LastKey(h.compartments()[len(got)-1].Keys) == "" {
+	if got := h.texts(); slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "New") }) || chronicle.LastKey(h.compartments()[len(got)-1].Keys) == "" {
 		t.Errorf("compartments %q", got)
 	}
 }
@@ -384,7 +383,7 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	if got := h.texts(); len(got) != 0 {
 		t.Errorf("published %q of messages that are gone", got)
 	}
-	runs, err := h.store.History.Runs(t.Context(), testKey, 1)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
 	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
@@ -435,12 +434,12 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	holder := ""
-	if err := h.database().QueryRow(`SELECT holder FROM histories WHERE session_id = ?`, testSession).Scan(&holder); err != nil || holder == "" {
+	if err := h.database().QueryRow(`SELECT holder FROM agent_work WHERE session_id = ?`, testSession).Scan(&holder); err != nil || holder == "" {
 		t.Fatalf("the run holds no lease: %v", err)
 	}
 	h.revertFrom(read.End)
 	h.pass()
-	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
+	rows := []chronicle.Compartment{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
 	err = h.store.History.Publish(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
 	if !errors.Is(err, store.ErrStale) {
 		t.Errorf("error %v", err)

@@ -35,10 +35,10 @@ func (h *harness) step(i int) {
 }
 
 // bustFor returns the number of the first pass that busts for a cause, and its price. It is 0 without one.
-func (h *harness) bustFor(cause pipeline.Cause) (pass int, price pipeline.BustPrice) {
+func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPrice) {
 	for _, p := range h.journal() {
 		if p.Cause == string(cause) && p.Bust {
-			return p.Pass, pipeline.BustPrice(p.Price)
+			return p.Pass, p.Price
 		}
 	}
 	return 0, price

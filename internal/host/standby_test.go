@@ -191,7 +191,7 @@ func TestSwitchedOffIsNoTrouble(t *testing.T) {
 	dir := t.TempDir()
 	s := newStandby(t, dir)
 	s.Close()
-	s.open = func(context.Context) (*Host, error) { return nil, store.ErrNewerSchema }
+	s.open = func(context.Context) (*Host, error) { return nil, file.ErrNewerSchema }
 	s.offer = func(schema.InitializeParams) schema.InitializeResult {
 		cfg := config.Default()
 		cfg.Enabled = false

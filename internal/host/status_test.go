@@ -211,7 +211,7 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range []store.PassRow{
-		{Verdict: "steady", Cause: "not-worth-it", SizeTokens: 900, GoalTokens: 400, Price: store.BustPrice{Resent: 700, Removed: 80, BreakEven: 99.6, Forecast: 12}},
+		{Verdict: "steady", Cause: "not-worth-it", SizeTokens: 900, GoalTokens: 400, Price: schema.BustPrice{Resent: 700, Removed: 80, BreakEven: 99.6, Forecast: 12}},
 		{Verdict: "steady", SizeTokens: 950},
 	} {
 		p.Pass = row.Passes + 1 + i

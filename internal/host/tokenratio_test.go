@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/pipeline"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -132,7 +132,7 @@ func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 		if perToken == 2 {
 			want = 32_000
 		}
-		s.Chronicle.Compartments = []history.Compartment{{Start: 1, End: 1}}
+		s.Chronicle.Compartments = []chronicle.Compartment{{Start: 1, End: 1}}
 		h.config.Spending, h.limits.ContextTokens = schema.SpendingGenerous, 64_000
 		ps, err := h.host.passes.Forecast(t.Context(), h, s, h.project)
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -85,14 +85,18 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 	h.command("ctx-wrapup")
 	h.settle()
-	runs, err := h.store.History.Runs(t.Context(), testKey, 0)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 0)
 	if err != nil || len(runs) < 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, r := range runs {
-		if r.Kind != "wrapup" || r.Status != store.RunSuccess || r.Usage.Input != 12_000 || r.Facts != 1 {
+		if r.Kind != "wrapup" || r.Status != store.RunSuccess || r.Usage.Input != 12_000 {
 			t.Errorf("recorded %+v", r)
 		}
+	}
+	var seen int
+	if err := h.database().QueryRow(`SELECT sum(seen_count) FROM memories`).Scan(&seen); err != nil || seen != len(runs) {
+		t.Errorf("%d facts of %d chunks are kept, %v", seen, len(runs), err)
 	}
 }
 
@@ -108,7 +112,7 @@ func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	}
 	h.command("ctx-wrapup")
 	h.settle()
-	runs, err := h.store.History.Runs(t.Context(), testKey, 0)
+	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 0)
 	if err != nil || len(runs) < 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -221,7 +225,7 @@ func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
 		t.Errorf("%s pass (%s), the tail starts at %d", m.Verdict, m.Cause, m.Start)
 	}
 	h.settle()
-	if rows := h.compartments(); len(rows) == 0 || rows[0].MadeBy != string(historian.ByExtraction) {
+	if rows := h.compartments(); len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
 		t.Errorf("compartments %q", h.texts())
 	}
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "nearly full") {
@@ -296,7 +300,7 @@ func TestWrapUpTellsItsProgressOnceAMinute(t *testing.T) {
 	}
 	h.command("ctx-wrapup")
 	h.settle()
-	runs, _ := h.store.History.Runs(t.Context(), testKey, 0)
+	runs, _ := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 0)
 	if n, most := len(h.shown), len(runs)*25/60+1; len(runs) < 4 || n < 2 || n > most {
 		t.Errorf("%d notices of %d chunks: %q", n, len(runs), h.shown)
 	}

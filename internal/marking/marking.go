@@ -7,15 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -59,8 +58,8 @@ type appliedMarker struct {
 func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
 
 // PendingAt returns the stored form of a request for a marker after a compartment.
-func PendingAt(c historian.Compartment, now int64) string {
-	text, _ := json.Marshal(pendingMarker{EndMessageID: history.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
+func PendingAt(c chronicle.Compartment, now int64) string {
+	text, _ := json.Marshal(pendingMarker{EndMessageID: chronicle.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
 	return string(text)
 }
 
@@ -119,7 +118,7 @@ func (k *Keeper) Why() string {
 // A markerTask is a change of a session's marker.
 type markerTask struct {
 	// to is the message after which to set the marker. If it is zero, the task removes the marker.
-	to history.Anchor
+	to chronicle.Place
 	// done is the pending marker to clear, because the task carries it out or because it has become
 	// pointless.
 	done string
@@ -131,16 +130,16 @@ type markerTask struct {
 type markerMoment struct {
 	isOn, isBust bool
 	head         frozen.Head
-	compartments []history.Compartment
+	compartments []chronicle.Compartment
 	// found is the boundary with which the array begins. It is empty if the array is whole.
 	found string
 }
 
 // next returns the change that is due. If none is due, ok is false.
 func (m markers) next(now markerMoment) (t markerTask, ok bool) {
-	end := history.Anchor{}
+	end := chronicle.Place{}
 	if n := len(now.compartments); n > 0 {
-		end = history.Anchor{Ordinal: now.compartments[n-1].End, Key: now.compartments[n-1].EndKey()}
+		end = chronicle.Place{Ordinal: now.compartments[n-1].End, Key: now.compartments[n-1].EndKey()}
 	}
 	switch {
 	case !now.isOn:
@@ -156,7 +155,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case now.head.Ordinal < m.pending.Ordinal:
 		return markerTask{}, false // the head does not cover these messages yet
 	}
-	to := now.place(history.Anchor{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
+	to := now.place(chronicle.Place{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
 	if to.Ordinal <= m.applied.Ordinal {
 		return markerTask{}, false // the marker waits until the head pins newer prompts
 	}
@@ -165,7 +164,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 
 // place returns the newest message up to end such that a marker after it hides no pinned prompt. It is zero if
 // there is no such message.
-func (now markerMoment) place(end history.Anchor) (place history.Anchor) {
+func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)
 	if first == 0 || end.Ordinal < first {
@@ -181,7 +180,7 @@ func (now markerMoment) place(end history.Anchor) (place history.Anchor) {
 
 // firstPinned returns the lowest ordinal of a prompt that the head pins, or 0 if the head pins none. If a
 // pinned prompt is not among the anchors, it could be any message, so the answer is 1.
-func firstPinned(head frozen.Head, anchors []history.Anchor) (first int) {
+func firstPinned(head frozen.Head, anchors []chronicle.Place) (first int) {
 	ordinals := make(map[string]int, len(anchors))
 	for _, a := range anchors {
 		ordinals[a.Key] = a.Ordinal

@@ -6,15 +6,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
 // The vector TV-23: which markers become pointless. The compartments are 1-4 and 5-7.
 func TestMarkerOutcomes(t *testing.T) {
-	two := []history.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
+	two := []chronicle.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
 	ask := func(ordinal int, end string) markers {
 		text, _ := json.Marshal(pendingMarker{EndMessageID: end, Ordinal: ordinal, PublishedAt: 5})
 		return readMarkers(string(text), "")
@@ -34,7 +34,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	for _, c := range tests {
 		m := ask(c.ordinal, c.end)
 		got, ok := m.next(bust)
-		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (history.Anchor{Ordinal: 7, Key: "m7"}) {
+		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (chronicle.Place{Ordinal: 7, Key: "m7"}) {
 			t.Errorf("%s: %+v, %v", c.name, got, ok)
 		}
 	}
@@ -60,7 +60,7 @@ func TestMarkerOutcomes(t *testing.T) {
 		got, ok := m.next(now)
 		want := markerTask{}
 		if c.place > 0 {
-			want = markerTask{to: history.Anchor{Ordinal: c.place, Key: fmt.Sprintf("m%d", c.place)}, done: m.pendingText}
+			want = markerTask{to: chronicle.Place{Ordinal: c.place, Key: fmt.Sprintf("m%d", c.place)}, done: m.pendingText}
 		}
 		if ok != (c.place > 0) || got != want {
 			t.Errorf("message %d is pinned, the marker stands at %d: %+v, %v, want %+v", c.pinned, c.applied, got, ok, want)
@@ -69,7 +69,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	reverted := markers{applied: appliedMarker{"m9", 9}}
 	now := bust
 	now.head.Pinned[1] = "m5"
-	if got, ok := reverted.next(now); !ok || got.to != (history.Anchor{Ordinal: 4, Key: "m4"}) {
+	if got, ok := reverted.next(now); !ok || got.to != (chronicle.Place{Ordinal: 4, Key: "m4"}) {
 		t.Errorf("after a revert: %+v, %v", got, ok)
 	}
 	now.head.Pinned[1] = "m1"
@@ -81,7 +81,7 @@ func TestMarkerOutcomes(t *testing.T) {
 // If no compartment names a pinned prompt, its place is unknown, and firstPinned assumes that it is the
 // first message.
 func TestFirstPinned(t *testing.T) {
-	all := []history.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
+	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {
 		pinned [frozen.MaxPinned]string
 		want   int
@@ -99,7 +99,7 @@ func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}
 		end := 0
 		for range rapid.IntRange(0, 3).Draw(rt, "compartments") {
-			c := history.Compartment{Start: end + 1, End: end + rapid.IntRange(1, 3).Draw(rt, "length")}
+			c := chronicle.Compartment{Start: end + 1, End: end + rapid.IntRange(1, 3).Draw(rt, "length")}
 			for n := c.Start; n <= c.End; n++ {
 				c.Keys = append(c.Keys, fmt.Sprintf("m%d", n))
 			}

@@ -95,6 +95,6 @@ func rowFromLimits(m schema.Model, l schema.ModelLimits, at int64) store.LimitsR
 	return store.LimitsRow{
 		Provider: m.Provider, Model: m.ID, ContextTokens: l.ContextTokens, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
 		PriceFresh: l.Price.Fresh, PriceWrite: l.Price.Write, PriceRead: l.Price.Read, PriceOutput: l.Price.Output,
-		NPM: l.NPM, Source: "harness", At: at,
+		NPM: l.NPM, At: at,
 	}
 }

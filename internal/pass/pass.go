@@ -478,15 +478,13 @@ func (ps *Pass) journalLine(row store.SessionRow) store.PassRow {
 		Pass: row.Passes, At: ps.At,
 		Verdict: string(d.Verdict), Cause: string(d.Cause),
 		Bust: w.Bust, BustCause: w.BustCause,
-		Messages: ps.Session.Pipe.Len(), Kept: ps.Params.Keep,
-		WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes, PrefixTokens: w.PrefixTokens,
-		Chain:      row.WireChain,
+		Messages:     ps.Session.Pipe.Len(),
+		WireMessages: w.Wire.Messages, WireTokens: w.Tokens, PrefixTokens: w.PrefixTokens,
 		EditsAdded: len(d.Edits),
 		Pressure:   d.Percent / 100, SizeTokens: d.Size.Current, GoalTokens: d.Goal,
-		Price:      store.BustPrice(d.Price),
+		Price:      d.Price,
 		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
 		FoldReason: string(d.Fold), BaselineTokens: head.BaselineTokens, DeltaTokens: head.DeltaTokens,
-		HostUS: time.Since(ps.started).Microseconds(),
 	}
 }
 

@@ -2,6 +2,6 @@
 // store. This is OpenCode's database, or a session file of Pi. The package never writes. docs/raw-history.md has the
 // facts about both stores.
 //
-// It may import internal/json, internal/regular, pipeline/history, pipeline/transcript, schema and
-// store/opencodedb.
+// It may import internal/chronicle, internal/json, internal/regular, pipeline/history, pipeline/transcript, schema
+// and store/opencodedb.
 package rawhistory

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -18,7 +19,7 @@ type Session struct {
 	// Directory is the session's project. If it is empty, Pi's files are searched for in all projects.
 	Directory string
 	// Anchors are the messages with known ordinals, in the order of their ordinals.
-	Anchors []history.Anchor
+	Anchors []chronicle.Place
 	// Typed holds the lines that the user typed in place of templates of commands, by message key. The harness's
 	// store does not hold them.
 	Typed map[string]string
@@ -97,7 +98,7 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 
 // Deliver calls yield with the messages of a range, as Read does. The caller has already read the entries.
 // read returns the raw message of an entry, or nil if it is unreadable.
-func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []history.Anchor, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
+func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []chronicle.Place, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
 	ordinals := history.Number(entries, anchors)
 	extent := extentOf(ordinals)
 	for i, n := range ordinals {

@@ -11,7 +11,7 @@ import (
 
 // publishedSince returns the publications of a session since the last call, oldest first.
 func (p *player) publishedSince(ctx context.Context, ses *session, id string) ([]schema.HistoryPublish, error) {
-	runs, err := p.store.History.Runs(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, 0)
+	runs, err := p.store.Runs.Of(ctx, store.HistorianOf(store.Key{Harness: string(p.trace.harness), Session: id}), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -13,7 +14,7 @@ import (
 func (w *world) publish(c *conversation, n int) {
 	w.t.Helper()
 	key := store.Key{Harness: "opencode", Session: c.id}
-	if acquired, err := w.store.Leases.Acquire(w.t.Context(), key, "test"); err != nil || !acquired {
+	if acquired, err := w.store.Leases.Acquire(w.t.Context(), store.HistorianOf(key), "test"); err != nil || !acquired {
 		w.t.Fatal(acquired, err)
 	}
 	_, end, err := w.store.History.Compartments(w.t.Context(), key)
@@ -24,14 +25,14 @@ func (w *world) publish(c *conversation, n int) {
 	for ordinal := end.Ordinal; ordinal <= n; ordinal++ {
 		keys = append(keys, keyOfMessage(w.t, c, ordinal))
 	}
-	err = w.store.History.Publish(w.t.Context(), store.Publication{Key: key, Holder: "test", After: end, Run: store.RunRow{Kind: "incremental"}, Compartments: []store.CompartmentRow{{
+	err = w.store.History.Publish(w.t.Context(), store.Publication{Key: key, Holder: "test", After: end, Run: store.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{{
 		Start: end.Ordinal, End: n, Keys: keys, Title: "Much reading", Tiers: [4]string{"We read files.", "Files.", "Files.", ""},
 		Importance: 50, Fidelity: 0.8, MadeBy: "model", Model: "anthropic/small", RawTokens: 4000,
 	}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.store.Leases.Release(w.t.Context(), key, "test"); err != nil {
+	if err := w.store.Leases.Release(w.t.Context(), store.HistorianOf(key), "test"); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -115,7 +115,7 @@ func pressureFindings(passes []*Pass) []string {
 		}
 		left := p.Size - p.Price.Removed
 		isRelief := left <= max((p.Goal+p.ThresholdTokens)/2, p.ThresholdTokens-p.WindowTokens/10)
-		justified := pipeline.BustPrice(p.Price).PaysOff() || isRelief && p.Pressure*100 >= pipeline.ForcePercent || p.Pressure*100 >= pipeline.EmergencyPercent
+		justified := p.Price.PaysOff() || isRelief && p.Pressure*100 >= pipeline.ForcePercent || p.Pressure*100 >= pipeline.EmergencyPercent
 		if !justified {
 			found = append(found, fmt.Sprintf("pass %d at %.0f %% leaves %d tokens of %d, wants %d below %d, and its price is %+v", p.Pass, 100*p.Pressure, left, p.Size, p.Goal, p.ThresholdTokens, p.Price))
 		}

@@ -305,7 +305,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	pass := &Pass{
 		Pass: len(p.report.Passes) + 1, Session: id, Verdict: t.answer.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
-		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
+		Size: row.SizeTokens, Goal: row.GoalTokens, Price: row.Price, LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
 		HostMS: st.LastPassMS, CallMS: float64(t.elapsed.Microseconds()) / 1000, Taken: p.taken.of(id, row.Pass),
 		Fold: row.FoldReason, Head: st.Head, History: st.History,
 	}

@@ -5,10 +5,9 @@ import (
 	"context"
 	"math"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline"
-	"github.com/magicctx/magicctx-host/pipeline/history"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // A bridge leads over messages that the harness's own compaction has taken from the array before they were
@@ -20,9 +19,9 @@ type bridge struct {
 	covered int
 	// Filler is the compartment of the missing messages, 41 to 60. Its text is the harness's summary. It is
 	// published together with the first compartment of the messages after it.
-	filler store.CompartmentRow
+	filler chronicle.Compartment
 	// first is the first message of the array. It is zero if the harness's store does not hold it.
-	first history.Anchor
+	first chronicle.Place
 }
 
 // Uncovered returns the messages that no compartment covers. If the array does not say where it continues the
@@ -45,7 +44,7 @@ func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncov
 }
 
 // Anchors returns the messages with known ordinals.
-func (s *Session) Anchors() []history.Anchor {
+func (s *Session) Anchors() []chronicle.Place {
 	all := AnchorsOf(s.Chronicle.Compartments)
 	if s.bridge != nil && s.bridge.first.Ordinal > 0 {
 		all = append(all, s.bridge.first)
@@ -73,7 +72,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 		case m.Decoded == nil:
 			missing = append(missing, "")
 		case m.Decoded.Key == first:
-			b.first = history.Anchor{Ordinal: m.Ordinal, Key: first}
+			b.first = chronicle.Place{Ordinal: m.Ordinal, Key: first}
 			return false
 		default:
 			missing = append(missing, m.Decoded.Key)
@@ -84,9 +83,9 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 		ss.Log.Warn("messages that the harness has compacted are not found in its store", "session", s.Key.Session, "error", err)
 	}
 	if b.first.Ordinal > 0 && len(missing) > 0 {
-		b.filler = store.CompartmentRow{
+		b.filler = chronicle.Compartment{
 			Start: covered + 1, End: covered + len(missing), Keys: missing, Title: "Summary by the harness",
-			Tiers: [4]string{text}, Importance: fillerImportance, MadeBy: store.MadeByHarness,
+			Tiers: [4]string{text}, Importance: fillerImportance, MadeBy: chronicle.ByHarness,
 		}
 	}
 	return b
@@ -96,7 +95,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 const fillerImportance = 60
 
 // Filler returns the compartment that has to be published before those of a run, nil for none.
-func (s *Session) Filler() *store.CompartmentRow {
+func (s *Session) Filler() *chronicle.Compartment {
 	if s.bridge == nil || len(s.bridge.filler.Keys) == 0 {
 		return nil
 	}

@@ -4,21 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/store"
 )
 
 // A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
 // again after each publication.
 type Chronicle struct {
-	Compartments []history.Compartment
+	Compartments []chronicle.Compartment
 	// Withdrawn are the compartments that a revert has taken.
-	Withdrawn []history.Compartment
+	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
 	Memories  store.ProjectMemories
 	// MemoryChanges is the log of the changes of the memories.
-	MemoryChanges []store.MemoryChange
+	MemoryChanges []chronicle.MemoryChange
 	// HeadGeneration is the generation of the compartments that the head was rendered from.
 	HeadGeneration int
 	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own store.
@@ -29,7 +29,7 @@ type Chronicle struct {
 // project is not known, there are no memories.
 func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, error) {
 	key, project := s.Key, s.Row.Project
-	rows, end, err := ss.Store.History.Compartments(ctx, key)
+	compartments, end, err := ss.Store.History.Compartments(ctx, key)
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
@@ -41,8 +41,8 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: CompartmentsFromRows(rows), Withdrawn: CompartmentsFromRows(withdrawn), End: end, HeadGeneration: end.Generation}
-	if len(rows) > 0 {
+	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: compartments, Withdrawn: withdrawn, End: end, HeadGeneration: end.Generation}
+	if len(compartments) > 0 {
 		// The log comes first: if a memory changes in between, the next log tells the model once more.
 		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 			return Chronicle{}, err
@@ -60,11 +60,11 @@ func (c *Chronicle) Published() *pipeline.History {
 }
 
 // CoveredEnd returns the end of the newest compartment.
-func (c *Chronicle) CoveredEnd() history.Anchor {
+func (c *Chronicle) CoveredEnd() chronicle.Place {
 	if n := len(c.Compartments); n > 0 {
-		return history.Anchor{Ordinal: c.Compartments[n-1].End, Key: c.Compartments[n-1].EndKey()}
+		return chronicle.Place{Ordinal: c.Compartments[n-1].End, Key: c.Compartments[n-1].EndKey()}
 	}
-	return history.Anchor{}
+	return chronicle.Place{}
 }
 
 // RefreshChronicle reads the session's history again after a publication.

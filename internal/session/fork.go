@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -102,7 +102,7 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 	s.Row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
 
 	snap := store.Snapshot{Session: s.Row, Head: past.head}
-	s.Chronicle = Chronicle{Compartments: CompartmentsFromRows(past.rows)}
+	s.Chronicle = Chronicle{Compartments: past.rows}
 	keys := make(map[int]string, len(copied.Units))
 	s.Unsaved = nil
 	stored := make(map[string]bool, len(own.Units)) // a call of ctx_reduce stores units before the first pass
@@ -173,13 +173,13 @@ func systemOfCopy(own store.SystemState, original store.SessionRow) store.System
 type copiedHistory struct {
 	// head is nil if the original's head covers messages that the copy does not have.
 	head *store.HeadRow
-	rows []store.CompartmentRow
+	rows []chronicle.Compartment
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
 // harness, it also has the messages that the summary hides, under keys that are the original's for all we know.
 // historyOfCopy returns the head only if the head covers no other messages.
-func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
+func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
 	keyInCopy := func(key string) string {
@@ -197,7 +197,7 @@ func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipe
 			}
 			keys[i], before = keyInCopy(key), messages[key]
 		}
-		if messages[history.LastKey(row.Keys)] != "" {
+		if messages[chronicle.LastKey(row.Keys)] != "" {
 			shown = i + 1
 		}
 		if hidden == i && copied.IsCompacted && (copied.Summary == "" || row.AfterSummary != copied.Summary) {

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -39,7 +39,7 @@ func chainFrom(messages int, text string) pipeline.Chain {
 
 func TextOf(c pipeline.Chain) string { return hex.EncodeToString(c.Hash[:]) }
 
-func stateFromSnapshot(snap store.Snapshot, compartments []history.Compartment) *frozen.State {
+func stateFromSnapshot(snap store.Snapshot, compartments []chronicle.Compartment) *frozen.State {
 	units := unitsFromRows(slices.Concat(snap.Units, snap.Waiting))
 	if len(snap.Waiting) > 0 {
 		slices.SortFunc(units, func(a, b frozen.Unit) int { return a.Tag - b.Tag })
@@ -50,7 +50,7 @@ func stateFromSnapshot(snap store.Snapshot, compartments []history.Compartment) 
 	}
 	queue := make([]frozen.QueuedDrop, len(snap.Queued))
 	for i, d := range snap.Queued {
-		queue[i] = frozen.QueuedDrop{Tag: d.Tag, Key: d.UnitKey, QueuedAt: d.QueuedAt, Source: d.Source}
+		queue[i] = frozen.QueuedDrop{Tag: d.Tag, Key: d.UnitKey, QueuedAt: d.QueuedAt}
 	}
 	state := frozen.NewState(snap.Session.TagCounter, units, edits, queue)
 	state.Setup = setupFromRow(snap.Session.Setup)
@@ -138,31 +138,6 @@ func rowFromUnit(u frozen.Unit) store.UnitRow {
 	}
 }
 
-func MemoriesFromRows(p store.ProjectMemories, enabled bool) []history.Memory {
-	if !enabled {
-		return nil
-	}
-	all := make([]history.Memory, len(p.Memories))
-	for i, r := range p.Memories {
-		all[i] = history.Memory{
-			ID: r.ID, Category: r.Category, Content: r.Content, Importance: r.Importance,
-			Permanent: r.Status == "permanent", ExpiresAt: r.ExpiresAt,
-		}
-	}
-	return all
-}
-
-func CompartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
-	all := make([]history.Compartment, len(rows))
-	for i, r := range rows {
-		all[i] = history.Compartment{
-			Seq: r.Seq, Start: r.Start, End: r.End, Keys: r.Keys, AfterSummary: r.AfterSummary,
-			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.Episode, Missing: r.Missing,
-		}
-	}
-	return all
-}
-
 // RowFromHead returns the stored form of a head.
 func RowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int) *store.HeadRow {
 	sections, _ := json.Marshal(h.Sections) // numbers always encode
@@ -205,13 +180,4 @@ func pinnedFromText(text string) (keys [frozen.MaxPinned]string) {
 	_ = json.Unmarshal([]byte(text), &all) // without its keys, a pinned prompt is summarised only
 	copy(keys[max(0, frozen.MaxPinned-len(all)):], all)
 	return keys
-}
-
-// UpdatesFromRows returns the log of changed memories. The head uses only the entries about memories that it shows.
-func UpdatesFromRows(log []store.MemoryChange) []history.MemoryUpdate {
-	all := make([]history.MemoryUpdate, len(log))
-	for i, r := range log {
-		all[i] = history.MemoryUpdate{ID: r.ID, Change: history.MemoryChange(r.Kind), Memory: r.Memory, By: r.SupersededBy, Content: r.Content}
-	}
-	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -24,11 +25,11 @@ func (ss *Sessions) StateOf(ctx context.Context, s *Session) (*frozen.State, err
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := ss.Store.History.Compartments(ctx, s.Key)
+	compartments, _, err := ss.Store.History.Compartments(ctx, s.Key)
 	if err != nil {
 		return nil, err
 	}
-	return stateFromSnapshot(snap, CompartmentsFromRows(rows)), nil
+	return stateFromSnapshot(snap, compartments), nil
 }
 
 // A RawSource reads messages of one session, as rawhistory.Reader.Read does.
@@ -87,7 +88,7 @@ func (ss *Sessions) storedSession(s *Session) rawhistory.Session {
 }
 
 // AnchorsOf returns the messages whose ordinals are known from the compartments.
-func AnchorsOf(compartments []history.Compartment) (anchors []history.Anchor) {
+func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place) {
 	for _, c := range compartments {
 		anchors = append(anchors, history.AnchorsOf(c.Start, c.Keys)...)
 	}
@@ -96,7 +97,7 @@ func AnchorsOf(compartments []history.Compartment) (anchors []history.Anchor) {
 
 // isWhole reports whether the array holds all messages of the session. After a compaction by the harness, the
 // array holds a summary in place of the oldest ones.
-func isWhole(entries []history.Entry, anchors []history.Anchor) bool {
+func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	if len(anchors) > 0 {
 		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
 	}
@@ -105,7 +106,7 @@ func isWhole(entries []history.Entry, anchors []history.Anchor) bool {
 
 // InMemory returns a source that reads messages of the session's array. It needs no lock, because raw messages
 // never change.
-func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []history.Anchor) RawSource {
+func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []chronicle.Place) RawSource {
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return rawhistory.Deliver(ctx, codec, entries, anchors, start, end, func(i int) (json.Value, error) { return raws[i], nil }, yield)
 	}

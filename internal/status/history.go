@@ -20,7 +20,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	}
 	h := session.HeadFromRow(s.Head)
 	return &schema.HeadStatus{
-		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: causeCounts(s.FoldReasons),
+		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: s.FoldReasons,
 		Through: h.Ordinal, Covered: h.Sections.Covered.Tokens(), Baseline: h.BaselineTokens, Delta: h.DeltaTokens,
 		Sections: schema.HeadSections{
 			Docs: h.Sections.Docs, Compartments: h.Sections.History, Memories: h.Sections.Memory,
@@ -41,12 +41,11 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	st := &schema.HistoryStatus{
 		Compartments: sum.Compartments, Extractive: sum.Extractive, RawTokens: sum.RawTokens, Fidelity: sum.Fidelity,
 		Runs: sum.Runs, Publishes: sum.Publishes, Extracted: sum.Extracted, Usage: usageStatus(sum.Usage), Covered: sum.Covered,
-		Failures: sum.Failures, LastError: format.Shorten(sum.LastError, maxShownPath), FailedAt: sum.FailedAt, RetryPass: sum.RetryPass,
+		Failures: sum.Failures, LastError: format.Shorten(sum.LastError, maxShownPath), FailedAt: sum.FailedAt, RetryPass: int(sum.Retry),
 		Waited: throttle.Waited, IsOverdue: throttle.IsOverdue(),
 	}
 	if sum.Compartments > 0 {
-		weakest := schema.CompartmentScore(sum.Weakest)
-		st.Weakest = &weakest
+		st.Weakest = &sum.Weakest
 	}
 	if r := sum.LastRun; r != nil && r.Kind != summary.KindIncremental && r.Status != store.RunSuccess && r.Reason != summary.ReasonOf(summary.ErrCancelled) {
 		st.Stopped = &schema.StoppedRun{Kind: r.Kind, At: r.EndedAt, Start: r.Start, End: r.End, Reason: format.Shorten(r.Reason, maxShownName)}

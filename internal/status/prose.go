@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/summary"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -138,9 +138,9 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 		lines = append(lines, fmt.Sprintf("The historian works: %s, for %s.", runText(r), format.AgeOf(r.Since, now)))
 	}
 	if r := st.Unfinished; r != nil {
-		part := history.Range{}
+		part := chronicle.Range{}
 		if r.Kind == summary.KindPartial {
-			part = history.Range{Start: r.Start, End: r.End}
+			part = chronicle.Range{Start: r.Start, End: r.End}
 		}
 		lines = append(lines, fmt.Sprintf("Unfinished: %s. /%s goes on.", runText(r), summary.RecompOf(part)))
 	}

@@ -127,14 +127,6 @@ func hitRate(s store.SessionRow) float64 {
 	return float64(s.CacheRead) / float64(all)
 }
 
-func causeCounts(counts []store.CauseCount) []schema.CauseCount {
-	var all []schema.CauseCount
-	for _, c := range counts {
-		all = append(all, schema.CauseCount{Cause: cmp.Or(c.Cause, "unknown"), Count: c.Count})
-	}
-	return all
-}
-
 // threshold returns the pressure from which a pass of the session may bust. It uses the configuration in
 // memory, because a status must not open a project's files.
 func (sb *Statuses) threshold(st schema.SessionStatus) float64 {

@@ -132,7 +132,7 @@ func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f mo
 // price costs nothing, for example a local one. If the model of a run is not known, it counts as the model of
 // the session, which is described by f.
 func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
-	used, err := sb.Store.History.Usage(ctx, key)
+	used, err := sb.Store.Runs.Usage(ctx, store.HistorianOf(key))
 	if err != nil {
 		return 0, err
 	}

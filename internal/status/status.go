@@ -107,7 +107,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
 		InputTokens: s.PromptTokens, RawTokens: s.RawTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
-		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
+		CacheHitRate: hitRate(s.SessionRow), BustCauses: s.BustCauses, LastPrice: s.Priced, Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(sb.Sessions.LastPassDuration(s.Key).Microseconds()) / 1000,
 		Head:       headStatus(s), History: historyStatus(s), Removals: sb.removedBy(ctx, s.Key),
@@ -119,9 +119,6 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
 		st.SizeTokens, st.GoalTokens = s.Last.SizeTokens, s.Last.GoalTokens
-	}
-	if p := s.Priced; p != nil {
-		st.LastPrice = &schema.PricedPass{Pass: p.Pass, Cause: p.Cause, Bust: p.Bust, Price: schema.BustPrice(p.Price)}
 	}
 	if st.Model.ID == "" {
 		st.Threshold = sb.threshold(st)
@@ -213,13 +210,12 @@ func (sb *Statuses) Publish(key store.Key) {
 
 // removedBy returns the removals of a session by rule and cause, for a status.
 func (sb *Statuses) removedBy(ctx context.Context, key store.Key) []schema.Removal {
-	rows, err := sb.Store.Reports.Removals(ctx, key)
+	all, err := sb.Store.Reports.Removals(ctx, key)
 	if err != nil {
 		sb.Log.Warn("removals of a session not read", "session", key.Session, "error", err)
 	}
-	var all []schema.Removal
-	for _, r := range rows {
-		all = append(all, schema.Removal{Rule: format.Shorten(r.Rule, maxShownName), Cause: format.Shorten(r.Cause, maxShownName), Tokens: r.Tokens, Rereads: r.Rereads, Reread: r.Reread})
+	for i := range all {
+		all[i].Rule, all[i].Cause = format.Shorten(all[i].Rule, maxShownName), format.Shorten(all[i].Cause, maxShownName)
 	}
 	return all
 }

@@ -54,16 +54,16 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
 	facts := model.Facts{}
-	report := func(priced *store.PricedPass, isAsked bool) store.SessionReport {
+	report := func(priced *schema.PricedPass, isAsked bool) store.SessionReport {
 		r := store.SessionReport{Priced: priced}
 		r.Passes, r.ExplicitFlush = 7, isAsked
 		return r
 	}
-	weighed := func(pass int, cause string) *store.PricedPass {
-		return &store.PricedPass{Pass: pass, Cause: cause, Price: store.BustPrice{Resent: 700, Removed: 80}}
+	weighed := func(pass int, cause string) *schema.PricedPass {
+		return &schema.PricedPass{Pass: pass, Cause: cause, Price: schema.BustPrice{Resent: 700, Removed: 80}}
 	}
 	for name, test := range map[string]struct {
-		priced *store.PricedPass
+		priced *schema.PricedPass
 		waits  bool
 	}{
 		"the newest pass has weighed it":    {weighed(7, "not-worth-it"), true},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -24,22 +25,22 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// An errand is a series of runs that the user has asked for with a command: a recomp or a
+// An errand is the runs that the user has asked for with a command: a recomp or a
 // wrap-up. It works in the background and holds the session's lease from its beginning to
 // its end. Passes go on meanwhile.
 type errand struct {
-	*plan
+	*run
 	host *Historian
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
 	// scope is the range of messages that the errand summarises. next is the first message of the range
 	// without a new summary when the errand begins. An interrupted errand goes on there.
-	scope history.Range
+	scope chronicle.Range
 	next  int
 	// source and codec are used to read the messages.
 	source session.RawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish stores the consequences of a complete series, and returns
+	// save stores the result of one chunk. finish stores the consequences of all its runs, and returns
 	// the text for the user. The caller of finish holds the session's lock.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session.Session) (string, error)
@@ -95,7 +96,7 @@ func (es *errands) cancel(key store.Key, command string) bool {
 	if e == nil || e.command != command {
 		return false
 	}
-	e.plan.cancel(ErrCancelled)
+	e.run.cancel(ErrCancelled)
 	return true
 }
 
@@ -171,7 +172,7 @@ func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *sess
 		return refusedCommand("A subagent's session is never summarised.")
 	case !h.Summarises || cfg.Historian.Disable:
 		return refusedCommand("The historian is switched off (historian.disable in magicctx.jsonc), so nothing can be summarised.")
-	case workOf(s).running != nil:
+	case stateOf(s).running != nil:
 		return refusedCommand(h.busyWith(s))
 	}
 	if s.Pipe == nil {
@@ -181,14 +182,14 @@ func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *sess
 		}
 		s.Chronicle = known
 	}
-	w := workOf(s)
+	w := stateOf(s)
 	if w.client == nil {
 		m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
 		limits, err := h.Models.Limits(ctx, c, directory, m)
 		if err != nil {
 			return err
 		}
-		w.workload = workload{config: cfg, model: m, limit: h.Models.Window(ctx, m, limits).Tokens, pass: s.Row.Passes}
+		w.passFacts = passFacts{config: cfg, model: m, limit: h.Models.Window(ctx, m, limits).Tokens, pass: s.Row.Passes}
 		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
 	}
 	w.client, w.directory = c, directory
@@ -205,13 +206,13 @@ func (h *Historian) busyWith(s *session.Session) string {
 
 // newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
 // and finish.
-func (h *Historian) newErrand(s *session.Session, scope history.Range, next int) (*errand, error) {
+func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next int) (*errand, error) {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.Key, holder: h.Agents.NewHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload, project: s.Row.Project}
-	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
+	p := &run{key: s.Key, holder: h.Agents.NewHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), facts: stateOf(s).passFacts, project: s.Row.Project}
+	e := &errand{run: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
 	e.done.Store(int64(next - 1))
 	return e, nil
 }
@@ -220,7 +221,7 @@ func (h *Historian) newErrand(s *session.Session, scope history.Range, next int)
 func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) error {
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
-	acquired, err := h.lease(e.plan).Acquire(writing)
+	acquired, err := h.lease(e.run).Acquire(writing)
 	if err != nil {
 		return err
 	}
@@ -229,12 +230,12 @@ func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) e
 	}
 	running, end := context.WithCancelCause(h.Background.Lifetime())
 	e.cancel = end
-	workOf(s).running = e.plan
+	stateOf(s).running = e.run
 	h.errands.set(s.Key, e)
 	h.Log.Info("the historian begins", "session", s.Key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
 	h.Agents.Go(func() {
 		defer end(nil)
-		h.Background.Go(func() { h.lease(e.plan).Keep(running, func() { end(store.ErrLeaseLost) }) })
+		h.Background.Go(func() { h.lease(e.run).Keep(running, func() { end(store.ErrLeaseLost) }) })
 		h.carryOut(running, e)
 	})
 	return nil
@@ -242,7 +243,7 @@ func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) e
 
 // carryOut runs an errand to its end, and tells the user how it ended.
 func (h *Historian) carryOut(ctx context.Context, e *errand) {
-	result, err := e.run(ctx)
+	result, err := e.summarise(ctx)
 	if err == nil && result.Problem != "" {
 		err = errors.New(result.Problem)
 	}
@@ -256,14 +257,14 @@ func (h *Historian) carryOut(ctx context.Context, e *errand) {
 	}
 }
 
-// run summarises the messages of the errand's range.
-func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
-	limit, err := e.host.historianLimit(ctx, &e.load)
+// summarise summarises the messages of the errand's range.
+func (e *errand) summarise(ctx context.Context) (historian.ErrandResult, error) {
+	limit, err := e.host.historianLimit(ctx, &e.facts)
 	if err != nil {
-		return historian.SeriesResult{Next: e.next}, err
+		return historian.ErrandResult{Next: e.next}, err
 	}
-	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
-	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: portsOf(e.host.Agents, e), Chunk: e.read, Save: e.keep})
+	job := historian.Errand{Job: e.job, Range: chronicle.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
+	return historian.RunErrand(ctx, job, historian.ErrandPorts{Ports: portsOf(e.host.Agents, e), Chunk: e.read, Save: e.keep})
 }
 
 // ReasonOf returns the text of an error for the user.
@@ -277,7 +278,7 @@ func ReasonOf(err error) string {
 }
 
 // endErrand stores how an errand ended, and releases the session's lease.
-func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.SeriesResult, runErr error) (string, error) {
+func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.ErrandResult, runErr error) (string, error) {
 	h.errands.set(e.key, nil) // from here on, a user can no longer cancel it
 	if cause := context.Cause(ctx); cause != nil {
 		runErr = cause // whatever failed because of it
@@ -289,7 +290,7 @@ func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.S
 		return "", err
 	}
 	defer s.Unlock()
-	workOf(s).running = nil
+	stateOf(s).running = nil
 	var text string
 	if runErr == nil {
 		text, runErr = e.finish(ctx, s)
@@ -303,7 +304,7 @@ func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.S
 			h.Log.Warn("a cancelled recomp stays unfinished", "session", e.key.Session, "error", err)
 		}
 	}
-	if err := h.lease(e.plan).Release(ctx); err != nil {
+	if err := h.lease(e.run).Release(ctx); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
 	}
 	h.Publisher.Publish(s.Key)
@@ -311,16 +312,16 @@ func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.S
 }
 
 // recordEnd stores that an errand has ended early.
-func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.SeriesResult, reason error) {
+func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.ErrandResult, reason error) {
 	h.Log.Warn("the historian has stopped", "session", e.key.Session, "cause", e.reason, "at", result.Next, "error", reason)
-	p := *e.plan
+	p := *e.run
 	p.job.Chunk.Start, p.job.Chunk.End = e.scope.Start, e.scope.End
 	run := runRow(&p, historian.Result{Attempts: e.attempts})
 	run.Status, run.Reason = store.RunFailed, ReasonOf(reason)
 	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.History.RecordRun(ctx, e.key, run, 0); err != nil {
+	if err := h.Store.Runs.Record(ctx, store.HistorianOf(e.key), run, 0); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", e.key.Session, "error", err)
 	}
 }
@@ -328,7 +329,7 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.S
 // Ask implements ask.Asker. The title tells the user which messages the agent reads, for example "wrap-up
 // 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
-	asker := askerOf(e.host.Agents, e.plan)
+	asker := askerOf(e.host.Agents, e.run)
 	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
 	answer, err := asker.Ask(ctx, r)
 	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})
@@ -363,15 +364,15 @@ const noticeInterval = time.Minute
 
 // tell shows a notice to the user who gave the command.
 func (e *errand) tell(variant, message string) {
-	e.host.Notices.Show(e.load.client, e.key, e.load.directory, variant, message)
+	e.host.Notices.Show(e.facts.client, e.key, e.facts.directory, variant, message)
 }
 
 // readAhead is the number of messages that read asks for first. A chunk has at most hundreds of messages, but
 // a session may have thousands.
 const readAhead = 256
 
-// read returns the chunk at the beginning of a range. It is historian.SeriesPorts.Chunk.
-func (e *errand) read(ctx context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
+// read returns the chunk at the beginning of a range. It is historian.ErrandPorts.Chunk.
+func (e *errand) read(ctx context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 	decoded := make(map[int]*transcript.Message)
 	var messages *history.Messages
 	var list []history.Message

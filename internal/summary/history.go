@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -25,11 +25,15 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	if ps.Config.ProjectDocs.Enabled {
 		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
 	}
+	var memories []chronicle.Memory
+	if ps.Config.Memory.Enabled {
+		memories = s.Chronicle.Memories.Memories
+	}
 	return &pipeline.History{
 		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
-		Memories:     session.MemoriesFromRows(s.Chronicle.Memories, ps.Config.Memory.Enabled),
-		Updates:      session.UpdatesFromRows(s.Chronicle.MemoryChanges),
+		Memories:     memories,
+		Updates:      s.Chronicle.MemoryChanges,
 		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
 		Refold:       s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
 	}
@@ -44,7 +48,7 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	if from == 0 && len(restored) == 0 {
 		return
 	}
-	if running := workOf(s).running; running != nil && from > 0 {
+	if running := stateOf(s).running; running != nil && from > 0 {
 		running.cancel(errReverted)
 	}
 	ctx, cancel := h.Guard.Writing(ctx)
@@ -54,7 +58,7 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.Key.Session, "error", err)
 		return
 	}
-	if running := workOf(s).running; running != nil && from > 0 {
+	if running := stateOf(s).running; running != nil && from > 0 {
 		running.isTakenBack = true
 	}
 	s.Chronicle.Compartments = append(slices.Clip(s.Chronicle.Compartments[:kept]), restored...)
@@ -63,7 +67,7 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	}
 }
 
-func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, from int, restored []history.Compartment) error {
+func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, from int, restored []chronicle.Compartment) error {
 	end := s.Chronicle.End
 	if from > 0 {
 		withdrawn, err := h.Store.History.Withdraw(ctx, s.Key, from)
@@ -97,7 +101,7 @@ func goneFrom(s *session.Session, standing int) int {
 	if standing < len(all) {
 		return all[standing].Start
 	}
-	running := workOf(s).running
+	running := stateOf(s).running
 	if running == nil || running.isTakenBack {
 		return 0
 	}
@@ -110,7 +114,7 @@ func goneFrom(s *session.Session, standing int) int {
 
 // If the last messages of the run are gone, firstGone returns the ordinal of the first of them. If the run's last
 // message is still there, it returns 0.
-func firstGone(p *pipeline.Session, lines []historian.Line) (ordinal int) {
+func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {
 		case line.Key == "": // an unreadable message has no key, so we cannot tell

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/model"
@@ -53,23 +54,18 @@ func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Unco
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
 	j.Chunk, j.Raw = chunkOf(chunk), sync.OnceValue(func() []historian.Message { return rawOf(u.Messages, u.Decode, chunk.Range, words) })
-	j.KeepLast = history.LevelOf(workOf(s).usage, workOf(s).threshold) > 0
+	j.KeepLast = history.LevelOf(stateOf(s).usage, stateOf(s).threshold) > 0
 	return j
 }
 
 // pattern returns the part of a job that all jobs of a session share.
 func (h *Historian) pattern(s *session.Session) historian.Job {
-	w := workOf(s)
-	j := historian.Job{
-		Session:    s.Key.Session,
-		References: referencesOf(s.Chronicle.Compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
+	w := stateOf(s)
+	return historian.Job{
+		Session: s.Key.Session, References: referencesOf(s.Chronicle.Compartments), Memories: s.Chronicle.Memories.Memories, WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
 		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
-	for _, m := range s.Chronicle.Memories.Memories {
-		j.Memories = append(j.Memories, historian.Memory{Category: m.Category, Content: m.Content})
-	}
-	return j
 }
 
 // historianModels returns the configured models, as "provider/model".
@@ -79,7 +75,7 @@ func historianModels(a schema.Agent) []string {
 
 // historianLimit returns the smallest prompt limit of the models that may be asked, in tokens of the host's
 // count. It may ask the harness, which takes time, so it must not run while a user waits.
-func (h *Historian) historianLimit(ctx context.Context, w *workload) (int, error) {
+func (h *Historian) historianLimit(ctx context.Context, w *passFacts) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
 		if provider, id, ok := ask.Split(name); ok {
@@ -95,18 +91,11 @@ func (h *Historian) historianLimit(ctx context.Context, w *workload) (int, error
 
 // chunkOf returns the chunk as the historian reads it: without the colours that the output of a command may have.
 func chunkOf(c history.Chunk) historian.Chunk {
-	out := historian.Chunk{Start: c.Start, End: c.End, Text: format.WithoutSequences(c.Text())}
-	for _, l := range c.Lines {
-		out.Lines = append(out.Lines, historian.Line(l))
-	}
-	for _, r := range c.ToolOnly {
-		out.ToolOnly = append(out.ToolOnly, historian.Range(r))
-	}
-	return out
+	return historian.Chunk{Range: c.Range, Text: format.WithoutSequences(c.Text()), Lines: c.Lines, ToolOnly: c.ToolOnly}
 }
 
 // rawOf returns the messages of a range, including the outputs of their tool calls.
-func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Message, r history.Range, words *transcript.Vocabulary) []historian.Message {
+func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Message, r chronicle.Range, words *transcript.Vocabulary) []historian.Message {
 	var all []historian.Message
 	for _, m := range messages.Between(r.Start, r.End+1) {
 		decoded := decode(m.Ordinal)
@@ -138,59 +127,50 @@ func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Mess
 	return all
 }
 
-func referencesOf(all []history.Compartment) []historian.Reference {
-	var newest []historian.Reference
-	for i, c := range all[max(0, len(all)-references):] {
-		r := historian.Reference{
-			Range: historian.Range{Start: c.Start, End: c.End}, Title: c.Title, Episode: c.Episode, Importance: c.Importance,
-		}
+func referencesOf(all []chronicle.Compartment) []chronicle.Compartment {
+	newest := slices.Clone(all[max(0, len(all)-references):])
+	for i, c := range newest {
 		tier := 1 // the second tier, because the historian needs older parts of the story only briefly
-		if i >= min(len(all), references)-detailed {
+		if i >= len(newest)-detailed {
 			tier = 0
 		}
-		r.Tiers[tier] = cmp.Or(c.Tiers[tier], c.Tiers[0])
-		newest = append(newest, r)
+		newest[i].Tiers = [4]string{}
+		newest[i].Tiers[tier] = cmp.Or(c.Tiers[tier], c.Tiers[0])
 	}
 	return newest
 }
 
 // publication converts the result of a run to the form of the store.
-func publication(p *plan, r historian.Result) store.Publication {
-	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.project, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw(), p.summary)}
+func publication(p *run, r historian.Result) store.Publication {
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.project, Run: runRow(p, r), Compartments: compartmentsOf(r, p.job.Raw(), p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
-		out.Compartments = append([]store.CompartmentRow{*p.filler}, out.Compartments...)
+		out.Compartments = append([]chronicle.Compartment{*p.filler}, out.Compartments...)
 	}
-	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
+	if p.facts.config.CompactionMarkers && len(r.Compartments) > 0 {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
-	if out.Project == "" { // nobody could find the facts again
-		return out
-	}
-	for _, f := range r.Facts {
-		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
+	if out.Project != "" { // otherwise nobody could find the facts again
+		out.Facts = r.Facts
 	}
 	return out
 }
 
-// rowsOf converts the compartments that a run has made of raw messages to rows of the store. afterSummary is
-// CompartmentRow.AfterSummary.
-func rowsOf(r historian.Result, raw []historian.Message, afterSummary string) []store.CompartmentRow {
+// compartmentsOf returns the compartments that a run has made of raw messages, with the sizes of these messages. afterSummary is
+// Compartment.AfterSummary.
+func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {
 		sizes[m.Ordinal] = sizeOf(m)
 	}
-	rows := make([]store.CompartmentRow, len(r.Compartments))
-	for i, c := range r.Compartments {
-		rows[i] = store.CompartmentRow{
-			Start: c.Start, End: c.End, Keys: c.Keys, AfterSummary: afterSummary, Title: c.Title, Tiers: c.Tiers,
-			Importance: c.Importance, Episode: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
-			MadeBy: string(r.MadeBy), Model: r.Model,
-		}
+	made := slices.Clone(r.Compartments)
+	for i := range made {
+		c := &made[i]
+		c.AfterSummary = afterSummary
 		for n := c.Start; n <= c.End; n++ {
-			rows[i].RawTokens += sizes[n]
+			c.RawTokens += sizes[n]
 		}
 	}
-	return rows
+	return made
 }
 
 func sizeOf(m historian.Message) int {
@@ -205,10 +185,10 @@ func sizeOf(m historian.Message) int {
 }
 
 // runRow returns the record of a run.
-func runRow(p *plan, r historian.Result) store.RunRow {
+func runRow(p *run, r historian.Result) store.RunRow {
 	used := r.Usage()
 	return store.RunRow{
-		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
 		Usage: store.RunUsage{
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,

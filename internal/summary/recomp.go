@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/session"
@@ -39,7 +40,7 @@ func (h *Historian) Recomp(ctx context.Context, c client.Client, key store.Key, 
 const cancelArgument = "cancel"
 
 // rangeArgument parses "12-40". For an empty text it returns the empty range.
-func rangeArgument(text string) (r history.Range, err error) {
+func rangeArgument(text string) (r chronicle.Range, err error) {
 	if text == "" {
 		return r, nil
 	}
@@ -74,8 +75,8 @@ func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.Com
 // prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp
 // covers all compartments. If a recomp of the same range is staged, it continues that one. The caller holds
 // the session's lock.
-func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part history.Range) (*errand, string, error) {
-	if usage := workOf(s).usage; usage >= history.ForceUsage {
+func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part chronicle.Range) (*errand, string, error) {
+	if usage := stateOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
 	}
 	rows, end, err := h.Store.History.Compartments(ctx, s.Key)
@@ -87,7 +88,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 		return nil, "", err
 	}
 	r := recomp{scope: scope, end: end, rows: rows}
-	if part != (history.Range{}) {
+	if part != (chronicle.Range{}) {
 		r.part = scope
 	}
 	isResumed, err := r.resume(ctx, h.Store, s.Key)
@@ -111,7 +112,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 		e.kind = KindPartial
 	}
 	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have already given their facts
-	e.job.References = referencesOf(session.CompartmentsFromRows(r.staged))
+	e.job.References = referencesOf(r.staged)
 	e.after = end
 	e.yields = true // an urgent run may take its place, because the old summaries stay
 	e.save, e.finish, e.kept = r.stage, r.promote, r.left
@@ -124,32 +125,32 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 // nothing.
 type recomp struct {
 	*errand
-	scope history.Range
+	scope chronicle.Range
 	// part is the scope of a partial recomp. It is empty for a recomp of all compartments.
-	part history.Range
+	part chronicle.Range
 	// rows and end are the compartments that were stored when the recomp began.
-	rows []store.CompartmentRow
+	rows []chronicle.Compartment
 	end  store.HistoryEnd
 	// staged is the beginning of the new history: the stored compartments before the scope, then the new
 	// compartments so far.
-	staged []store.CompartmentRow
+	staged []chronicle.Compartment
 }
 
 // enclosing returns the range of messages of all compartments that hold a message of part. If part is empty,
 // it returns the range of all compartments.
-func enclosing(rows []store.CompartmentRow, part history.Range) (history.Range, error) {
+func enclosing(rows []chronicle.Compartment, part chronicle.Range) (chronicle.Range, error) {
 	if len(rows) == 0 {
 		return part, refusedCommand("Nothing is summarised yet, so there is nothing to summarise again. /ctx-wrapup summarises now.")
 	}
-	all := history.Range{Start: rows[0].Start, End: rows[len(rows)-1].End}
-	if part == (history.Range{}) {
+	all := chronicle.Range{Start: rows[0].Start, End: rows[len(rows)-1].End}
+	if part == (chronicle.Range{}) {
 		return all, nil
 	}
 	if part.Start > all.End {
 		return part, refusedCommand(fmt.Sprintf("Messages %s are not summarised yet. The summaries are of messages %s.", part, all))
 	}
-	first := slices.IndexFunc(rows, func(r store.CompartmentRow) bool { return r.End >= part.Start })
-	scope := history.Range{Start: rows[first].Start}
+	first := slices.IndexFunc(rows, func(r chronicle.Compartment) bool { return r.End >= part.Start })
+	scope := chronicle.Range{Start: rows[first].Start}
 	for _, r := range rows[first:] {
 		if r.Start <= part.End {
 			scope.End = r.End
@@ -165,7 +166,7 @@ func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (
 		return false, err
 	}
 	if found && len(staged.Compartments) > 0 {
-		waiting := history.Range{Start: staged.Start, End: staged.End}
+		waiting := chronicle.Range{Start: staged.Start, End: staged.End}
 		if waiting != r.part {
 			return false, refusedCommand("An unfinished recomp waits. /" + RecompOf(waiting) + " goes on with it, /ctx-recomp cancel discards it.")
 		}
@@ -182,7 +183,7 @@ func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (
 
 // RecompOf returns the command that summarises a part again. If part is empty, the command is the one for all
 // compartments.
-func RecompOf(part history.Range) string {
+func RecompOf(part chronicle.Range) string {
 	if part.End == 0 {
 		return CommandRecomp
 	}
@@ -199,8 +200,8 @@ func (r *recomp) announcement(isResumed bool) string {
 
 // stage stores the compartments of one chunk.
 func (r *recomp) stage(ctx context.Context, done historian.Result) error {
-	for _, row := range rowsOf(done, r.raw, "") {
-		if i := slices.IndexFunc(r.rows, func(old store.CompartmentRow) bool { return old.End >= row.End }); i >= 0 {
+	for _, row := range compartmentsOf(done, r.raw, "") {
+		if i := slices.IndexFunc(r.rows, func(old chronicle.Compartment) bool { return old.End >= row.End }); i >= 0 {
 			row.AfterSummary = r.rows[i].AfterSummary
 		}
 		r.staged = append(r.staged, row)
@@ -230,7 +231,7 @@ func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error
 			made--
 		}
 	}
-	run := runRow(r.plan, historian.Result{Attempts: r.attempts})
+	run := runRow(r.run, historian.Result{Attempts: r.attempts})
 	run.Model = all[len(all)-1].Model
 	err := r.host.Store.History.Promote(ctx, store.Publication{
 		Key: r.key, Holder: r.holder, After: r.after, Compartments: all, Run: run,

@@ -19,16 +19,16 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	if !mayNotFit || d.Head != nil || !h.summarises(ps) {
 		return nil
 	}
-	workOf(s).workload = workloadOf(ps, workOf(s).client)
-	workOf(s).usage = max(workOf(s).usage, history.EmergencyUsage)
+	stateOf(s).passFacts = factsOf(ps, stateOf(s).client)
+	stateOf(s).usage = max(stateOf(s).usage, history.EmergencyUsage)
 	uncovered, ok := h.Sessions.Uncovered(ctx, s)
 	if !ok {
 		return nil
 	}
-	situation := workOf(s).situation(uncovered)
+	situation := stateOf(s).situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{})
 	if !snapshot.IsRunnable() {
-		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(workOf(s).usage)})
+		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(stateOf(s).usage)})
 	}
 	if !snapshot.IsRunnable() {
 		return nil
@@ -45,7 +45,7 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 // would summarise the same messages a second time.
 func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	s := ps.Session
-	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(workOf(s).limit))>>workOf(s).halvings)
+	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(stateOf(s).limit))>>stateOf(s).halvings)
 	if err != nil {
 		return err
 	}
@@ -54,13 +54,13 @@ func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history
 	if err != nil {
 		return fmt.Errorf("extract messages %d to %d: %w", job.Chunk.Start, job.Chunk.End, err)
 	}
-	p := &plan{
+	p := &run{
 		key: s.Key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.Chronicle.End,
-		reason: history.RunForced, started: h.Clock.Now(), load: workOf(s).workload, summary: s.Pipe.SummaryKey(), filler: s.Filler(),
+		reason: history.RunForced, started: h.Clock.Now(), facts: stateOf(s).passFacts, summary: s.Pipe.SummaryKey(), filler: s.Filler(),
 	}
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
-	if running := workOf(s).running; running != nil {
+	if running := stateOf(s).running; running != nil {
 		running.cancel(errRescued)
 		p.holder = running.holder
 	} else {

@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -33,9 +34,9 @@ import (
 // summarises the oldest messages that no compartment covers, and publishes the result.
 // The next pass that busts shows it in the head (docs/history.md).
 
-// A workload holds the facts of the newest pass that the historian needs. It is zero until the session's
+// The passFacts are the facts of the newest pass that the historian needs. They are zero until the session's
 // first pass in this process.
-type workload struct {
+type passFacts struct {
 	client    client.Client
 	directory string
 	config    schema.Config
@@ -55,9 +56,9 @@ type workload struct {
 	pass  int
 }
 
-// A work is the state of a session's historian.
-type work struct {
-	workload
+// A state holds what the historian knows of a session.
+type state struct {
+	passFacts
 	throttle history.Throttle
 	isLoaded bool // throttle has been read
 	// askedAt is the tag counter at the time of the last question to the trigger.
@@ -68,16 +69,16 @@ type work struct {
 	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
 	halvings int
 	// running is the run under way, nil if there is none.
-	running *plan
+	running *run
 }
 
-var works = session.NewLastingSlot[work]()
+var states = session.NewLastingSlot[state]()
 
-// workOf returns the state of a session's historian.
-func workOf(s *session.Session) *work { return works.Of(s) }
+// stateOf returns the state of a session's historian.
+func stateOf(s *session.Session) *state { return states.Of(s) }
 
 // LimitOf returns the size of a session's window in tokens, or 0 if it is not known.
-func LimitOf(s *session.Session) int { return workOf(s).limit }
+func LimitOf(s *session.Session) int { return stateOf(s).limit }
 
 // stepsBetween is the number of new units after which a pass without pressure asks the trigger again. The
 // trigger reads all messages that no compartment covers, so asking it on every pass would be slow.
@@ -89,8 +90,8 @@ func (h *Historian) consider(ps *pass.Pass) {
 	if !h.summarises(ps) {
 		return
 	}
-	w := workOf(s)
-	w.workload = workloadOf(ps, ps.Client)
+	w := stateOf(s)
+	w.passFacts = factsOf(ps, ps.Client)
 	counter := s.Pipe.State.TagCounter
 	level := history.LevelOf(w.usage, w.threshold)
 	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
@@ -106,11 +107,11 @@ func (h *Historian) consider(ps *pass.Pass) {
 		return
 	}
 	w.askedAt, w.askedLevel = counter, level
-	key, load := s.Key, w.workload
+	key, facts := s.Key, w.passFacts
 	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
 	h.Agents.Go(func() {
 		defer h.summarising.Add(-1)
-		h.summarise(key, load)
+		h.summarise(key, facts)
 	})
 }
 
@@ -119,9 +120,9 @@ func (h *Historian) summarises(ps *pass.Pass) bool {
 	return h.Summarises && !ps.Session.Mode().IsSubagent && !ps.Config.Historian.Disable
 }
 
-func workloadOf(ps *pass.Pass, c client.Client) workload {
+func factsOf(ps *pass.Pass, c client.Client) passFacts {
 	r, d := ps.Readings, ps.Decision
-	w := workload{
+	w := passFacts{
 		client: c, directory: ps.Params.Directory, config: ps.Config, model: d.Model, price: r.Price,
 		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.Session.Row.Passes, workingSet: r.WorkingSet,
 	}
@@ -196,8 +197,8 @@ func (h *Historian) Feature() pass.Feature {
 // Runs returns the number of runs under way, or about to begin.
 func (h *Historian) Runs() int { return int(h.summarising.Load()) }
 
-// A plan is a run that may begin.
-type plan struct {
+// A run is a run of the historian that may begin, or is under way.
+type run struct {
 	key     store.Key
 	holder  string
 	chunk   history.Chunk
@@ -207,7 +208,7 @@ type plan struct {
 	after   store.HistoryEnd
 	reason  history.TriggerReason
 	started int64
-	load    workload
+	facts   passFacts
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
 	// isTakenBack means that the store has withdrawn the messages that the run summarises. The run is about to end.
@@ -215,7 +216,7 @@ type plan struct {
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
 	// filler is the compartment to publish before those of the run, nil for none.
-	filler *store.CompartmentRow
+	filler *chronicle.Compartment
 	// project is the identity of the project to which the facts belong, "" if it is not known.
 	project string
 	// kind is the kind of the run's record. "" means "incremental".
@@ -227,19 +228,19 @@ type plan struct {
 // A prospect holds everything from which the trigger decides on a run. Nothing changes it, so it can be read
 // without the session's lock.
 type prospect struct {
-	workload
+	passFacts
 	uncovered pipeline.Uncovered
-	facts     history.TriggerFacts
+	trigger   history.TriggerFacts
 	throttle  history.Throttle
 	halvings  int
 }
 
 // summarise asks the trigger. If the trigger wants a run, summarise carries it out. The trigger and the run may
 // read much text. They do it without the session's lock, so that no pass waits for them.
-func (h *Historian) summarise(key store.Key, load workload) {
+func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
-	h.Sessions.FindProject(ctx, load.directory)
-	limit, err := h.historianLimit(ctx, &load)
+	h.Sessions.FindProject(ctx, facts.directory)
+	limit, err := h.historianLimit(ctx, &facts)
 	if err != nil {
 		return // the client has left
 	}
@@ -248,7 +249,7 @@ func (h *Historian) summarise(key store.Key, load workload) {
 		h.cannotRun(key, err)
 		return
 	}
-	p, err := about.plan(key, limit)
+	p, err := about.run(key, limit)
 	if p == nil {
 		h.cannotRun(key, err)
 		return
@@ -263,14 +264,14 @@ func (h *Historian) summarise(key store.Key, load workload) {
 		s.Unlock()
 		return
 	}
-	run, cancel := context.WithCancelCause(ctx)
+	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p.cancel = cancel
-	workOf(s).running = p
+	stateOf(s).running = p
 	s.Unlock()
 
-	h.Log.Info("the historian begins", "session", key.Session, "pass", p.load.pass, "cause", p.reason, "from", p.job.Chunk.Start, "to", p.job.Chunk.End)
-	result, err := h.run(run, p)
+	h.Log.Info("the historian begins", "session", key.Session, "pass", p.facts.pass, "cause", p.reason, "from", p.job.Chunk.Start, "to", p.job.Chunk.End)
+	result, err := h.perform(running, p)
 	h.finish(p, result, err)
 }
 
@@ -288,7 +289,7 @@ func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, err
 		return nil, nil // the host stops
 	}
 	defer s.Unlock()
-	w := workOf(s)
+	w := stateOf(s)
 	if s.Pipe == nil || w.running != nil || w.client == nil {
 		return nil, nil
 	}
@@ -304,21 +305,21 @@ func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, err
 		commits = trigger.MinClusters
 	}
 	budget, price := w.runBudget(s), w.price
-	return &prospect{w.workload, uncovered, history.TriggerFacts{
+	return &prospect{w.passFacts, uncovered, history.TriggerFacts{
 		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
 		Pays:    func(tokens int) bool { return history.RunCost(tokens, price) <= budget },
 		Waiting: history.WaitingDrops{Active: w.size, Going: s.Pipe.Leaving(s.Chronicle.Published())},
 	}, w.throttle, w.halvings}, nil
 }
 
-// plan returns the run that the trigger wants. It is nil if the trigger wants none. limit is the smallest prompt
+// run returns the run that the trigger wants. It is nil if the trigger wants none. limit is the smallest prompt
 // limit of the models that may be asked, in tokens.
-func (o *prospect) plan(key store.Key, limit int) (*plan, error) {
-	t := history.Trigger(o.facts)
+func (o *prospect) run(key store.Key, limit int) (*run, error) {
+	t := history.Trigger(o.trigger)
 	if !t.Runs {
 		return nil, nil
 	}
-	p := &plan{key: key, reason: t.Reason, load: o.workload, demand: history.Demand{
+	p := &run{key: key, reason: t.Reason, facts: o.passFacts, demand: history.Demand{
 		Pass: o.pass, Snapshot: t.Snapshot, Room: int(float64(o.limit) * o.threshold / 100), LowMark: o.lowMark, Price: o.price.Fresh / 1e6,
 	}}
 	p.grant = o.throttle.Next(p.demand)
@@ -330,25 +331,25 @@ func (o *prospect) plan(key store.Key, limit int) (*plan, error) {
 	return p, err
 }
 
-// begins reports whether the planned run may begin. Then it completes the plan, and takes the session's lease for
-// it. It refuses the run if the throttle or the messages have changed since the plan was made.
-func (h *Historian) begins(ctx context.Context, s *session.Session, p *plan, about *prospect) (bool, error) {
-	w := workOf(s)
+// begins reports whether the planned run may begin. Then it completes the run, and takes the session's lease for
+// it. It refuses the run if the throttle or the messages have changed since the run was planned.
+func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, about *prospect) (bool, error) {
+	w := stateOf(s)
 	if s.Pipe == nil || w.running != nil || w.throttle != about.throttle {
 		return false, nil
 	}
 	now, ok := h.Sessions.Uncovered(ctx, s)
-	if snapshot := p.demand.Snapshot; !ok || now.Covered != about.facts.Covered || !now.Messages.Same(about.facts.Messages, snapshot.Start, snapshot.End) {
+	if snapshot := p.demand.Snapshot; !ok || now.Covered != about.trigger.Covered || !now.Messages.Same(about.trigger.Messages, snapshot.Start, snapshot.End) {
 		return false, nil // a later pass asks again
 	}
 	if p.grant.IsFault {
-		h.Log.Warn("history has waited for many passes", "session", s.Key.Session, "pass", p.load.pass, "cause", p.reason)
+		h.Log.Warn("history has waited for many passes", "session", s.Key.Session, "pass", p.facts.pass, "cause", p.reason)
 	}
 	if p.grant.Way == history.Wait {
 		w.throttle = w.throttle.Waits()
 		return false, h.saveThrottle(ctx, s)
 	}
-	if err := h.Sessions.Enter(ctx, s, p.load.directory); err != nil {
+	if err := h.Sessions.Enter(ctx, s, p.facts.directory); err != nil {
 		return false, err
 	}
 	p.project = s.Row.Project
@@ -362,27 +363,27 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *plan, abo
 		return false, err
 	}
 	if p.grant.Way == history.ByModel {
-		w.throttle = w.throttle.Begun(p.load.pass, p.grant)
+		w.throttle = w.throttle.Begun(p.facts.pass, p.grant)
 	}
 	return true, h.saveThrottle(ctx, s)
 }
 
 // situation returns the session as the trigger sees it.
-func (w *workload) situation(u pipeline.Uncovered) history.Situation {
+func (w *passFacts) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
 
 // runBudget returns what a run may cost because of rent, in tokens read from the cache, and -1 if no run may begin for
 // rent.
-func (w *workload) runBudget(s *session.Session) int {
+func (w *passFacts) runBudget(s *session.Session) int {
 	if w.config.Spending == schema.SpendingGenerous {
 		return -1
 	}
 	return s.Pipe.RunBudget(s.Chronicle.Published(), w.workingSet, w.price)
 }
 
-// run carries out a plan. It renews the lease until the run has ended.
-func (h *Historian) run(ctx context.Context, p *plan) (historian.Result, error) {
+// perform carries out a run. It renews the lease until the run has ended.
+func (h *Historian) perform(ctx context.Context, p *run) (historian.Result, error) {
 	if p.grant.Way == history.Extractive {
 		return historian.Extractive(p.job)
 	}
@@ -392,10 +393,10 @@ func (h *Historian) run(ctx context.Context, p *plan) (historian.Result, error) 
 	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h.Agents, p)))
 }
 
-// askerOf returns the asker through which a plan reaches its hidden agents.
-func askerOf(r *agent.Runner, p *plan) agent.Asker {
+// askerOf returns the asker through which a run reaches its hidden agents.
+func askerOf(r *agent.Runner, p *run) agent.Asker {
 	return agent.Asker{
-		Runner: r, Harness: schema.Harness(p.key.Harness), Client: p.load.client, Directory: p.load.directory, Session: p.key.Session,
+		Runner: r, Harness: schema.Harness(p.key.Harness), Client: p.facts.client, Directory: p.facts.directory, Session: p.key.Session,
 		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
 	}
 }
@@ -405,25 +406,25 @@ func portsOf(r *agent.Runner, a ask.Asker) historian.Ports {
 	return historian.Ports{Asker: a, Sleep: r.Sleep()}
 }
 
-// lease returns the lease of a plan.
-func (h *Historian) lease(p *plan) agent.Lease {
-	return agent.Lease{Store: h.Store, Key: p.key, Holder: p.holder}
+// lease returns the lease of a run.
+func (h *Historian) lease(p *run) agent.Lease {
+	return agent.Lease{Store: h.Store, Work: store.HistorianOf(p.key), Holder: p.holder}
 }
 
 // finish publishes the result of a run, or records its failure.
-func (h *Historian) finish(p *plan, result historian.Result, runErr error) {
+func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	ctx := context.WithoutCancel(h.Background.Lifetime())
 	s, err := h.Sessions.Lock(ctx, p.key)
 	if err != nil {
 		return
 	}
 	defer s.Unlock()
-	workOf(s).running = nil
+	stateOf(s).running = nil
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	if runErr == nil && len(result.Compartments) == 0 {
 		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
-		workOf(s).halvings = nextHalving(workOf(s).halvings, &result)
+		stateOf(s).halvings = nextHalving(stateOf(s).halvings, &result)
 	}
 	if runErr == nil {
 		runErr = h.publishHistory(writing, s, p, result)
@@ -431,7 +432,7 @@ func (h *Historian) finish(p *plan, result historian.Result, runErr error) {
 	if runErr != nil {
 		h.recordFailure(writing, s, p, result, runErr)
 	}
-	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == historian.ByExtraction) {
+	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == chronicle.ByExtraction) {
 		h.tellOfFailure(writing, p)
 	}
 	if err := h.lease(p).Release(writing); err != nil {
@@ -442,8 +443,8 @@ func (h *Historian) finish(p *plan, result historian.Result, runErr error) {
 
 // hasTime reports whether a model may try again because the window is far from full. While there is time, an
 // extract would lose detail without a need.
-func (p *plan) hasTime() bool {
-	return p.grant.Way == history.ByModel && p.load.usage < p.load.threshold
+func (p *run) hasTime() bool {
+	return p.grant.Way == history.ByModel && p.facts.usage < p.facts.threshold
 }
 
 // maxHalvings is how often the chunk of a failing historian is halved. With 3, the smallest chunk is an
@@ -464,27 +465,27 @@ func nextHalving(halvings int, r *historian.Result) int {
 const finishTimeout = 30 * time.Second
 
 // publishHistory stores the result of a run, and updates the session in memory.
-func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *plan, result historian.Result) error {
-	way, throttle := history.ByModel, workOf(s).throttle
+func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *run, result historian.Result) error {
+	way, throttle := history.ByModel, stateOf(s).throttle
 	publish := publication(p, result)
-	if result.MadeBy == historian.ByExtraction {
+	if result.MadeBy == chronicle.ByExtraction {
 		way = history.Extractive
 		if p.grant.Way == history.ByModel {
 			throttle = p.failed(throttle, result)
-			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
+			publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
 		}
 	}
 	if err := h.Store.History.Publish(ctx, publish); err != nil {
 		h.Guard.Wrote(err)
 		return err
 	}
-	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
+	h.Log.Info("history is published", "session", p.key.Session, "pass", p.facts.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity(),
 		"facts", len(result.Facts), "unconfirmed", result.Unconfirmed)
-	workOf(s).throttle = throttle.Published(way)
-	workOf(s).askedAt = 0 // more messages may be eligible now
+	stateOf(s).throttle = throttle.Published(way)
+	stateOf(s).askedAt = 0 // more messages may be eligible now
 	if way == history.ByModel {
-		workOf(s).halvings = 0
+		stateOf(s).halvings = 0
 	}
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
@@ -496,9 +497,9 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *p
 }
 
 // recordFailure stores that a run has ended without publishing anything.
-func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *plan, result historian.Result, reason error) {
-	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
-	workOf(s).throttle = p.failed(workOf(s).throttle, result)
+func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *run, result historian.Result, reason error) {
+	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.facts.pass, "cause", p.reason, "error", reason)
+	stateOf(s).throttle = p.failed(stateOf(s).throttle, result)
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
@@ -508,38 +509,38 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *pl
 	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.History.RecordRun(ctx, p.key, run, workOf(s).throttle.RetryPass(p.demand)); err != nil {
+	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(stateOf(s).throttle.RetryPass(p.demand))); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
 }
 
 // failed returns the throttle after a run whose models gave no usable answer.
-func (p *plan) failed(t history.Throttle, r historian.Result) history.Throttle {
+func (p *run) failed(t history.Throttle, r historian.Result) history.Throttle {
 	used := r.Usage()
-	return t.Failed(p.load.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.load.price, r))
+	return t.Failed(p.facts.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.facts.price, r))
 }
 
 // loadThrottle reads the throttle of a session once.
 func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error {
-	if workOf(s).isLoaded {
+	if stateOf(s).isLoaded {
 		return nil
 	}
-	sum, err := h.Store.History.Summary(ctx, s.Key)
+	known, err := h.Store.Runs.State(ctx, store.HistorianOf(s.Key))
 	if err != nil {
 		return err
 	}
-	if sum.Throttle != "" {
-		_ = json.Unmarshal([]byte(sum.Throttle), &workOf(s).throttle) // if another release wrote the throttle, it starts again from zero
+	if known.Throttle != "" {
+		_ = json.Unmarshal([]byte(known.Throttle), &stateOf(s).throttle) // if another release wrote the throttle, it starts again from zero
 	}
-	workOf(s).isLoaded = true
+	stateOf(s).isLoaded = true
 	return nil
 }
 
 func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error {
-	state, _ := json.Marshal(workOf(s).throttle) // numbers always encode
+	state, _ := json.Marshal(stateOf(s).throttle) // numbers always encode
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
-	return h.Store.History.SavePace(writing, s.Key, string(state), 0)
+	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
 }
 
 // maxCause bounds the reason in a notice, in bytes.
@@ -550,15 +551,15 @@ const maxCause = 1 << 10
 const toldAfter = 2
 
 // tellOfFailure tells the user, once, that the historian fails again and again.
-func (h *Historian) tellOfFailure(ctx context.Context, p *plan) {
-	if !slices.Contains(p.load.config.Notices, notice.Troubles) {
+func (h *Historian) tellOfFailure(ctx context.Context, p *run) {
+	if !slices.Contains(p.facts.config.Notices, notice.Troubles) {
 		return
 	}
-	sum, err := h.Store.History.Summary(ctx, p.key)
-	if err != nil || sum.Failures != toldAfter {
+	known, err := h.Store.Runs.State(ctx, store.HistorianOf(p.key))
+	if err != nil || known.Failures != toldAfter {
 		return
 	}
-	c, directory, cause := p.load.client, p.load.directory, format.Shorten(format.Clean(sum.LastError), maxCause)
+	c, directory, cause := p.facts.client, p.facts.directory, format.Shorten(format.Clean(known.LastError), maxCause)
 	h.Background.Go(func() {
 		h.Notices.Show(c, p.key, directory, "warning",
 			fmt.Sprintf("The historian has failed twice in a row, so old messages are not summarised well: %s. It tries again by itself. /ctx-status shows its state.", cause))

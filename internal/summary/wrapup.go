@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/pass"
@@ -56,7 +57,7 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 	if !ok {
 		return nil, "", refusedCommand("The conversation was compacted, and the harness's store does not say how many messages are missing. Nothing is summarised.")
 	}
-	scope, isRunnable := workOf(s).wrapUpScope(uncovered, keep)
+	scope, isRunnable := stateOf(s).wrapUpScope(uncovered, keep)
 	if !isRunnable {
 		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
 	}
@@ -68,7 +69,7 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 	e.noun, e.command, e.reason, e.kind = "wrap-up", CommandWrapUp, KindWrapUp, KindWrapUp
 	entries, raws := s.Pipe.Raw()
 	e.source = session.InMemory(s.Pipe.Codec, entries, raws, s.Anchors())
-	e.job.Chunk = historian.Chunk{Start: scope.Start, End: scope.End, Lines: linesOf(uncovered, scope)}
+	e.job.Chunk = historian.Chunk{Range: scope, Lines: linesOf(uncovered, scope)}
 	e.summary, e.filler = s.Pipe.SummaryKey(), s.Filler()
 	e.save, e.finish, e.kept = w.publish, w.show, w.left
 	return e, fmt.Sprintf("Messages %s are being summarised, in the background, but not the newest %s. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
@@ -77,23 +78,23 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 
 // wrapUpScope returns the messages that a wrap-up summarises if it keeps the newest turns. isRunnable is false if there are
 // none.
-func (w *workload) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope history.Range, isRunnable bool) {
+func (w *passFacts) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope chronicle.Range, isRunnable bool) {
 	situation := w.situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
-	return history.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
+	return chronicle.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
 }
 
 // WrapUpHint returns a sentence about the wrap-up that would free space now, empty if none would. The caller holds the
 // session's lock.
 func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
-	if !h.summarises(ps) || workOf(ps.Session).running != nil {
+	if !h.summarises(ps) || stateOf(ps.Session).running != nil {
 		return ""
 	}
 	uncovered, ok := h.Sessions.Uncovered(ctx, ps.Session)
 	if !ok {
 		return ""
 	}
-	scope, isRunnable := workOf(ps.Session).wrapUpScope(uncovered, keptTurns)
+	scope, isRunnable := stateOf(ps.Session).wrapUpScope(uncovered, keptTurns)
 	if !isRunnable {
 		return ""
 	}
@@ -101,9 +102,9 @@ func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
 }
 
 // linesOf lists the messages of a range.
-func linesOf(u pipeline.Uncovered, r history.Range) (lines []historian.Line) {
+func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) {
 	for _, m := range u.Messages.Between(r.Start, r.End+1) {
-		lines = append(lines, historian.Line{Ordinal: m.Ordinal, Key: m.Key})
+		lines = append(lines, chronicle.Place{Ordinal: m.Ordinal, Key: m.Key})
 	}
 	return lines
 }
@@ -129,7 +130,7 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	done.Attempts = w.attempts // the failed attempts count as well
-	step := *w.plan
+	step := *w.run
 	step.job.Chunk, step.job.Raw = w.chunk, func() []historian.Message { return w.raw }
 	if _, step.after, err = h.Store.History.Compartments(writing, w.key); err != nil {
 		return err

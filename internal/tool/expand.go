@@ -10,12 +10,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/internal/tokens"
-	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -90,7 +90,7 @@ func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteP
 		t.Log.Info("ctx_expand shows nothing", "session", key.Session, "error", err)
 		return refusal(err), nil
 	}
-	shown := history.Range{Start: e.start, End: text.last}
+	shown := chronicle.Range{Start: e.start, End: text.last}
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
 }
 

@@ -60,7 +60,7 @@ func (t *Tools) queueDrops(ctx context.Context, s *session.Session, p schema.Too
 	drops, reply := queueable(state, tags, knobs, now)
 	rows := make([]store.DropRow, len(drops))
 	for i, d := range drops {
-		rows[i] = store.DropRow{Tag: d.Tag, UnitKey: d.Key, QueuedAt: d.QueuedAt, Source: d.Source}
+		rows[i] = store.DropRow{Tag: d.Tag, UnitKey: d.Key, QueuedAt: d.QueuedAt}
 	}
 	if err := t.Store.QueueDrops(ctx, s.Key, session.RowsFromUnits(s.Unsaved), rows, store.ToolReplyRow{CallID: p.CallID, Reply: reply, At: now}); err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]froz
 	}
 	var drops []frozen.QueuedDrop
 	for _, tag := range append(append([]int(nil), ready...), later...) {
-		drops = append(drops, frozen.QueuedDrop{Tag: tag, Key: state.ByTag(tag).Key, QueuedAt: now, Source: mode.ReduceTool})
+		drops = append(drops, frozen.QueuedDrop{Tag: tag, Key: state.ByTag(tag).Key, QueuedAt: now})
 	}
 	var parts []string
 	if len(ready) > 0 {

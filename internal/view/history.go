@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -20,22 +21,6 @@ type HistorySession struct {
 	RawTokens    int            `json:"rawTokens"`
 	Fidelity     float64        `json:"fidelity"`
 	NewestAt     int64          `json:"newestAt,omitzero"` // Unix ms
-}
-
-// A HistoryCompartment is a compartment.
-type HistoryCompartment struct {
-	Start      int      `json:"start"`
-	End        int      `json:"end"`
-	Title      string   `json:"title"`
-	Tiers      []string `json:"tiers"` // the longest first
-	Importance int      `json:"importance"`
-	Episode    string   `json:"episode,omitzero"`
-	Missing    string   `json:"missing,omitzero"`
-	Fidelity   float64  `json:"fidelity"`
-	MadeBy     string   `json:"madeBy"`
-	Model      string   `json:"model,omitzero"`
-	RawTokens  int      `json:"rawTokens"`
-	CreatedAt  int64    `json:"createdAt"` // Unix ms
 }
 
 // An Extent says which messages of a session can be read, and from which file. First and Last are their
@@ -83,7 +68,7 @@ func (h HistorySession) status() schema.SessionStatus {
 }
 
 // PrintHistory prints the compartments of a session, one in a line.
-func PrintHistory(w io.Writer, h HistorySession, all []HistoryCompartment, p Page) error {
+func PrintHistory(w io.Writer, h HistorySession, all []chronicle.Compartment, p Page) error {
 	s := p.screen()
 	s.historyHeader(h)
 	if len(all) == 0 {
@@ -93,22 +78,22 @@ func PrintHistory(w io.Writer, h HistorySession, all []HistoryCompartment, p Pag
 	}
 	s.line("")
 	s.table(len(all), tableColumn{"SUMMARY", maxTitle, false, func(i int) string { return format.Clean(all[i].Title) }}, []tableColumn{
-		{"MESSAGES", 11, true, func(i int) string { return rangeOf(all[i]) }},
+		{"MESSAGES", 11, true, func(i int) string { return all[i].Range().String() }},
 		{"FIDELITY", 8, true, func(i int) string { return format.Percent(all[i].Fidelity) }},
 		{"TOKENS", 6, true, func(i int) string { return format.Tokens(all[i].RawTokens) }},
 		{"AGO", 6, true, func(i int) string { return format.AgeOf(all[i].CreatedAt, s.now) }},
-		{"MADE BY", 10, false, func(i int) string { return format.Clean(all[i].MadeBy) }},
+		{"MADE BY", 10, false, func(i int) string { return format.Clean(string(all[i].MadeBy)) }},
 	})
 	return s.print(w)
 }
 
 // PrintCompartments prints compartments with their longest summaries.
-func PrintCompartments(w io.Writer, h HistorySession, all []HistoryCompartment, p Page) error {
+func PrintCompartments(w io.Writer, h HistorySession, all []chronicle.Compartment, p Page) error {
 	s := p.screen()
 	s.historyHeader(h)
 	for _, c := range all {
 		s.line("")
-		s.line(" " + s.Paint(Strong, cut("messages "+rangeOf(c)+": "+format.Clean(c.Title), s.width-2)))
+		s.line(" " + s.Paint(Strong, cut("messages "+c.Range().String()+": "+format.Clean(c.Title), s.width-2)))
 		for _, tier := range c.Tiers[:min(1, len(c.Tiers))] {
 			for line := range strings.Lines(strings.TrimSpace(format.CleanLines(tier))) {
 				s.paragraph(Plain, "   ", line)
@@ -119,7 +104,7 @@ func PrintCompartments(w io.Writer, h HistorySession, all []HistoryCompartment, 
 		if c.Missing != "" {
 			s.fact("missing", format.Clean(c.Missing))
 		}
-		s.fact("made by", strings.TrimSpace(format.Clean(c.MadeBy)+" "+format.Clean(c.Model)))
+		s.fact("made by", strings.TrimSpace(format.Clean(string(c.MadeBy))+" "+format.Clean(c.Model)))
 		s.fact("stands for", format.Tokens(c.RawTokens)+" tokens, importance "+fmt.Sprint(c.Importance)+" of 100")
 		s.fact("age", format.AgeOf(c.CreatedAt, s.now))
 	}
@@ -139,13 +124,6 @@ func (s *screen) historyHeader(h HistorySession) {
 	}
 	about = append(about, projectOf(h.status()), format.Clean(string(h.Harness)), format.Clean(h.Session))
 	s.line(" " + cut(about[0], s.width-2) + s.Paint(Faint, cutRest(about, s.width-2)))
-}
-
-func rangeOf(c HistoryCompartment) string {
-	if c.Start == c.End {
-		return fmt.Sprint(c.Start)
-	}
-	return fmt.Sprintf("%d-%d", c.Start, c.End)
 }
 
 // PrintMessage prints the parts of a raw message, and an empty line. Each part begins with a label, for example

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -22,14 +23,14 @@ func historySession() HistorySession {
 	}
 }
 
-func historyCompartments() []HistoryCompartment {
-	return []HistoryCompartment{
+func historyCompartments() []chronicle.Compartment {
+	return []chronicle.Compartment{
 		{
 			Start: 1, End: 180, Title: "The parser's tests and why they are flaky on a loaded machine", Importance: 80, Fidelity: 0.97, MadeBy: "model", Model: "anthropic/claude-haiku-4-5",
 			RawTokens: 91_000, CreatedAt: before(26 * time.Hour), Missing: "internal/parse/lex.go · E1234",
-			Tiers: []string{"U: Find out why TestParse fails sometimes.\n\nThe lexer reads the clock. A slow machine misses its deadline of 5 ms, so the token is cut.", "The lexer reads the clock."},
+			Tiers: [4]string{"U: Find out why TestParse fails sometimes.\n\nThe lexer reads the clock. A slow machine misses its deadline of 5 ms, so the token is cut.", "The lexer reads the clock."},
 		},
-		{Start: 181, End: 411, Title: "A clock that tests can set", Importance: 60, Fidelity: 0.9, MadeBy: "repaired", Model: "anthropic/claude-haiku-4-5", RawTokens: 92_000, CreatedAt: before(4 * time.Hour), Tiers: []string{"The clock is passed in."}},
+		{Start: 181, End: 411, Title: "A clock that tests can set", Importance: 60, Fidelity: 0.9, MadeBy: "repaired", Model: "anthropic/claude-haiku-4-5", RawTokens: 92_000, CreatedAt: before(4 * time.Hour), Tiers: [4]string{"The clock is passed in."}},
 		{Start: 412, End: 412, Title: "go vet", Importance: 10, Fidelity: 0.5, MadeBy: "extractive", RawTokens: 1000, CreatedAt: before(3 * time.Hour)},
 	}
 }
@@ -70,14 +71,14 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 		h := historySession()
 		h.Session, h.Title, h.Directory, h.Harness = text.Draw(r, "session"), text.Draw(r, "title"), text.Draw(r, "directory"), schema.Harness(text.Draw(r, "harness"))
 		c := historyCompartments()[0]
-		c.Title, c.Missing, c.MadeBy, c.Model, c.Tiers = text.Draw(r, "about"), text.Draw(r, "missing"), text.Draw(r, "made by"), text.Draw(r, "model"), []string{text.Draw(r, "tier")}
+		c.Title, c.Missing, c.MadeBy, c.Model, c.Tiers = text.Draw(r, "about"), text.Draw(r, "missing"), chronicle.MadeBy(text.Draw(r, "made by")), text.Draw(r, "model"), [4]string{text.Draw(r, "tier")}
 		c.Start, c.End = rapid.IntRange(1, 99_999).Draw(r, "start"), rapid.IntRange(1, 99_999).Draw(r, "end")
 		p := Page{Width: rapid.IntRange(1, 200).Draw(r, "width"), Now: noon, Program: "magicctx-host"}
 		var b strings.Builder
 		for _, err := range []error{
 			PrintHistories(&b, []HistorySession{h}, p),
-			PrintHistory(&b, h, []HistoryCompartment{c}, p),
-			PrintCompartments(&b, h, []HistoryCompartment{c}, p),
+			PrintHistory(&b, h, []chronicle.Compartment{c}, p),
+			PrintCompartments(&b, h, []chronicle.Compartment{c}, p),
 		} {
 			if err != nil {
 				r.Fatal(err)

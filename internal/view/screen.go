@@ -178,11 +178,8 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 	s.line(s.Paint(Strong, name) + cutRest(facts, s.width))
 }
 
-// The least heights of the list of sessions, and of the card above it as a summary.
-const (
-	listLines    = 4
-	summaryLines = 10
-)
+// listLines is the least height of the list of sessions.
+const listLines = 4
 
 // sessions draws the card of one session and the list of all, as far as there is room.
 func (s *screen) sessions(st schema.StatusResult, c Choice) {

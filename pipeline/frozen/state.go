@@ -55,8 +55,6 @@ type QueuedDrop struct {
 	Key string
 	// QueuedAt is Unix milliseconds.
 	QueuedAt int64
-	// Source names the origin of the drop, for example "ctx_reduce".
-	Source string
 }
 
 // State is the frozen state of one session.

@@ -60,8 +60,8 @@ func TestOrderOfEditsDoesNotMatter(t *testing.T) {
 
 func TestQueueKeepsItsOrder(t *testing.T) {
 	s := three()
-	s.Enqueue(frozen.QueuedDrop{Tag: 2, Source: "first"}, frozen.QueuedDrop{Tag: 4, Source: "again"}, frozen.QueuedDrop{Tag: 2, Source: "again"})
-	want := []frozen.QueuedDrop{{Tag: 4, Key: "c"}, {Tag: 1, Key: "a"}, {Tag: 2, Source: "first"}}
+	s.Enqueue(frozen.QueuedDrop{Tag: 2, Key: "first"}, frozen.QueuedDrop{Tag: 4, Key: "again"}, frozen.QueuedDrop{Tag: 2, Key: "again"})
+	want := []frozen.QueuedDrop{{Tag: 4, Key: "c"}, {Tag: 1, Key: "a"}, {Tag: 2, Key: "first"}}
 	if diff := cmp.Diff(want, s.Queue()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

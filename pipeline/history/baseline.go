@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // Acknowledgement is the model's answer to the baseline. It stands between
@@ -30,9 +32,9 @@ const (
 // tokens; 0 stands for the default.
 type BaselineInput struct {
 	Docs     []Doc
-	Memories []Memory
+	Memories []chronicle.Memory
 	// Compartments are ordered by Seq.
-	Compartments []Compartment
+	Compartments []chronicle.Compartment
 
 	HistoryBudget, MemoryBudget, DocsBudget int
 
@@ -121,7 +123,7 @@ func (in BaselineInput) record() (section string, tiers []int) {
 }
 
 // decay returns the tier of each compartment for a budget in tokens.
-func decay(compartments []Compartment, budget float64) []int {
+func decay(compartments []chronicle.Compartment, budget float64) []int {
 	var importances []int
 	for i := range slices.Backward(compartments) {
 		importances = append(importances, compartments[i].Importance)
@@ -158,7 +160,7 @@ func stepsToArchive(tiers []int) int {
 
 // recordSection renders compartments at their tiers. One line names the ranges
 // of the archived ones, because the model can only expand a range that it knows.
-func recordSection(compartments []Compartment, tiers []int) string {
+func recordSection(compartments []chronicle.Compartment, tiers []int) string {
 	if len(compartments) == 0 {
 		return "<session-history></session-history>"
 	}
@@ -176,7 +178,7 @@ func recordSection(compartments []Compartment, tiers []int) string {
 
 // archivedRanges lists the ranges of the archived compartments, for example
 // "1-120, 131-140". Neighbours are joined.
-func archivedRanges(compartments []Compartment, tiers []int) string {
+func archivedRanges(compartments []chronicle.Compartment, tiers []int) string {
 	var ranges []string
 	for i := 0; i < len(compartments); i++ {
 		if tiers[i] < Archived {

@@ -9,10 +9,10 @@ import (
 // link puts the halves of an arc into two messages. An arc without last stays open.
 func link(m *Messages, arcs ...arc) *Messages {
 	for _, a := range arcs {
-		first := m.At(a.first)
+		first := &m.Between(a.first, a.first+1)[0]
 		first.Calls, first.Texts = append(first.Calls, Call{ID: first.Key, Tool: "bash", Asks: true}), nil
 		if a.last != open {
-			last := m.At(a.last)
+			last := &m.Between(a.last, a.last+1)[0]
 			last.Calls, last.Texts = append(last.Calls, Call{ID: first.Key, Answers: true}), nil
 		}
 	}

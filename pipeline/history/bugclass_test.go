@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
@@ -68,7 +69,7 @@ func TestBugH13ArrayBehindACompartmentEnds(t *testing.T) {
 		list = append(list, Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: transcript.User, Texts: []string{"go"}})
 	}
 	c := ReadChunk(NewMessages(list, 110), 101, 111, 8000, tokens.Count)
-	if c.HasMore || c.Range != (Range{101, 110}) {
+	if c.HasMore || c.Range != (chronicle.Range{Start: 101, End: 110}) {
 		t.Errorf("chunk %s, has more: %v", c.Range, c.HasMore)
 	}
 }
@@ -85,7 +86,7 @@ func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 		t.Errorf("the newest 100 tokens begin at %d, want 6", got)
 	}
 	c := ReadChunk(m, 1, 7, 8000, tokens.Count)
-	if c.Range != (Range{1, 6}) || !strings.Contains(c.Text(), "text 6") || len(c.Lines) != 6 || c.Lines[2].Key != "" || c.CheckCoverage() != nil {
+	if c.Range != (chronicle.Range{Start: 1, End: 6}) || !strings.Contains(c.Text(), "text 6") || len(c.Lines) != 6 || c.Lines[2].Key != "" || c.CheckCoverage() != nil {
 		t.Errorf("chunk %s:\n%s\n%v %v", c.Range, c.Text(), c.Lines, c.CheckCoverage())
 	}
 }

@@ -6,33 +6,24 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
-
-// A Range is a contiguous range of ordinals, both ends included.
-type Range struct{ Start, End int }
-
-func (r Range) String() string {
-	if r.Start == r.End {
-		return fmt.Sprint(r.Start)
-	}
-	return fmt.Sprintf("%d-%d", r.Start, r.End)
-}
 
 // A Chunk is the condensed text of the messages that one run of the historian reads.
 // docs/history.md has an example.
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
-	Range
+	chronicle.Range
 	// Blocks make up the text, one block a line. They cover the range without holes,
 	// unless the range has no text at all.
 	Blocks []Block
 	// Lines has one entry for each ordinal of the range. The key of an unreadable
 	// message is empty.
-	Lines []Line
+	Lines []chronicle.Place
 	// ToolOnly lists the ranges whose messages hold tool calls and no words.
-	ToolOnly []Range
+	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
 	// CommitClusters is the number of stretches of the model's work that name commits.
@@ -46,14 +37,8 @@ type Chunk struct {
 // A Block is neighbouring messages in which one voice speaks, as one line of a chunk's
 // text. If several voices speak in a message, it is a block alone, with a line for each.
 type Block struct {
-	Range
+	chronicle.Range
 	Text string
-}
-
-// A Line names one ordinal of a chunk.
-type Line struct {
-	Ordinal int
-	Key     string
 }
 
 // Text returns the text of the chunk, empty if its range holds only noise.
@@ -74,7 +59,7 @@ func (c *Chunk) Text() string {
 // is covered and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
-	r.chunk.Range = Range{start, start - 1}
+	r.chunk.Range = chronicle.Range{Start: start, End: start - 1}
 	messages := m.Between(start, end)
 	for i := range messages {
 		if !r.read(&messages[i]) {
@@ -187,7 +172,7 @@ func (r *reader) flush() {
 	if c == nil || r.isFull {
 		return
 	}
-	b := Block{Range: Range{r.next, c.last}}
+	b := Block{Range: chronicle.Range{Start: r.next, End: c.last}}
 	lines := make([]string, len(c.voices))
 	for i, v := range c.voices {
 		lines[i] = fmt.Sprintf("[%s] %s:", b.Range, v.letter)
@@ -211,7 +196,7 @@ func (r *reader) flush() {
 	r.countCluster(c)
 }
 
-func (r *reader) addToolOnly(b Range) {
+func (r *reader) addToolOnly(b chronicle.Range) {
 	if n := len(r.chunk.ToolOnly); n > 0 && r.chunk.ToolOnly[n-1].End+1 == b.Start {
 		r.chunk.ToolOnly[n-1].End = b.End
 		return
@@ -250,7 +235,7 @@ func (r *reader) finish(messages []Message) {
 	}
 	at := 0
 	for ordinal := c.Start; ordinal <= c.End; ordinal++ {
-		line := Line{Ordinal: ordinal}
+		line := chronicle.Place{Ordinal: ordinal}
 		if at < len(messages) && messages[at].Ordinal == ordinal {
 			line.Key = messages[at].Key
 			at++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -64,7 +65,7 @@ func TestRangeOfNoiseIsCovered(t *testing.T) {
 		m.list[i].Texts = nil
 	}
 	c := ReadChunk(m, 1, 4, 8000, tokens.Count)
-	if c.Range != (Range{1, 3}) || c.Text() != "" || c.HasMore || c.CheckCoverage() != nil || c.Lines[2].Key != "m3" {
+	if c.Range != (chronicle.Range{Start: 1, End: 3}) || c.Text() != "" || c.HasMore || c.CheckCoverage() != nil || c.Lines[2].Key != "m3" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -130,7 +131,7 @@ func TestToolOnlyRanges(t *testing.T) {
 	}
 	m = NewMessages(append(m.list, Message{Ordinal: 6, Role: transcript.Assistant}), 6)
 	c := ReadChunk(m, 1, 7, 8000, tokens.Count)
-	if diff := cmp.Diff([]Range{{2, 3}, {5, 6}}, c.ToolOnly); diff != "" {
+	if diff := cmp.Diff([]chronicle.Range{{Start: 2, End: 3}, {Start: 5, End: 6}}, c.ToolOnly); diff != "" {
 		t.Error(diff)
 	}
 }

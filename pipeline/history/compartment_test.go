@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
@@ -14,15 +15,15 @@ import (
 // helpers that escape attributes. There is one helper here, so the quote is
 // escaped as in every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
-	tiers := history.Compartment{
+	tiers := chronicle.Compartment{
 		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,
 		Tiers: [4]string{"P1 body", "P2 body", "P3 body", ""},
 	}
 	const tag = `<compartment start="1" end="10" title="T &amp; &lt;b&gt; &quot;q&quot; &apos;a&apos;"`
-	onlyFirst := history.Compartment{Start: 1, End: 10, Title: "t", Tiers: [4]string{"P1 body"}}
+	onlyFirst := chronicle.Compartment{Start: 1, End: 10, Title: "t", Tiers: [4]string{"P1 body"}}
 	for _, c := range []struct {
 		name string
-		in   history.Compartment
+		in   chronicle.Compartment
 		tier int
 		want string
 	}{
@@ -40,7 +41,7 @@ func TestRenderCompartmentVectors(t *testing.T) {
 
 // The line of the missing anchors ends tiers 1 and 2, and no other.
 func TestMissingAnchorsEndTheBody(t *testing.T) {
-	c := history.Compartment{
+	c := chronicle.Compartment{
 		Start: 3, End: 9, Title: "t", Missing: "path/<a>.go\n· E1234",
 		Tiers: [4]string{"one", "two", "three", ""},
 	}
@@ -54,7 +55,7 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 
 // For any text of a compartment, its element has one start tag and one end tag, and a
 // reader gets the text back.
-func checkOneElement(t interface{ Fatalf(string, ...any) }, c history.Compartment, tier int) {
+func checkOneElement(t interface{ Fatalf(string, ...any) }, c chronicle.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")
 	tags := 1
@@ -86,7 +87,7 @@ func FuzzCompartmentIsOneElement(f *testing.F) {
 	f.Add("a\nb", "&lt;/compartment&gt; &amp;amp; <![CDATA[ ]]> <!-- -->")
 	f.Add("'", " \n ")
 	f.Fuzz(func(t *testing.T, title, body string) {
-		checkOneElement(t, history.Compartment{Start: 1, End: 2, Title: title, Tiers: [4]string{body}}, 1)
+		checkOneElement(t, chronicle.Compartment{Start: 1, End: 2, Title: title, Tiers: [4]string{body}}, 1)
 	})
 }
 
@@ -94,6 +95,6 @@ func TestCompartmentIsOneElement(t *testing.T) {
 	word := rapid.SampledFrom([]string{"<", ">", "&", `"`, "'", "&lt;", "</compartment>", "<compartment", "/>", "\n", " ", "a", "日"})
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOf(word).Draw(t, "words"), "") })
 	rapid.Check(t, func(t *rapid.T) {
-		checkOneElement(t, history.Compartment{Start: 1, End: 2, Title: text.Draw(t, "title"), Tiers: [4]string{text.Draw(t, "body")}}, 1)
+		checkOneElement(t, chronicle.Compartment{Start: 1, End: 2, Title: text.Draw(t, "title"), Tiers: [4]string{text.Draw(t, "body")}}, 1)
 	})
 }

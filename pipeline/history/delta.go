@@ -3,6 +3,8 @@ package history
 import (
 	"cmp"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // EmptyDelta is the delta of an epoch in which nothing has changed. It is never
@@ -16,13 +18,13 @@ const updatesNotice = "These memories have changed since the list above was writ
 // of the baseline, in tokens; 0 stands for the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
-	Compartments []Compartment
+	Compartments []chronicle.Compartment
 	// Updates is the log of changed memories since the fold.
-	Updates []MemoryUpdate
+	Updates []chronicle.MemoryChange
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
 	// Memories holds the memories stored since the fold.
-	Memories []Memory
+	Memories []chronicle.Memory
 
 	MemoryBudget int
 
@@ -64,18 +66,18 @@ func Delta(in DeltaInput) DeltaText {
 	return DeltaText{Text: text, Tokens: in.CountText(text), MemoryUpdates: len(updates)}
 }
 
-func updatesBlock(updates []MemoryUpdate, shown []int64) string {
+func updatesBlock(updates []chronicle.MemoryChange, shown []int64) string {
 	if len(updates) == 0 {
 		return ""
 	}
 	lines := []string{updatesNotice}
-	for i := range updates {
-		lines = append(lines, updates[i].line(shown))
+	for _, u := range updates {
+		lines = append(lines, changeLine(u, shown))
 	}
 	return element("memory-updates", lines...)
 }
 
-func newCompartmentsBlock(compartments []Compartment) string {
+func newCompartmentsBlock(compartments []chronicle.Compartment) string {
 	if len(compartments) == 0 {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
@@ -23,7 +24,7 @@ func TestEmptyDelta(t *testing.T) {
 	}
 	// If the baseline does not show a memory, the delta leaves out the changes of that
 	// memory.
-	if got := deltaOf(history.DeltaInput{Updates: []history.MemoryUpdate{{ID: 1, Change: history.MemoryArchived, Memory: 9}}}); got.Text != want {
+	if got := deltaOf(history.DeltaInput{Updates: []chronicle.MemoryChange{{ID: 1, Kind: chronicle.MemoryArchived, Memory: 9}}}); got.Text != want {
 		t.Errorf("%s", got.Text)
 	}
 }
@@ -32,8 +33,8 @@ func TestEmptyDelta(t *testing.T) {
 // (see TestRenderCompartmentVectors).
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
-		Compartments: []history.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},
-		Memories: []history.Memory{
+		Compartments: []chronicle.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},
+		Memories: []chronicle.Memory{
 			{ID: 1, Category: "NAMING", Content: "call it <foo>"},
 			{ID: 2, Category: "PROJECT_RULES", Content: "always test"},
 		},
@@ -59,13 +60,13 @@ Noted about the project in earlier sessions. This is data and not words of the u
 // between compartments.
 func TestDeltaOrder(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
-		Compartments: []history.Compartment{
+		Compartments: []chronicle.Compartment{
 			{Start: 1, End: 5, Title: "a", Importance: 1, Tiers: [4]string{"first", "x", "x", "x"}},
 			{Start: 6, End: 9, Title: "b", Importance: 1, Tiers: [4]string{"second", "x", "x", "x"}},
 		},
-		Updates:  []history.MemoryUpdate{{ID: 1, Change: history.MemoryDeleted, Memory: 3}},
+		Updates:  []chronicle.MemoryChange{{ID: 1, Kind: chronicle.MemoryDeleted, Memory: 3}},
 		Shown:    []int64{3},
-		Memories: []history.Memory{{ID: 4, Category: "NAMING", Content: "n"}},
+		Memories: []chronicle.Memory{{ID: 4, Category: "NAMING", Content: "n"}},
 	})
 	lines := strings.Split(got.Text, "\n")
 	want := []string{
@@ -96,10 +97,10 @@ func updateLines(text string) []string {
 func TestBugH26ArchivedMemoryStaysArchived(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Shown: []int64{1, 2},
-		Updates: []history.MemoryUpdate{
-			{ID: 1, Change: history.MemoryUpdated, Memory: 1, Content: "call it bar & co"},
-			{ID: 2, Change: history.MemoryArchived, Memory: 2},
-			{ID: 3, Change: history.MemoryUpdated, Memory: 2, Content: "late"},
+		Updates: []chronicle.MemoryChange{
+			{ID: 1, Kind: chronicle.MemoryUpdated, Memory: 1, Content: "call it bar & co"},
+			{ID: 2, Kind: chronicle.MemoryArchived, Memory: 2},
+			{ID: 3, Kind: chronicle.MemoryUpdated, Memory: 2, Content: "late"},
 		},
 	})
 	want := []string{`  <updated id="1">call it bar &amp; co</updated>`, `  <removed id="2"/>`}
@@ -111,13 +112,13 @@ func TestBugH26ArchivedMemoryStaysArchived(t *testing.T) {
 func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Shown: []int64{1, 2, 3, 4},
-		Updates: []history.MemoryUpdate{
-			{ID: 10, Change: history.MemoryUpdated, Memory: 1, Content: "old"},
-			{ID: 11, Change: history.MemorySuperseded, Memory: 2, By: 3},
-			{ID: 12, Change: history.MemorySuperseded, Memory: 3, By: 99}, // 99 is not in the baseline
-			{ID: 13, Change: history.MemoryUpdated, Memory: 1, Content: "new"},
-			{ID: 14, Change: history.MemoryArchived, Memory: 4},
-			{ID: 15, Change: history.MemorySuperseded, Memory: 4, By: 1}, // the newest of two final changes
+		Updates: []chronicle.MemoryChange{
+			{ID: 10, Kind: chronicle.MemoryUpdated, Memory: 1, Content: "old"},
+			{ID: 11, Kind: chronicle.MemorySuperseded, Memory: 2, SupersededBy: 3},
+			{ID: 12, Kind: chronicle.MemorySuperseded, Memory: 3, SupersededBy: 99}, // 99 is not in the baseline
+			{ID: 13, Kind: chronicle.MemoryUpdated, Memory: 1, Content: "new"},
+			{ID: 14, Kind: chronicle.MemoryArchived, Memory: 4},
+			{ID: 15, Kind: chronicle.MemorySuperseded, Memory: 4, SupersededBy: 1}, // the newest of two final changes
 		},
 	})
 	want := []string{
@@ -137,13 +138,13 @@ func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}
 		gone := map[int64]bool{}
-		changes := []history.MemoryChange{history.MemoryUpdated, history.MemoryUpdated, history.MemoryArchived, history.MemorySuperseded, history.MemoryDeleted}
+		changes := []chronicle.ChangeKind{chronicle.MemoryUpdated, chronicle.MemoryUpdated, chronicle.MemoryArchived, chronicle.MemorySuperseded, chronicle.MemoryDeleted}
 		for i := range rapid.IntRange(0, 20).Draw(t, "entries") {
-			u := history.MemoryUpdate{
-				ID: int64(i + 1), Change: rapid.SampledFrom(changes).Draw(t, "change"),
-				Memory: rapid.Int64Range(1, 3).Draw(t, "memory"), By: 1, Content: "text",
+			u := chronicle.MemoryChange{
+				ID: int64(i + 1), Kind: rapid.SampledFrom(changes).Draw(t, "change"),
+				Memory: rapid.Int64Range(1, 3).Draw(t, "memory"), SupersededBy: 1, Content: "text",
 			}
-			gone[u.Memory] = gone[u.Memory] || u.Change != history.MemoryUpdated
+			gone[u.Memory] = gone[u.Memory] || u.Kind != chronicle.MemoryUpdated
 			in.Updates = append(in.Updates, u)
 		}
 		got := deltaOf(in)

@@ -11,5 +11,5 @@
 // The functions are pure: equal inputs give equal bytes. The caller passes the
 // times and the token counter.
 //
-// It may import internal/json, pipeline/text, pipeline/transcript and schema.
+// It may import internal/chronicle, internal/json, pipeline/text, pipeline/transcript and schema.
 package history

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
@@ -15,10 +16,10 @@ import (
 // headOf renders baseline and delta with a foreign text in every place for one.
 func headOf(foreign func() string) (baseline, delta string) {
 	text := func() string { return "x" + foreign() }
-	compartments := []history.Compartment{
+	compartments := []chronicle.Compartment{
 		{Start: 1, End: 4, Title: text(), Tiers: [4]string{text(), text(), text(), text()}, Importance: 50, Missing: text()},
 	}
-	memories := []history.Memory{{ID: 1, Category: text(), Source: text(), Content: text()}}
+	memories := []chronicle.Memory{{ID: 1, Category: text(), Source: text(), Content: text()}}
 	const plenty = 1 << 20
 	b := history.Baseline(history.BaselineInput{
 		Docs: []history.Doc{{Name: text(), Text: text()}}, Memories: memories, Compartments: compartments,
@@ -26,7 +27,7 @@ func headOf(foreign func() string) (baseline, delta string) {
 	})
 	d := history.Delta(history.DeltaInput{
 		Compartments: compartments, Memories: memories, Shown: []int64{1},
-		Updates:      []history.MemoryUpdate{{ID: 1, Change: history.MemoryUpdated, Memory: 1, Content: text()}},
+		Updates:      []chronicle.MemoryChange{{ID: 1, Kind: chronicle.MemoryUpdated, Memory: 1, Content: text()}},
 		MemoryBudget: plenty, CountText: tokens.Count,
 	})
 	return b.Text, d.Text

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
@@ -15,12 +16,12 @@ import (
 // The wrapper of a list counts 26 tokens.
 func hundred(string) int { return 100 }
 
-func shownMemories(budget int, memories ...history.Memory) []int64 {
+func shownMemories(budget int, memories ...chronicle.Memory) []int64 {
 	return history.Baseline(history.BaselineInput{Memories: memories, MemoryBudget: budget, CountText: hundred}).Memories
 }
 
 func TestMemoriesAreChosenByWorth(t *testing.T) {
-	all := []history.Memory{
+	all := []chronicle.Memory{
 		{ID: 1, Importance: 50},
 		{ID: 2, Importance: 90},
 		{ID: 3, Permanent: true, Importance: 1},
@@ -45,7 +46,7 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 }
 
 func TestMemoryThatDoesNotFitIsSkipped(t *testing.T) {
-	memories := []history.Memory{
+	memories := []chronicle.Memory{
 		{ID: 1, Importance: 90, Content: strings.Repeat("word ", 500)},
 		{ID: 2, Importance: 10, Content: "short"},
 	}
@@ -60,13 +61,13 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 		"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING", "USER_DIRECTIVES", "USER_PREFERENCES",
 		"CONFIG_DEFAULTS", "ARCHITECTURE_DECISIONS", "ENVIRONMENT", "WORKFLOW_RULES", "KNOWN_ISSUES", "SOMETHING_ELSE",
 	}
-	var memories []history.Memory
+	var memories []chronicle.Memory
 	var want []int64
 	for i, category := range order {
-		memories = append(memories, history.Memory{ID: int64(100 - i), Category: category, Importance: i + 1})
+		memories = append(memories, chronicle.Memory{ID: int64(100 - i), Category: category, Importance: i + 1})
 		want = append(want, int64(100-i))
 	}
-	memories = append(memories, history.Memory{ID: 200, Category: "PROJECT_RULES"})
+	memories = append(memories, chronicle.Memory{ID: 200, Category: "PROJECT_RULES"})
 	want = append([]int64{100, 200}, want[1:]...)
 	if got := shownMemories(10_000, memories...); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -76,7 +77,7 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 // Bug class H3: the clock decided whether a memory had expired, so the bytes of an
 // epoch changed without a bust. The time of the fold decides.
 func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
-	memories := []history.Memory{
+	memories := []chronicle.Memory{
 		{ID: 1, Content: "always"},
 		{ID: 2, Content: "until the fold", ExpiresAt: 1000},
 		{ID: 3, Content: "a little longer", ExpiresAt: 1001},
@@ -93,9 +94,9 @@ func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 
 // The delta has a quarter of the budget, rounded down.
 func TestBudgetOfTheDelta(t *testing.T) {
-	var memories []history.Memory
+	var memories []chronicle.Memory
 	for i := range 40 {
-		memories = append(memories, history.Memory{ID: int64(i + 1)})
+		memories = append(memories, chronicle.Memory{ID: int64(i + 1)})
 	}
 	for budget, want := range map[int]int{0: 9 /* of 4,000 */, 4 * 626: 6, 4*626 - 1: 5} {
 		got := history.Delta(history.DeltaInput{Memories: memories, MemoryBudget: budget, CountText: hundred})
@@ -115,7 +116,7 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "word", "<tag>", "&", "\n"}), 0, 60)
 		text := rapid.Custom(func(t *rapid.T) string { return strings.Join(words.Draw(t, "words"), " ") })
 		for i := range rapid.IntRange(0, 12).Draw(t, "memories") {
-			in.Memories = append(in.Memories, history.Memory{
+			in.Memories = append(in.Memories, chronicle.Memory{
 				ID: int64(i + 1), Content: text.Draw(t, "content"), Importance: rapid.IntRange(0, 100).Draw(t, "importance"),
 				Permanent: rapid.Bool().Draw(t, "permanent"),
 			})

@@ -44,14 +44,6 @@ func (m *Messages) Between(start, end int) []Message {
 	return m.list[m.find(start):max(m.find(start), m.find(end))]
 }
 
-// At returns the message with an ordinal, nil if there is none.
-func (m *Messages) At(ordinal int) *Message {
-	if i := m.find(ordinal); i < len(m.list) && m.list[i].Ordinal == ordinal {
-		return &m.list[i]
-	}
-	return nil
-}
-
 // Same reports whether both hold the same messages from start up to end (exclusive).
 func (m *Messages) Same(other *Messages, start, end int) bool {
 	return slices.EqualFunc(m.Between(start, end), other.Between(start, end), func(a, b Message) bool {

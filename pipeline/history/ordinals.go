@@ -1,6 +1,9 @@
 package history
 
-import "github.com/magicctx/magicctx-host/pipeline/transcript"
+import (
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
 
 // An Entry is one message of a session in the form that Number needs.
 type Entry struct {
@@ -17,19 +20,12 @@ func IsSummary(m *transcript.Message) bool {
 	return m.Summary && (m.Role == transcript.User || m.Finish == transcript.EndsTurn)
 }
 
-// An Anchor is a message whose ordinal is known, for example because a compartment covers
-// it. It is zero if there is no such message.
-type Anchor struct {
-	Ordinal int
-	Key     string
-}
-
 // AnchorsOf returns the anchors of messages with the ordinals start, start+1 and so on. The
 // key of an unreadable message is empty, and it yields no anchor.
-func AnchorsOf(start int, keys []string) (anchors []Anchor) {
+func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 	for i, key := range keys {
 		if key != "" {
-			anchors = append(anchors, Anchor{Ordinal: start + i, Key: key})
+			anchors = append(anchors, chronicle.Place{Ordinal: start + i, Key: key})
 		}
 	}
 	return anchors
@@ -41,12 +37,13 @@ func AnchorsOf(start int, keys []string) (anchors []Anchor) {
 // Without anchors, the first message has ordinal 1, and each next message has one more. An
 // unreadable message is counted. A summary is not.
 //
-// An anchor keeps its ordinal, and counting goes on from it. So a deleted message leaves a
+// An anchor is a message whose ordinal is known, for example because a compartment covers it. It keeps its ordinal,
+// and counting goes on from it. So a deleted message leaves a
 // gap, and the ordinals after the next anchor stay right. Before the first anchor, Number
 // counts backwards. A message gets no ordinal if that count has reached 0, or if the count
 // forwards has reached the ordinal of the next anchor. Number ignores an anchor that is not
 // among the entries, and an anchor that contradicts the anchors before it.
-func Number(entries []Entry, anchors []Anchor) []int {
+func Number(entries []Entry, anchors []chronicle.Place) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)
 	first, next := 0, 1
@@ -75,7 +72,7 @@ func Number(entries []Entry, anchors []Anchor) []int {
 // IsAnchored reports whether Number knows the ordinals of an array: the array begins with
 // the session's first message, or holds one of the anchors. After a compaction by the
 // harness, an array begins with a summary, and nobody knows how many messages are missing.
-func IsAnchored(array []Entry, anchors []Anchor) bool {
+func IsAnchored(array []Entry, anchors []chronicle.Place) bool {
 	for _, e := range array {
 		if e.IsSummary {
 			return len(locate(array, anchors)) > 0
@@ -85,12 +82,12 @@ func IsAnchored(array []Entry, anchors []Anchor) bool {
 }
 
 type located struct {
-	Anchor
+	chronicle.Place
 	index int
 }
 
 // locate returns the anchors that are among the entries, in the order of both.
-func locate(entries []Entry, anchors []Anchor) (found []located) {
+func locate(entries []Entry, anchors []chronicle.Place) (found []located) {
 	if len(anchors) == 0 {
 		return nil
 	}

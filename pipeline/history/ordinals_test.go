@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"pgregory.net/rapid"
 )
 
@@ -15,16 +16,16 @@ func TestNumber(t *testing.T) {
 		}
 		return all
 	}
-	a := func(pairs ...any) (all []Anchor) {
+	a := func(pairs ...any) (all []chronicle.Place) {
 		for i := 0; i < len(pairs); i += 2 {
-			all = append(all, Anchor{Ordinal: pairs[i].(int), Key: pairs[i+1].(string)})
+			all = append(all, chronicle.Place{Ordinal: pairs[i].(int), Key: pairs[i+1].(string)})
 		}
 		return all
 	}
 	for _, c := range []struct {
 		name    string
 		entries []Entry
-		anchors []Anchor
+		anchors []chronicle.Place
 		want    []int
 	}{
 		{"no anchor", e("a", "b"), nil, []int{1, 2}},
@@ -55,10 +56,10 @@ func TestNumberKeepsOrdinals(t *testing.T) {
 			entries = append(entries, Entry{Key: fmt.Sprint("k", i), IsSummary: rapid.IntRange(0, 4).Draw(t, "summary") == 0})
 		}
 		plain := Number(entries, nil)
-		var anchors []Anchor
+		var anchors []chronicle.Place
 		for i, ordinal := range plain {
 			if ordinal > 0 && rapid.Bool().Draw(t, "anchor") {
-				anchors = append(anchors, Anchor{Ordinal: ordinal, Key: entries[i].Key})
+				anchors = append(anchors, chronicle.Place{Ordinal: ordinal, Key: entries[i].Key})
 			}
 		}
 		if got := Number(entries, anchors); !slices.Equal(got, plain) {
@@ -73,7 +74,7 @@ func TestNumberKeepsOrdinals(t *testing.T) {
 			case rapid.IntRange(0, 3).Draw(t, "deleted") == 0:
 				anchored = false
 				continue
-			case slices.ContainsFunc(anchors, func(a Anchor) bool { return a.Key == e.Key }):
+			case slices.ContainsFunc(anchors, func(a chronicle.Place) bool { return a.Key == e.Key }):
 				anchored = true
 			}
 			left = append(left, e)
@@ -99,15 +100,15 @@ func TestArrayIsAnchored(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		array   []Entry
-		anchors []Anchor
+		anchors []chronicle.Place
 		want    bool
 	}{
 		{"a session without summaries", whole, nil, true},
-		{"the array holds an anchor", whole, []Anchor{{2, "b"}}, true},
-		{"the array holds no anchor", whole, []Anchor{{9, "gone"}}, false},
-		{"a compaction hides the anchors", cut, []Anchor{{9, "gone"}}, false},
+		{"the array holds an anchor", whole, []chronicle.Place{{Ordinal: 2, Key: "b"}}, true},
+		{"the array holds no anchor", whole, []chronicle.Place{{Ordinal: 9, Key: "gone"}}, false},
+		{"a compaction hides the anchors", cut, []chronicle.Place{{Ordinal: 9, Key: "gone"}}, false},
 		{"a compaction hides the beginning", cut, nil, false},
-		{"a compaction keeps an anchor", cut, []Anchor{{3, "c"}}, true},
+		{"a compaction keeps an anchor", cut, []chronicle.Place{{Ordinal: 3, Key: "c"}}, true},
 	} {
 		if got := IsAnchored(c.array, c.anchors); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -276,15 +277,15 @@ func TestChunk(t *testing.T) {
 	if diff := cmp.Diff(want, c.Text()); diff != "" {
 		t.Error(diff)
 	}
-	if c.Range != (Range{1, 11}) || c.Lines[0].Key != "m1" || c.Lines[10].Key != "m11" || c.CommitClusters != 2 || c.HasMore || len(c.Lines) != 11 || c.CheckCoverage() != nil {
+	if c.Range != (chronicle.Range{Start: 1, End: 11}) || c.Lines[0].Key != "m1" || c.Lines[10].Key != "m11" || c.CommitClusters != 2 || c.HasMore || len(c.Lines) != 11 || c.CheckCoverage() != nil {
 		t.Errorf("chunk %+v, coverage %v", c, c.CheckCoverage())
 	}
-	if diff := cmp.Diff([]Range{{8, 8}}, c.ToolOnly); diff != "" {
+	if diff := cmp.Diff([]chronicle.Range{{Start: 8, End: 8}}, c.ToolOnly); diff != "" {
 		t.Errorf("ranges with tools only: %s", diff)
 	}
 
 	c = ReadChunk(m, 1, 12, 20, tokens.Count)
-	if c.Text() != "[1] U: Fix the login bug" || !c.HasMore || c.Range != (Range{1, 1}) || len(c.Lines) != 1 {
+	if c.Text() != "[1] U: Fix the login bug" || !c.HasMore || c.Range != (chronicle.Range{Start: 1, End: 1}) || len(c.Lines) != 1 {
 		t.Errorf("with a small budget: %+v", c)
 	}
 }

@@ -137,10 +137,7 @@ func isOfNewerHost(stored, newest int) bool { return newest < stored && stored <
 // suspectOrphans makes the database suspect if it holds units of a session that it does not hold. A page of the
 // table of sessions that reads as empty shows in no other way, and the sessions would begin again. The query
 // reads a few rows of each session.
-func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn, stored int) error {
-	if stored != tablesVersion {
-		return nil // a migration checks all foreign keys
-	}
+func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
 		SELECT session_id FROM unit_sums

@@ -14,6 +14,9 @@ var (
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
+	// ErrOlderSchema: no host of this release has opened the database yet, or none can, because a build before the
+	// first release has written it.
+	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
 	// ErrForeign: the file at our path is an SQLite database of another program, or is not a regular file,
 	// for example a named pipe.
 	ErrForeign = errors.New("the database belongs to another program")

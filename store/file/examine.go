@@ -18,10 +18,9 @@ type Examination struct {
 	Path   string
 	Exists bool
 	Bytes  int64 // on disk, including the write-ahead log
-	// Schema is the schema version of the database. NewestSchema is the newest
-	// version that this build knows.
-	Schema, NewestSchema int
-	Sessions             int
+	// Schema is the schema version of the database. This build can open those from OldestSchema to NewestSchema.
+	Schema, OldestSchema, NewestSchema int
+	Sessions                           int
 	// Damage lists the problems that SQLite found. It is empty if the database is sound.
 	Damage []string
 	// Planted names the triggers and views of other programs, for example "trigger t". The next host removes
@@ -44,8 +43,7 @@ const maxDamage = 5
 // host may be running. It fails with ErrForeign or ErrBusy, or with ErrCannotPersist if the database cannot
 // be read.
 func Examine(ctx context.Context, dir string) (Examination, error) {
-	migrations := Released()
-	x := Examination{Path: filepath.Join(dir, fileName), NewestSchema: migrations[len(migrations)-1].Version}
+	x := Examination{Path: filepath.Join(dir, fileName), OldestSchema: firstVersion, NewestSchema: newestVersion()}
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
 			return x, err

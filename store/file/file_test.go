@@ -3,7 +3,6 @@ package file
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,8 +19,6 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
-
-var update = flag.Bool("update", false, "write schema.sql anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -64,41 +61,6 @@ func assertIs(t testing.TB, err, target error) {
 	}
 }
 
-func TestMigrationNumbersAreConsecutive(t *testing.T) {
-	for i, m := range Released() {
-		if m.Version != i+1 {
-			t.Errorf("%s has number %d, want %d", m.Name, m.Version, i+1)
-		}
-	}
-}
-
-// schema.sql creates a new database, and the migrations bring an old one up to date. After adding a
-// migration, write schema.sql again with -args -update.
-func TestNewDatabaseHasTheMigratedSchema(t *testing.T) {
-	conn, err := sqlite3.Open(":memory:")
-	must(t, err)
-	defer conn.Close()
-	for _, m := range Released() {
-		must(t, conn.Exec(m.SQL))
-	}
-	migrated := schemaOf(t, conn)
-	if *update {
-		text := "-- Generated from migrations/ by TestNewDatabaseHasTheMigratedSchema. DO NOT EDIT.\n\n" + strings.Join(migrated, ";\n\n") + ";\n"
-		must(t, os.WriteFile("schema.sql", []byte(text), 0o644))
-	}
-	dir := t.TempDir()
-	f, err := openFile(t, dir)
-	must(t, err)
-	if f.SchemaVersion() != tablesVersion {
-		t.Errorf("the version is %d", f.SchemaVersion())
-	}
-	must(t, f.Close())
-	created, err := sqlite3.Open(filepath.Join(dir, fileName))
-	must(t, err)
-	defer created.Close()
-	same(t, "schema", schemaOf(t, created), migrated)
-}
-
 func schemaOf(t *testing.T, conn *sqlite3.Conn) (all []string) {
 	t.Helper()
 	must(t, Scan(conn, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid`, func(row *sqlite3.Stmt) {
@@ -135,6 +97,32 @@ func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 			}
 			same(t, "files", glob(t, dir, "*"), []string{fileName, lockName})
 		})
+	}
+}
+
+// No release can read what an earlier build has stored, so only its owner may decide about the file.
+func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
+	dir := t.TempDir()
+	path := PathIn(dir)
+	must(t, create(path))
+	conn, err := sqlite3.Open(path)
+	must(t, err)
+	must(t, conn.Exec(`PRAGMA journal_mode = WAL; CREATE TABLE sessions (x); INSERT INTO sessions VALUES (1); PRAGMA user_version = 23`))
+	must(t, conn.Close())
+	before := readFile(t, path)
+
+	_, openErr := openFile(t, dir)
+	viewErr := View(t.Context(), dir, func(*sqlite3.Conn) error { return nil })
+	for _, err := range []error{openErr, viewErr} {
+		assertIs(t, err, ErrOlderSchema)
+		for _, part := range []string{path, "version 23", "move the file away"} {
+			if err != nil && !strings.Contains(err.Error(), part) {
+				t.Errorf("the error does not say %q: %v", part, err)
+			}
+		}
+	}
+	if !bytes.Equal(readFile(t, path), before) {
+		t.Error("the database was changed")
 	}
 }
 
@@ -279,7 +267,7 @@ func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	if f.Recovered() != "" {
 		t.Errorf("recovered is %q", f.Recovered())
 	}
-	if f.SchemaVersion() != tablesVersion {
+	if f.SchemaVersion() != newestVersion() {
 		t.Errorf("schema is %d", f.SchemaVersion())
 	}
 }
@@ -292,18 +280,6 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	if err := explain(t.Context(), sqlite3.IOERR_WRITE); errors.Is(err, ErrDamaged) {
 		t.Errorf("a disk that takes nothing is taken for damage: %v", err)
 	}
-}
-
-// If a new migration adds a table, the table must be added to the list.
-func TestTablesAreThoseOfTheMigrations(t *testing.T) {
-	f := openIn(t, t.TempDir())
-	conn, err := f.Writer().Conn(t.Context())
-	must(t, err)
-	defer conn.Close()
-	present, err := tablesIn(t.Context(), conn)
-	must(t, err)
-	same(t, "tables", tables, present)
-	same(t, "version", tablesVersion, f.SchemaVersion())
 }
 
 // SQLite finds nothing wrong with these files. Once, the host failed each pass on them, although doctor said
@@ -328,7 +304,7 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 		f = openIn(t, dir)
 		// The tables tell the version of the schema, so a wrong number is repaired and nothing is lost.
 		isRepaired := strings.HasPrefix(change, "PRAGMA user_version")
-		if isAside := f.Recovered() != ""; isAside == isRepaired || f.SchemaVersion() != tablesVersion {
+		if isAside := f.Recovered() != ""; isAside == isRepaired || f.SchemaVersion() != newestVersion() {
 			t.Errorf("%s: moved aside %v, version %d", change, isAside, f.SchemaVersion())
 		}
 	}

@@ -11,8 +11,9 @@ import (
 )
 
 // versionOf returns the version of the schema that a database really has. It is 0 if no released schema has
-// exactly these tables. A migration may change rows only; then stored, the version in the header, decides. versionOf compares the texts of the schema, so it applies
-// the migrations one by one in memory; only a header that cannot be right is worth that time.
+// exactly these tables. A migration may change rows only; then stored, the version in the header, decides. versionOf
+// compares the texts of the schema, so it creates each released schema in memory; only a header that cannot be right
+// is worth that time.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {

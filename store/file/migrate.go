@@ -3,71 +3,39 @@ package file
 import (
 	"context"
 	"database/sql"
-	"embed"
+	_ "embed"
 	"fmt"
-	"io/fs"
-	"path"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+//go:embed schema.sql
+var schema string
 
-// A Migration brings the schema from Version-1 to Version.
+// A Migration brings the schema to Version.
 type Migration struct {
 	Version int
 	Name    string
 	SQL     string
 }
 
-// Released returns the migrations of this build in the order of their versions. A number may be missing.
-func Released() []Migration {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
-	if err != nil {
-		panic(err) // cannot happen: the pattern is a constant
-	}
-	var all []Migration
-	for _, name := range names {
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			panic(err) // cannot happen: the file is embedded
-		}
-		number, _, _ := strings.Cut(path.Base(name), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil {
-			panic("migration without a number: " + name)
-		}
-		all = append(all, Migration{version, path.Base(name), string(text)})
-	}
-	return all
-}
+// firstVersion is the schema version of the first release. Builds before it have left databases of lower
+// versions, which no migration brings up to date.
+const firstVersion = 24
 
-// wholeSchema is the schema that all released migrations together create in an empty database.
-// TestNewDatabaseHasTheMigratedSchema writes it. SQLite reads the schema again for most statements of a
-// migration. So the migrations take ten times as long as this one text, and the user's first prompt waits for
-// them.
-//
-//go:embed schema.sql
-var wholeSchema string
+// Released returns the steps that bring an empty database to the schema of this build, in the order of their
+// versions. A release that changes the schema appends a step. It changes no text of an earlier release, because
+// a host recognises a database by these texts.
+func Released() []Migration { return []Migration{{firstVersion, "schema.sql", schema}} }
 
-// lacking returns the migrations that a database of version stored lacks. An empty database gets all released
-// migrations as one step.
-func lacking(migrations []Migration, stored int, isEmpty bool) []Migration {
+// newestVersion returns the schema version of this build.
+func newestVersion() int {
 	released := Released()
-	n := len(released)
-	if isEmpty && len(migrations) >= n && slices.Equal(migrations[:n], released) {
-		whole := Migration{released[n-1].Version, "schema.sql", wholeSchema}
-		return append([]Migration{whole}, migrations[n:]...)
-	}
-	return slices.DeleteFunc(slices.Clone(migrations), func(m Migration) bool { return m.Version <= stored })
+	return released[len(released)-1].Version
 }
 
-// prepareSchema reads the schema version. It refuses a newer schema, and migrates an older one. It returns
-// the version after the migration.
+// prepareSchema reads the schema version. It refuses a newer schema and that of a build before the first release,
+// and migrates any other. It returns the version after the migration.
 func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
 	conn, err := f.write.Conn(ctx)
 	if err != nil {
@@ -90,14 +58,19 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	if stored > newest {
 		return 0, newerSchema(stored, newest)
 	}
+	if 0 < stored && stored < firstVersion {
+		return 0, olderSchema(stored, newest)
+	}
 	if err := checkTables(stored, present); err != nil {
 		return 0, err
 	}
 	if err := f.removePlanted(conn); err != nil {
 		return 0, fmt.Errorf("remove triggers and views of other programs: %w", err)
 	}
-	if err := f.suspectOrphans(ctx, conn, stored); err != nil {
-		return 0, err
+	if stored == newest { // a migration checks all foreign keys
+		if err := f.suspectOrphans(ctx, conn); err != nil {
+			return 0, err
+		}
 	}
 	if err := f.checkSuspect(ctx, conn); err != nil {
 		return 0, err
@@ -110,7 +83,10 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 			return 0, fmt.Errorf("copy database before migration: %w", err)
 		}
 	}
-	for _, m := range lacking(migrations, stored, stored == 0 && len(present) == 0) {
+	for _, m := range migrations {
+		if m.Version <= stored {
+			continue
+		}
 		if err := migrate(ctx, conn, m); err != nil {
 			return 0, fmt.Errorf("migration %s: %w", m.Name, err)
 		}

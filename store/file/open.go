@@ -64,11 +64,11 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies the missing migrations. The File calls release
+// Open opens the database in o.Dir, or creates it, and applies those of migrations that it lacks. The File calls release
 // before it closes the writer's connection, so that the caller can finalize its statements on that
 // connection. Open moves a damaged database aside and replaces it with an empty one, see Recovered.
 //
-// Open fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist. Then
+// Open fails with ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist. Then
 // nothing stays open and the file is unchanged, except that migrations which succeeded are kept. Under go
 // test, Open refuses the user's real database.
 func Open(ctx context.Context, o Options, migrations []Migration, release func(*sqlite3.Conn) error) (*File, error) {

@@ -7,19 +7,18 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A planted object is a trigger or a view that no migration has created. SQLite would run a trigger within our
+// A planted object is a trigger or a view that no host has created. SQLite would run a trigger within our
 // own statements.
 type planted struct{ kind, name string }
 
 func (p planted) String() string { return p.kind + " " + p.name }
 
 // plantedIn returns the planted objects of a database, triggers first. SQLite keeps the text of each object as it
-// was written, so the text of ours stands in a migration.
+// was written, so the text of ours stands in the schema or a migration.
 func plantedIn(c *sqlite3.Conn) (all []planted, err error) {
 	err = Scan(c, `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type, name`, func(row *sqlite3.Stmt) {
 		statement := row.ColumnText(2) + ";"
-		isOurs := strings.Contains(wholeSchema, statement) || slices.ContainsFunc(Released(), func(m Migration) bool { return strings.Contains(m.SQL, statement) })
-		if !isOurs {
+		if !slices.ContainsFunc(Released(), func(m Migration) bool { return strings.Contains(m.SQL, statement) }) {
 			all = append(all, planted{row.ColumnText(0), row.ColumnText(1)})
 		}
 	})

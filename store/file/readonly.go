@@ -10,12 +10,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-var (
-	// ErrMissing: there is no database yet.
-	ErrMissing = errors.New("there is no database yet; the first session with magicctx creates it")
-	// ErrOlderSchema: no host of this release has opened the database yet.
-	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
-)
+// ErrMissing: there is no database yet.
+var ErrMissing = errors.New("there is no database yet; the first session with magicctx creates it")
 
 // View calls read with the database in dir as it is at one moment, through a connection that cannot write. It
 // does not take the lock of a host, so a host may be running. The schema is always the schema of this build.
@@ -91,8 +87,7 @@ func checkReadable(path string) error {
 }
 
 func checkVersion(c *sqlite3.Conn) error {
-	migrations := Released()
-	stored, newest := 0, migrations[len(migrations)-1].Version
+	stored, newest := 0, newestVersion()
 	if err := Scan(c, `PRAGMA user_version`, func(row *sqlite3.Stmt) { stored = row.ColumnInt(0) }); err != nil {
 		return err
 	}
@@ -100,10 +95,17 @@ func checkVersion(c *sqlite3.Conn) error {
 	case stored > newest:
 		return newerSchema(stored, newest)
 	case stored < newest:
-		return fmt.Errorf("%w: its schema is version %d, this program reads %d; start the harness, whose host brings it up to date",
-			ErrOlderSchema, stored, newest)
+		return olderSchema(stored, newest)
 	}
 	return nil
+}
+
+func olderSchema(stored, newest int) error {
+	remedy := "start the harness, whose host brings it up to date"
+	if 0 < stored && stored < firstVersion {
+		remedy = "a build before the first release wrote it, so move the file away: the next session that starts creates an empty one"
+	}
+	return fmt.Errorf("%w: its schema is version %d, this program reads %d; %s", ErrOlderSchema, stored, newest, remedy)
 }
 
 func newerSchema(stored, newest int) error {

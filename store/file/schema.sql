@@ -1,33 +1,78 @@
--- Generated from migrations/ by TestNewDatabaseHasTheMigratedSchema. DO NOT EDIT.
+-- The schema of the database. docs/database.md says what a row of each table is. The statements stay in the database
+-- as they stand here, and a host recognises its schema by their text.
 
 CREATE TABLE sessions (
 	harness           TEXT    NOT NULL,
 	session_id        TEXT    NOT NULL,
 	directory         TEXT    NOT NULL DEFAULT '',
+	project           TEXT    NOT NULL DEFAULT '', -- identity of the directory's project, '' while it is not known
 	parent            TEXT    NOT NULL DEFAULT '',
+	title             TEXT    NOT NULL DEFAULT '',
 	mode              TEXT    NOT NULL DEFAULT 'primary' CHECK (mode = 'primary' OR mode = 'primary-no-reduce' OR mode = 'subagent' OR mode = 'subagent-no-reduce'),
 	provider          TEXT    NOT NULL DEFAULT '',
 	model             TEXT    NOT NULL DEFAULT '',
+	agent             TEXT    NOT NULL DEFAULT '', -- of the harness, in the last pass
 	epoch             INTEGER NOT NULL DEFAULT 0,
 	tag_counter       INTEGER NOT NULL DEFAULT 0, -- highest tag ever given, never lowered
 	passes            INTEGER NOT NULL DEFAULT 0,
 	busts             INTEGER NOT NULL DEFAULT 0,
-	wire_messages     INTEGER NOT NULL DEFAULT 0, -- length of the last wire
-	wire_chain        TEXT    NOT NULL DEFAULT '', -- hash chain over the last wire, hex
-	input_tokens      INTEGER NOT NULL DEFAULT 0, -- as reported by the provider, summed over the passes
+	-- the last wire, and the raw messages behind it: length and hash chain, hex
+	wire_messages     INTEGER NOT NULL DEFAULT 0,
+	wire_chain        TEXT    NOT NULL DEFAULT '',
+	raw_messages      INTEGER NOT NULL DEFAULT 0,
+	raw_chain         TEXT    NOT NULL DEFAULT '',
+	raw_tokens        INTEGER NOT NULL DEFAULT 0, -- the next prompt without magicctx; 0 if unknown
+	-- as reported by the provider, summed over the passes
+	input_tokens      INTEGER NOT NULL DEFAULT 0,
 	cache_read        INTEGER NOT NULL DEFAULT 0,
 	cache_write       INTEGER NOT NULL DEFAULT 0,
 	prompt_tokens     INTEGER NOT NULL DEFAULT 0, -- whole prompt of the newest pass whose usage is known
+	-- the system prompt
 	sticky_date       TEXT    NOT NULL DEFAULT '',
 	sticky_date_epoch INTEGER NOT NULL DEFAULT 0,
 	system_hash       TEXT    NOT NULL DEFAULT '',
 	system_tokens     INTEGER NOT NULL DEFAULT 0,
-	raw_messages      INTEGER NOT NULL DEFAULT 0, -- the same of the raw messages behind the wire
-	raw_chain         TEXT    NOT NULL DEFAULT '',
+	system_text       TEXT    NOT NULL DEFAULT '', -- while it is frozen, JSON
+	system_preamble   INTEGER NOT NULL DEFAULT 0, -- the preamble for which it is frozen
+	system_pending    INTEGER NOT NULL DEFAULT 0 CHECK (system_pending IN (0, 1)),
+	system_at         INTEGER NOT NULL DEFAULT 0,
+	-- setup
+	profile           TEXT    NOT NULL DEFAULT '',
+	binds             INTEGER NOT NULL DEFAULT 0 CHECK (binds IN (0, 1)),
+	preamble          INTEGER NOT NULL DEFAULT 0,
+	show_gaps         INTEGER NOT NULL DEFAULT 0 CHECK (show_gaps IN (0, 1)),
+	todo_message      TEXT    NOT NULL DEFAULT '',
+	todo_state        TEXT    NOT NULL DEFAULT '',
+	reclaim_up_to     INTEGER NOT NULL DEFAULT 0,
+	-- thinking that the passes have invalidated
+	lost_blocks       INTEGER NOT NULL DEFAULT 0,
+	lost_tokens       INTEGER NOT NULL DEFAULT 0,
+	-- episode of pressure
+	relief_of         TEXT    NOT NULL DEFAULT '',
+	relief_tokens     INTEGER NOT NULL DEFAULT 0,
+	stuck_tag         INTEGER NOT NULL DEFAULT 0,
+	stuck_grace       INTEGER NOT NULL DEFAULT 0,
+	stuck_band        INTEGER NOT NULL DEFAULT 0,
+	-- gauge
+	gauge_of          TEXT    NOT NULL DEFAULT '',
+	gauge_tokens      INTEGER NOT NULL DEFAULT 0,
+	gauge_own         INTEGER NOT NULL DEFAULT 0,
+	gauge_base        INTEGER NOT NULL DEFAULT 0,
+	-- rent
+	rent_paid         INTEGER NOT NULL DEFAULT 0,
+	rent_coverable    INTEGER NOT NULL DEFAULT 0,
+	rent_removable    INTEGER NOT NULL DEFAULT 0,
+	rent_queued       INTEGER NOT NULL DEFAULT 0,
+	rent_messages     INTEGER NOT NULL DEFAULT 0,
+	rent_price        INTEGER NOT NULL DEFAULT 0,
+	rent_grew_at      INTEGER NOT NULL DEFAULT 0,
+	-- what the next pass has to do
 	explicit_flush    INTEGER NOT NULL DEFAULT 0 CHECK (explicit_flush IN (0, 1)),
+	overflow_at       INTEGER NOT NULL DEFAULT 0,
+	overflow_pass     INTEGER NOT NULL DEFAULT 0,
+	overflow_tokens   INTEGER NOT NULL DEFAULT 0,
 	last_pass_at      INTEGER NOT NULL DEFAULT 0,
-	created_at        INTEGER NOT NULL,
-	updated_at        INTEGER NOT NULL, profile       TEXT    NOT NULL DEFAULT '', show_gaps     INTEGER NOT NULL DEFAULT 0 CHECK (show_gaps IN (0, 1)), todo_message  TEXT    NOT NULL DEFAULT '', todo_state    TEXT    NOT NULL DEFAULT '', reclaim_up_to INTEGER NOT NULL DEFAULT 0, relief_of     TEXT    NOT NULL DEFAULT '', relief_tokens INTEGER NOT NULL DEFAULT 0, stuck_tag     INTEGER NOT NULL DEFAULT 0, stuck_grace   INTEGER NOT NULL DEFAULT 0, stuck_band    INTEGER NOT NULL DEFAULT 0, overflow_at INTEGER NOT NULL DEFAULT 0, overflow_pass INTEGER NOT NULL DEFAULT 0, binds    INTEGER NOT NULL DEFAULT 0 CHECK (binds IN (0, 1)), preamble INTEGER NOT NULL DEFAULT 0, agent    TEXT    NOT NULL DEFAULT '', system_text     TEXT    NOT NULL DEFAULT '', system_preamble INTEGER NOT NULL DEFAULT 0, system_pending  INTEGER NOT NULL DEFAULT 0 CHECK (system_pending IN (0, 1)), system_at       INTEGER NOT NULL DEFAULT 0, lost_blocks INTEGER NOT NULL DEFAULT 0, lost_tokens INTEGER NOT NULL DEFAULT 0, gauge_of     TEXT    NOT NULL DEFAULT '', gauge_tokens INTEGER NOT NULL DEFAULT 0, gauge_own    INTEGER NOT NULL DEFAULT 0, gauge_base   INTEGER NOT NULL DEFAULT 0, overflow_tokens INTEGER NOT NULL DEFAULT 0, title TEXT NOT NULL DEFAULT '', rent_paid      INTEGER NOT NULL DEFAULT 0, rent_coverable INTEGER NOT NULL DEFAULT 0, rent_removable INTEGER NOT NULL DEFAULT 0, rent_price     INTEGER NOT NULL DEFAULT 0, rent_queued    INTEGER NOT NULL DEFAULT 0, rent_messages  INTEGER NOT NULL DEFAULT 0, rent_grew_at INTEGER NOT NULL DEFAULT 0, raw_tokens INTEGER NOT NULL DEFAULT 0, project TEXT NOT NULL DEFAULT '',
+	updated_at        INTEGER NOT NULL,
 	PRIMARY KEY (harness, session_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -42,13 +87,19 @@ CREATE TABLE units (
 	bytes        INTEGER NOT NULL,
 	tokens       INTEGER NOT NULL,
 	input_bytes  INTEGER NOT NULL DEFAULT 0,
-	input_tokens INTEGER NOT NULL DEFAULT 0, gap_seconds INTEGER NOT NULL DEFAULT 0, fingerprint INTEGER NOT NULL DEFAULT 0, note TEXT NOT NULL DEFAULT '', typed TEXT NOT NULL DEFAULT '',
+	input_tokens INTEGER NOT NULL DEFAULT 0,
+	gap_seconds  INTEGER NOT NULL DEFAULT 0,
+	note         TEXT    NOT NULL DEFAULT '',
+	typed        TEXT    NOT NULL DEFAULT '', -- what the user typed, if this is the template of a command
+	fingerprint  INTEGER NOT NULL DEFAULT 0, -- the same in a copy of the session; 0 if unknown
 	PRIMARY KEY (harness, session_id, tag),
 	UNIQUE (harness, session_id, unit_key),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX units_by_message ON units (harness, session_id, message_key);
+
+CREATE INDEX units_by_fingerprint ON units (harness, fingerprint) WHERE fingerprint <> 0;
 
 CREATE TABLE edits (
 	harness    TEXT    NOT NULL,
@@ -59,68 +110,6 @@ CREATE TABLE edits (
 	payload    TEXT    NOT NULL DEFAULT '',
 	PRIMARY KEY (harness, session_id, tag, kind),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE queued_drops (
-	harness    TEXT    NOT NULL,
-	session_id TEXT    NOT NULL,
-	tag        INTEGER NOT NULL,
-	queued_at  INTEGER NOT NULL,
-	source     TEXT    NOT NULL DEFAULT '', unit_key TEXT NOT NULL DEFAULT '',
-	PRIMARY KEY (harness, session_id, tag),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE tool_replies (
-	harness    TEXT    NOT NULL,
-	session_id TEXT    NOT NULL,
-	call_id    TEXT    NOT NULL,
-	reply      TEXT    NOT NULL,
-	at         INTEGER NOT NULL,
-	PRIMARY KEY (harness, session_id, call_id),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE passes (
-	harness       TEXT    NOT NULL,
-	session_id    TEXT    NOT NULL,
-	pass          INTEGER NOT NULL,
-	at            INTEGER NOT NULL,
-	verdict       TEXT    NOT NULL CHECK (verdict = 'steady' OR verdict = 'soft' OR verdict = 'hard'),
-	cause         TEXT    NOT NULL DEFAULT '',
-	bust          INTEGER NOT NULL CHECK (bust IN (0, 1)),
-	bust_cause    TEXT    NOT NULL DEFAULT '',
-	messages      INTEGER NOT NULL,
-	kept          INTEGER NOT NULL,
-	wire_messages INTEGER NOT NULL,
-	wire_tokens   INTEGER NOT NULL,
-	wire_bytes    INTEGER NOT NULL,
-	prefix_tokens INTEGER NOT NULL, -- shared with the wire before
-	chain         TEXT    NOT NULL,
-	edits_added   INTEGER NOT NULL,
-	input_tokens  INTEGER,
-	cache_read    INTEGER,
-	cache_write   INTEGER,
-	pressure      REAL    NOT NULL,
-	host_us       INTEGER NOT NULL, size_tokens    INTEGER NOT NULL DEFAULT 0, goal_tokens    INTEGER NOT NULL DEFAULT 0, resent_tokens  INTEGER NOT NULL DEFAULT 0, removed_tokens INTEGER NOT NULL DEFAULT 0, break_even     REAL    NOT NULL DEFAULT 0, forecast       INTEGER NOT NULL DEFAULT 0, lost_blocks     INTEGER NOT NULL DEFAULT 0, lost_tokens     INTEGER NOT NULL DEFAULT 0, thinking_tokens INTEGER NOT NULL DEFAULT 0, fold_reason     TEXT    NOT NULL DEFAULT '', baseline_tokens INTEGER NOT NULL DEFAULT 0, delta_tokens    INTEGER NOT NULL DEFAULT 0, rent_tokens INTEGER NOT NULL DEFAULT 0, cost_tokens INTEGER NOT NULL DEFAULT 0,
-	PRIMARY KEY (harness, session_id, pass),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE model_limits (
-	provider       TEXT    NOT NULL,
-	model          TEXT    NOT NULL,
-	context_tokens INTEGER NOT NULL,
-	input_tokens   INTEGER NOT NULL,
-	output_tokens  INTEGER NOT NULL,
-	price_fresh    REAL    NOT NULL,
-	price_write    REAL    NOT NULL,
-	price_read     REAL    NOT NULL,
-	price_output   REAL    NOT NULL,
-	npm            TEXT    NOT NULL DEFAULT '',
-	source         TEXT    NOT NULL DEFAULT '',
-	at             INTEGER NOT NULL,
-	PRIMARY KEY (provider, model)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE unit_sums (
@@ -207,31 +196,15 @@ BEGIN
 		AND u.harness = old.harness AND u.session_id = old.session_id AND u.tag = old.tag;
 END;
 
-CREATE INDEX passes_busts ON passes (harness, session_id, bust_cause) WHERE bust = 1;
-
-CREATE TABLE model_windows (
-	provider        TEXT    NOT NULL,
-	model           TEXT    NOT NULL,
-	overflow_tokens INTEGER NOT NULL DEFAULT 0,
-	overflow_at     INTEGER NOT NULL DEFAULT 0,
-	accepted_tokens INTEGER NOT NULL DEFAULT 0,
-	accepted_at     INTEGER NOT NULL DEFAULT 0,
-	PRIMARY KEY (provider, model)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE nudges (
-	harness            TEXT    NOT NULL,
-	session_id         TEXT    NOT NULL,
-	-- the reminders at tool outputs: how much there was to drop at the last, and its tone
-	undropped          INTEGER NOT NULL DEFAULT 0,
-	level              TEXT    NOT NULL DEFAULT '' CHECK (level IN ('', 'gentle', 'firm', 'urgent')),
-	-- the one message of the session's life, a lease while it is sent
-	message            TEXT    NOT NULL DEFAULT '' CHECK (message IN ('', 'pending', 'claimed', 'delivered')),
-	PRIMARY KEY (harness, session_id),
+CREATE TABLE queued_drops (
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	tag        INTEGER NOT NULL,
+	unit_key   TEXT    NOT NULL DEFAULT '',
+	queued_at  INTEGER NOT NULL,
+	PRIMARY KEY (harness, session_id, tag),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX passes_priced ON passes (harness, session_id, pass) WHERE resent_tokens + removed_tokens > 0;
 
 CREATE TABLE thinking (
 	harness     TEXT    NOT NULL,
@@ -243,19 +216,85 @@ CREATE TABLE thinking (
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX units_by_fingerprint ON units (harness, fingerprint) WHERE fingerprint <> 0;
+CREATE TABLE passes (
+	harness         TEXT    NOT NULL,
+	session_id      TEXT    NOT NULL,
+	pass            INTEGER NOT NULL,
+	at              INTEGER NOT NULL,
+	verdict         TEXT    NOT NULL CHECK (verdict = 'steady' OR verdict = 'soft' OR verdict = 'hard'),
+	cause           TEXT    NOT NULL DEFAULT '',
+	bust            INTEGER NOT NULL CHECK (bust IN (0, 1)),
+	bust_cause      TEXT    NOT NULL DEFAULT '',
+	pressure        REAL    NOT NULL,
+	size_tokens     INTEGER NOT NULL DEFAULT 0,
+	goal_tokens     INTEGER NOT NULL DEFAULT 0,
+	edits_added     INTEGER NOT NULL,
+	messages        INTEGER NOT NULL,
+	wire_messages   INTEGER NOT NULL,
+	wire_tokens     INTEGER NOT NULL,
+	prefix_tokens   INTEGER NOT NULL, -- shared with the wire before
+	-- as reported by the provider; NULL until then
+	input_tokens    INTEGER,
+	cache_read      INTEGER,
+	cache_write     INTEGER,
+	-- the price of the bust
+	resent_tokens   INTEGER NOT NULL DEFAULT 0,
+	removed_tokens  INTEGER NOT NULL DEFAULT 0,
+	break_even      REAL    NOT NULL DEFAULT 0,
+	forecast        INTEGER NOT NULL DEFAULT 0,
+	thinking_tokens INTEGER NOT NULL DEFAULT 0,
+	cost_tokens     INTEGER NOT NULL DEFAULT 0,
+	rent_tokens     INTEGER NOT NULL DEFAULT 0,
+	-- thinking that the pass has invalidated
+	lost_blocks     INTEGER NOT NULL DEFAULT 0,
+	lost_tokens     INTEGER NOT NULL DEFAULT 0,
+	-- the head
+	fold_reason     TEXT    NOT NULL DEFAULT '',
+	baseline_tokens INTEGER NOT NULL DEFAULT 0,
+	delta_tokens    INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (harness, session_id, pass),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
 
-CREATE TABLE cache_lives (
-	provider TEXT    NOT NULL,
-	model    TEXT    NOT NULL,
-	life_ms  INTEGER NOT NULL DEFAULT 0 CHECK (life_ms >= 0),
-	missed   INTEGER NOT NULL DEFAULT 0 CHECK (missed IN (0, 1)), -- shortened by misses, not lengthened by a read
-	at       INTEGER NOT NULL DEFAULT 0,
-	-- the misses that no read has contradicted since, and the pauses before them
-	misses   INTEGER NOT NULL DEFAULT 0 CHECK (misses >= 0),
-	least_ms INTEGER NOT NULL DEFAULT 0,
-	most_ms  INTEGER NOT NULL DEFAULT 0,
-	PRIMARY KEY (provider, model)
+CREATE INDEX passes_busts ON passes (harness, session_id, bust_cause) WHERE bust = 1;
+
+CREATE INDEX passes_priced ON passes (harness, session_id, pass) WHERE resent_tokens + removed_tokens > 0;
+
+CREATE INDEX passes_folds ON passes (harness, session_id, fold_reason) WHERE fold_reason <> '';
+
+CREATE TABLE removals (
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	pass       INTEGER NOT NULL,
+	rule       TEXT    NOT NULL,
+	cause      TEXT    NOT NULL DEFAULT '', -- of the pass
+	tokens     INTEGER NOT NULL,
+	through    INTEGER NOT NULL DEFAULT 0, -- of summaries: the last ordinal that the head covers
+	rereads    INTEGER NOT NULL DEFAULT 0, -- removed pieces that were read again
+	reread     INTEGER NOT NULL DEFAULT 0, -- their tokens
+	PRIMARY KEY (harness, session_id, pass, rule),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tool_replies (
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	call_id    TEXT    NOT NULL,
+	reply      TEXT    NOT NULL,
+	at         INTEGER NOT NULL,
+	PRIMARY KEY (harness, session_id, call_id),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE nudges (
+	harness     TEXT    NOT NULL,
+	session_id  TEXT    NOT NULL,
+	-- the reminders at tool outputs: how much there was to drop at the last, and its tone
+	undropped   INTEGER NOT NULL DEFAULT 0,
+	level       TEXT    NOT NULL DEFAULT '' CHECK (level IN ('', 'gentle', 'firm', 'urgent')),
+	has_message INTEGER NOT NULL DEFAULT 0 CHECK (has_message IN (0, 1)), -- the one message of the session's life was sent
+	PRIMARY KEY (harness, session_id),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heads (
@@ -265,6 +304,8 @@ CREATE TABLE heads (
 	generation      INTEGER NOT NULL, -- histories.generation of the compartments in it
 	through_key     TEXT    NOT NULL DEFAULT '', -- the last message that the head stands for
 	through_ordinal INTEGER NOT NULL DEFAULT 0,
+	after_summary   TEXT    NOT NULL DEFAULT '', -- of the newest compartment in it
+	pinned          TEXT    NOT NULL DEFAULT '[]', -- keys of the pinned prompts, JSON
 	baseline        TEXT    NOT NULL DEFAULT '',
 	acknowledgement TEXT    NOT NULL DEFAULT '',
 	delta           TEXT    NOT NULL DEFAULT '',
@@ -273,128 +314,18 @@ CREATE TABLE heads (
 	baseline_tokens INTEGER NOT NULL DEFAULT 0,
 	delta_tokens    INTEGER NOT NULL DEFAULT 0,
 	sections        TEXT    NOT NULL DEFAULT '{}', -- JSON
+	docs_hash       TEXT    NOT NULL DEFAULT '',
 	memories        TEXT    NOT NULL DEFAULT '[]', -- ids of the memories in the baseline, JSON
 	memory_id       INTEGER NOT NULL DEFAULT 0, -- the newest memory and the newest change of a memory in the baseline
 	change_id       INTEGER NOT NULL DEFAULT 0,
 	folded_pass     INTEGER NOT NULL DEFAULT 0,
 	folded_at       INTEGER NOT NULL DEFAULT 0,
 	fold_reason     TEXT    NOT NULL DEFAULT '',
-	model_key       TEXT    NOT NULL DEFAULT '',
-	docs_hash       TEXT    NOT NULL DEFAULT '', after_summary TEXT NOT NULL DEFAULT '', pinned        TEXT NOT NULL DEFAULT '[]',
 	PRIMARY KEY (harness, session_id),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE histories (
-	harness        TEXT    NOT NULL,
-	session_id     TEXT    NOT NULL,
-	generation     INTEGER NOT NULL DEFAULT 0, -- raised when stored compartments are replaced or removed
-	frontier       INTEGER NOT NULL DEFAULT 0, -- first ordinal that no run has summarised; no recomp lowers it
-	-- the lease of the run under way; '' for none
-	holder         TEXT    NOT NULL DEFAULT '',
-	acquired_at    INTEGER NOT NULL DEFAULT 0,
-	expires_at     INTEGER NOT NULL DEFAULT 0,
-	cut            INTEGER NOT NULL DEFAULT 0, -- lowest ordinal that a revert took since then; 0 for none
-	-- failures since the last success
-	failures       INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
-	last_error     TEXT    NOT NULL DEFAULT '',
-	failed_at      INTEGER NOT NULL DEFAULT 0,
-	retry_pass     INTEGER NOT NULL DEFAULT 0, -- no attempt before this pass
-	-- pace
-	throttle       TEXT    NOT NULL DEFAULT '', -- JSON
-	no_head        INTEGER NOT NULL DEFAULT 0 CHECK (no_head >= 0), -- attempts in a row that found nothing to summarise
-	-- the compaction marker in the harness's own history: the one to set, and the one that is set
-	pending_marker TEXT    NOT NULL DEFAULT '',
-	applied_marker TEXT    NOT NULL DEFAULT '',
-	-- the recomp that is not finished: '', 'full', or 'partial' with its range
-	recomp         TEXT    NOT NULL DEFAULT '' CHECK (recomp = '' OR recomp = 'full' OR recomp = 'partial'),
-	recomp_start   INTEGER NOT NULL DEFAULT 0,
-	recomp_end     INTEGER NOT NULL DEFAULT 0,
-	-- sums over all runs, because old runs are forgotten
-	runs           INTEGER NOT NULL DEFAULT 0,
-	publishes      INTEGER NOT NULL DEFAULT 0,
-	input_tokens   INTEGER NOT NULL DEFAULT 0,
-	output_tokens  INTEGER NOT NULL DEFAULT 0,
-	cache_read     INTEGER NOT NULL DEFAULT 0,
-	cache_write    INTEGER NOT NULL DEFAULT 0, extracted INTEGER NOT NULL DEFAULT 0,
-	PRIMARY KEY (harness, session_id),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE historian_runs (
-	harness         TEXT    NOT NULL,
-	session_id      TEXT    NOT NULL,
-	run             INTEGER NOT NULL, -- 1, 2, 3 …
-	kind            TEXT    NOT NULL CHECK (kind = 'incremental' OR kind = 'recomp' OR kind = 'partial' OR kind = 'wrapup'),
-	status          TEXT    NOT NULL CHECK (status = 'success' OR status = 'failed' OR status = 'noop'),
-	reason          TEXT    NOT NULL DEFAULT '',
-	pass            INTEGER NOT NULL, -- of the session, when the run began
-	start_ordinal   INTEGER NOT NULL DEFAULT 0,
-	end_ordinal     INTEGER NOT NULL DEFAULT 0,
-	produced        INTEGER NOT NULL DEFAULT 0, -- compartments
-	discarded_last  INTEGER NOT NULL DEFAULT 0 CHECK (discarded_last IN (0, 1)),
-	facts           INTEGER NOT NULL DEFAULT 0,
-	importance_min  INTEGER NOT NULL DEFAULT 0,
-	importance_max  INTEGER NOT NULL DEFAULT 0,
-	importance_mean REAL    NOT NULL DEFAULT 0,
-	fidelity        REAL    NOT NULL DEFAULT 0, -- mean of its compartments, weighted by their raw tokens
-	made_by         TEXT    NOT NULL DEFAULT '',
-	model           TEXT    NOT NULL DEFAULT '',
-	input_tokens    INTEGER NOT NULL DEFAULT 0,
-	output_tokens   INTEGER NOT NULL DEFAULT 0,
-	cache_read      INTEGER NOT NULL DEFAULT 0,
-	cache_write     INTEGER NOT NULL DEFAULT 0,
-	started_at      INTEGER NOT NULL,
-	ended_at        INTEGER NOT NULL, unconfirmed_quotes INTEGER NOT NULL DEFAULT 0, unconfirmed_facts  INTEGER NOT NULL DEFAULT 0,
-	PRIMARY KEY (harness, session_id, run),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE memories (
-	id             INTEGER PRIMARY KEY AUTOINCREMENT,
-	project        TEXT    NOT NULL, -- identity
-	category       TEXT    NOT NULL,
-	content        TEXT    NOT NULL,
-	hash           TEXT    NOT NULL, -- MD5 of the normalised content, hex
-	importance     INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	source         TEXT    NOT NULL CHECK (source = 'historian' OR source = 'agent' OR source = 'dreamer' OR source = 'user'),
-	source_harness TEXT    NOT NULL DEFAULT '', -- the session that it was learned in
-	source_session TEXT    NOT NULL DEFAULT '',
-	status         TEXT    NOT NULL DEFAULT 'active' CHECK (status = 'active' OR status = 'permanent' OR status = 'archived'),
-	superseded_by  INTEGER NOT NULL DEFAULT 0,
-	seen_count     INTEGER NOT NULL DEFAULT 1,
-	seen_at        INTEGER NOT NULL,
-	created_at     INTEGER NOT NULL,
-	updated_at     INTEGER NOT NULL, -- of content, category, importance or status; being seen again is no change
-	expires_at     INTEGER NOT NULL DEFAULT 0, directory TEXT NOT NULL DEFAULT '', -- 0 for never
-	UNIQUE (project, category, hash)
-) STRICT;
-
-CREATE TABLE memory_changes (
-	id            INTEGER PRIMARY KEY AUTOINCREMENT,
-	project       TEXT    NOT NULL,
-	kind          TEXT    NOT NULL CHECK (kind = 'update' OR kind = 'archive' OR kind = 'delete' OR kind = 'supersede'),
-	memory        INTEGER NOT NULL,
-	superseded_by INTEGER NOT NULL DEFAULT 0,
-	category      TEXT    NOT NULL DEFAULT '', -- after an update
-	content       TEXT    NOT NULL DEFAULT '',
-	at            INTEGER NOT NULL
-) STRICT;
-
-CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
-
-CREATE TABLE token_ratios (
-	provider TEXT    NOT NULL,
-	model    TEXT    NOT NULL,
-	ratio    REAL    NOT NULL CHECK (ratio > 0),
-	samples  INTEGER NOT NULL CHECK (samples >= 1),
-	at       INTEGER NOT NULL,
-	PRIMARY KEY (provider, model)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX passes_folds ON passes (harness, session_id, fold_reason) WHERE fold_reason <> '';
-
-CREATE TABLE "compartments" (
+CREATE TABLE compartments (
 	harness       TEXT    NOT NULL,
 	session_id    TEXT    NOT NULL,
 	seq           INTEGER NOT NULL CHECK (seq >= 0),
@@ -422,7 +353,7 @@ CREATE TABLE "compartments" (
 
 CREATE INDEX compartments_figures ON compartments (harness, session_id, fidelity, start_ordinal, end_ordinal, raw_tokens, made_by);
 
-CREATE TABLE "recomp_compartments" (
+CREATE TABLE recomp_compartments (
 	harness       TEXT    NOT NULL,
 	session_id    TEXT    NOT NULL,
 	seq           INTEGER NOT NULL CHECK (seq >= 0),
@@ -474,20 +405,167 @@ CREATE TABLE withdrawn_compartments (
 	CHECK (start_ordinal <= end_ordinal)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE histories (
+	harness        TEXT    NOT NULL,
+	session_id     TEXT    NOT NULL,
+	generation     INTEGER NOT NULL DEFAULT 0, -- raised when stored compartments are replaced or removed
+	publishes      INTEGER NOT NULL DEFAULT 0,
+	extracted      INTEGER NOT NULL DEFAULT 0, -- of them, those that no model has made
+	-- the compaction marker in the harness's own history: the one to set, and the one that is set
+	pending_marker TEXT    NOT NULL DEFAULT '',
+	applied_marker TEXT    NOT NULL DEFAULT '',
+	-- the recomp that is not finished: '', 'full', or 'partial' with its range
+	recomp         TEXT    NOT NULL DEFAULT '' CHECK (recomp = '' OR recomp = 'full' OR recomp = 'partial'),
+	recomp_start   INTEGER NOT NULL DEFAULT 0,
+	recomp_end     INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (harness, session_id),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- The work of an agent for a subject: a session, or a project. A row of a session names it a second time, so that it
+-- goes with the session; a project's row has NULL there.
+CREATE TABLE agent_work (
+	subject       TEXT    NOT NULL, -- store.Subject as a text
+	agent         TEXT    NOT NULL,
+	harness       TEXT,
+	session_id    TEXT,
+	-- the lease of the run under way; '' for none
+	holder        TEXT    NOT NULL DEFAULT '',
+	acquired_at   INTEGER NOT NULL DEFAULT 0,
+	expires_at    INTEGER NOT NULL DEFAULT 0,
+	cut           INTEGER NOT NULL DEFAULT 0, -- lowest ordinal that a revert of the session took since then; 0 for none
+	-- pace: the failures since the last success, and how soon a run may begin
+	failures      INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
+	last_error    TEXT    NOT NULL DEFAULT '',
+	failed_at     INTEGER NOT NULL DEFAULT 0,
+	retry         INTEGER NOT NULL DEFAULT 0, -- no attempt before this pass of the session; for a project, this time
+	throttle      TEXT    NOT NULL DEFAULT '', -- JSON
+	-- sums over all runs, because old runs are forgotten
+	runs          INTEGER NOT NULL DEFAULT 0,
+	input_tokens  INTEGER NOT NULL DEFAULT 0,
+	output_tokens INTEGER NOT NULL DEFAULT 0,
+	cache_read    INTEGER NOT NULL DEFAULT 0,
+	cache_write   INTEGER NOT NULL DEFAULT 0,
+	CHECK (subject IS 'session ' || harness || '/' || session_id OR subject LIKE 'project %' AND session_id IS NULL),
+	PRIMARY KEY (subject, agent),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX agent_work_of_session ON agent_work (harness, session_id);
+
+CREATE TABLE agent_runs (
+	subject            TEXT    NOT NULL,
+	agent              TEXT    NOT NULL,
+	run                INTEGER NOT NULL, -- 1, 2, 3 …
+	harness            TEXT,
+	session_id         TEXT,
+	status             TEXT    NOT NULL CHECK (status = 'success' OR status = 'failed' OR status = 'noop'),
+	reason             TEXT    NOT NULL DEFAULT '',
+	model              TEXT    NOT NULL DEFAULT '',
+	input_tokens       INTEGER NOT NULL DEFAULT 0,
+	output_tokens      INTEGER NOT NULL DEFAULT 0,
+	cache_read         INTEGER NOT NULL DEFAULT 0,
+	cache_write        INTEGER NOT NULL DEFAULT 0,
+	started_at         INTEGER NOT NULL,
+	ended_at           INTEGER NOT NULL,
+	-- of the historian
+	kind               TEXT    NOT NULL DEFAULT '' CHECK (kind = '' OR kind = 'incremental' OR kind = 'recomp' OR kind = 'partial' OR kind = 'wrapup'),
+	pass               INTEGER NOT NULL DEFAULT 0, -- of the session, when the run began
+	start_ordinal      INTEGER NOT NULL DEFAULT 0,
+	end_ordinal        INTEGER NOT NULL DEFAULT 0,
+	produced           INTEGER NOT NULL DEFAULT 0, -- compartments
+	fidelity           REAL    NOT NULL DEFAULT 0, -- mean of its compartments, weighted by their raw tokens
+	made_by            TEXT    NOT NULL DEFAULT '',
+	unconfirmed_quotes INTEGER NOT NULL DEFAULT 0,
+	unconfirmed_facts  INTEGER NOT NULL DEFAULT 0,
+	CHECK (subject IS 'session ' || harness || '/' || session_id OR subject LIKE 'project %' AND session_id IS NULL),
+	PRIMARY KEY (subject, agent, run),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX agent_runs_of_session ON agent_runs (harness, session_id);
+
+CREATE TABLE memories (
+	id             INTEGER PRIMARY KEY AUTOINCREMENT,
+	project        TEXT    NOT NULL, -- identity
+	category       TEXT    NOT NULL,
+	content        TEXT    NOT NULL,
+	hash           TEXT    NOT NULL, -- MD5 of the normalised content, hex
+	importance     INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
+	source         TEXT    NOT NULL CHECK (source = 'historian' OR source = 'agent' OR source = 'dreamer' OR source = 'user'),
+	source_harness TEXT    NOT NULL DEFAULT '', -- the session that it was learned in
+	source_session TEXT    NOT NULL DEFAULT '',
+	directory      TEXT    NOT NULL DEFAULT '', -- of the session that learned the memory last
+	status         TEXT    NOT NULL DEFAULT 'active' CHECK (status = 'active' OR status = 'permanent' OR status = 'archived'),
+	superseded_by  INTEGER NOT NULL DEFAULT 0,
+	seen_count     INTEGER NOT NULL DEFAULT 1,
+	seen_at        INTEGER NOT NULL,
+	created_at     INTEGER NOT NULL,
+	updated_at     INTEGER NOT NULL, -- of content, category, importance or status; being seen again is no change
+	expires_at     INTEGER NOT NULL DEFAULT 0, -- 0 for never
+	UNIQUE (project, category, hash)
+) STRICT;
+
+CREATE TABLE memory_changes (
+	id            INTEGER PRIMARY KEY AUTOINCREMENT,
+	project       TEXT    NOT NULL,
+	kind          TEXT    NOT NULL CHECK (kind = 'update' OR kind = 'archive' OR kind = 'delete' OR kind = 'supersede'),
+	memory        INTEGER NOT NULL,
+	superseded_by INTEGER NOT NULL DEFAULT 0,
+	category      TEXT    NOT NULL DEFAULT '', -- after an update
+	content       TEXT    NOT NULL DEFAULT '',
+	at            INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
+
 CREATE TABLE tidies (
 	at INTEGER NOT NULL PRIMARY KEY
 ) STRICT;
 
-CREATE TABLE removals (
-	harness    TEXT    NOT NULL,
-	session_id TEXT    NOT NULL,
-	pass       INTEGER NOT NULL,
-	rule       TEXT    NOT NULL,
-	cause      TEXT    NOT NULL DEFAULT '', -- of the pass
-	tokens     INTEGER NOT NULL,
-	through    INTEGER NOT NULL DEFAULT 0, -- of summaries: the last ordinal that the head covers
-	rereads    INTEGER NOT NULL DEFAULT 0, -- removed pieces that were read again
-	reread     INTEGER NOT NULL DEFAULT 0, -- their tokens
-	PRIMARY KEY (harness, session_id, pass, rule),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+CREATE TABLE model_limits (
+	provider       TEXT    NOT NULL,
+	model          TEXT    NOT NULL,
+	context_tokens INTEGER NOT NULL,
+	input_tokens   INTEGER NOT NULL,
+	output_tokens  INTEGER NOT NULL,
+	price_fresh    REAL    NOT NULL,
+	price_write    REAL    NOT NULL,
+	price_read     REAL    NOT NULL,
+	price_output   REAL    NOT NULL,
+	npm            TEXT    NOT NULL DEFAULT '',
+	at             INTEGER NOT NULL,
+	PRIMARY KEY (provider, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE model_windows (
+	provider        TEXT    NOT NULL,
+	model           TEXT    NOT NULL,
+	overflow_tokens INTEGER NOT NULL DEFAULT 0,
+	overflow_at     INTEGER NOT NULL DEFAULT 0,
+	accepted_tokens INTEGER NOT NULL DEFAULT 0,
+	accepted_at     INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (provider, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cache_lives (
+	provider TEXT    NOT NULL,
+	model    TEXT    NOT NULL,
+	life_ms  INTEGER NOT NULL DEFAULT 0 CHECK (life_ms >= 0),
+	missed   INTEGER NOT NULL DEFAULT 0 CHECK (missed IN (0, 1)), -- shortened by misses, not lengthened by a read
+	at       INTEGER NOT NULL DEFAULT 0,
+	-- the misses that no read has contradicted since, and the pauses before them
+	misses   INTEGER NOT NULL DEFAULT 0 CHECK (misses >= 0),
+	least_ms INTEGER NOT NULL DEFAULT 0,
+	most_ms  INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (provider, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE token_ratios (
+	provider TEXT    NOT NULL,
+	model    TEXT    NOT NULL,
+	ratio    REAL    NOT NULL CHECK (ratio > 0),
+	samples  INTEGER NOT NULL CHECK (samples >= 1),
+	at       INTEGER NOT NULL,
+	PRIMARY KEY (provider, model)
 ) STRICT, WITHOUT ROWID;

@@ -6,17 +6,6 @@ import (
 	"strings"
 )
 
-// tables are the tables of the newest schema, which has version tablesVersion. A test compares them with the
-// migrations.
-var tables = []string{
-	"cache_lives", "compartments", "edits", "heads", "historian_runs", "histories",
-	"memories", "memory_changes", "model_limits", "model_windows", "nudges", "passes",
-	"queued_drops", "recomp_compartments", "removals", "sessions", "thinking", "tidies", "token_ratios", "tool_replies",
-	"unit_sums", "units", "withdrawn_compartments",
-}
-
-const tablesVersion = 24
-
 // selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
 // cannot hold rows.
 const selectTables = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
@@ -27,10 +16,18 @@ func checkTables(version int, present []string) error {
 	if version < 0 {
 		return fmt.Errorf("%w: its schema has version %d", errCorrupt, version)
 	}
-	if version != tablesVersion {
+	if version != newestVersion() {
 		return nil
 	}
-	lacks := slices.DeleteFunc(slices.Clone(tables), func(name string) bool { return slices.Contains(present, name) })
+	var lacks []string
+	for _, m := range Released() {
+		for line := range strings.Lines(m.SQL) {
+			rest, isTable := strings.CutPrefix(line, "CREATE TABLE ")
+			if name, _, _ := strings.Cut(rest, " "); isTable && !slices.Contains(present, name) {
+				lacks = append(lacks, name)
+			}
+		}
+	}
 	if len(lacks) > 0 {
 		return fmt.Errorf("%w: it lacks %s", errCorrupt, strings.Join(lacks, ", "))
 	}

@@ -1,8 +1,8 @@
 INSERT INTO model_limits (
 	provider, model, context_tokens, input_tokens, output_tokens,
-	price_fresh, price_write, price_read, price_output, npm, source, at
+	price_fresh, price_write, price_read, price_output, npm, at
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (provider, model) DO UPDATE SET
 	context_tokens = excluded.context_tokens,
 	input_tokens   = excluded.input_tokens,
@@ -12,5 +12,4 @@ ON CONFLICT (provider, model) DO UPDATE SET
 	price_read     = excluded.price_read,
 	price_output   = excluded.price_output,
 	npm            = excluded.npm,
-	source         = excluded.source,
 	at             = excluded.at

@@ -1,7 +1,6 @@
 SELECT
 	pass, at, verdict, cause, bust, bust_cause,
-	messages, kept, wire_messages, wire_tokens, wire_bytes, prefix_tokens,
-	chain, edits_added, pressure, host_us,
+	messages, wire_messages, wire_tokens, prefix_tokens, edits_added, pressure,
 	input_tokens, cache_read, cache_write,
 	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
 	lost_blocks, lost_tokens, thinking_tokens,

@@ -1,7 +1,7 @@
 INSERT INTO sessions (
 	harness, session_id, directory, parent, mode, provider, model,
 	epoch, tag_counter, passes, busts, wire_messages, wire_chain,
-	raw_messages, raw_chain, last_pass_at, created_at, updated_at,
+	raw_messages, raw_chain, last_pass_at, updated_at,
 	profile, show_gaps, todo_message, todo_state, reclaim_up_to,
 	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band,
 	binds, preamble, agent, lost_blocks, lost_tokens,
@@ -10,7 +10,7 @@ INSERT INTO sessions (
 	raw_tokens, project
 )
 VALUES (
-	?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17,
+	?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
 	?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,
 	?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38,
 	?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47

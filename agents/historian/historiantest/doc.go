@@ -2,5 +2,5 @@
 // garbage, answer too late, or do not answer at all. Each historian is an ask.Asker that reads the range of
 // messages from the prompt.
 //
-// It may import agents/ask and agents/historian.
+// It may import agents/ask, agents/historian and internal/chronicle.
 package historiantest

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // AskerFunc is an Asker made of a function.
@@ -20,7 +21,7 @@ type AskerFunc func(ctx context.Context, r ask.Request) (ask.Answer, error)
 func (f AskerFunc) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
 // Answers returns a historian that answers each prompt with f of the prompt's range.
-func Answers(f func(r historian.Range) string) ask.Asker {
+func Answers(f func(r chronicle.Range) string) ask.Asker {
 	return AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		if err := ctx.Err(); err != nil {
 			return ask.Answer{}, err
@@ -30,20 +31,20 @@ func Answers(f func(r historian.Range) string) ask.Asker {
 }
 
 // RangeOf returns the range of messages that a prompt of the historian shows.
-func RangeOf(prompt string) historian.Range {
+func RangeOf(prompt string) chronicle.Range {
 	m := shown.FindStringSubmatch(prompt)
 	if m == nil {
-		return historian.Range{}
+		return chronicle.Range{}
 	}
 	start, _ := strconv.Atoi(m[1])
 	end, _ := strconv.Atoi(m[2])
-	return historian.Range{Start: start, End: end}
+	return chronicle.Range{Start: start, End: end}
 }
 
 var shown = regexp.MustCompile(`(?m)^Messages (\d+)-(\d+):$`)
 
 // Compartment returns a valid compartment for a range. It escapes the text.
-func Compartment(r historian.Range, text string) string {
+func Compartment(r chronicle.Range, text string) string {
 	text = escapes.Replace(text)
 	return fmt.Sprintf(`<compartment start="%d" end="%d" title="Messages %s" episode_type="feature" importance="50"><p1>%s, in detail</p1><p2>%s</p2><p3>%s</p3><p4/></compartment>`,
 		r.Start, r.End, r, text, text, text)
@@ -58,7 +59,7 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "
 
 // Good is a historian whose first answer is valid.
 func Good() ask.Asker {
-	return Answers(func(r historian.Range) string { return Output(Compartment(r, "What happened")) })
+	return Answers(func(r chronicle.Range) string { return Output(Compartment(r, "What happened")) })
 }
 
 // A Case is one historian of the corpus.
@@ -66,7 +67,7 @@ type Case struct {
 	Name  string
 	Asker ask.Asker
 	// MadeBy is the way in which a run with this historian gets its compartments.
-	MadeBy historian.MadeBy
+	MadeBy chronicle.MadeBy
 }
 
 // Instruction is the order that the historian "instructions" puts into its text. Delimiters are the marks
@@ -79,7 +80,7 @@ const (
 // Bad returns the corpus. For each historian in it, a run must end in time with compartments that cover the
 // chunk.
 func Bad() []Case {
-	const none = historian.ByExtraction
+	const none = chronicle.ByExtraction
 	return []Case{
 		{"garbage", says("\x00\xff<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>"), none},
 		{"half an answer", Answers(half), none},
@@ -87,24 +88,24 @@ func Bad() []Case {
 		{"refusal", says("I'm sorry, but I can't help with that request."), none},
 		{"nothing", says(""), none},
 		{"blanks", says(" \n\t "), none},
-		{"slow", after(historian.DefaultTimeout-time.Second, Good()), historian.ByModel},
+		{"slow", after(historian.DefaultTimeout-time.Second, Good()), chronicle.ByModel},
 		{"too slow", after(historian.DefaultTimeout+time.Second, Good()), none},
-		{"other language", Answers(func(r historian.Range) string { return Output(Compartment(r, "用户要求修复登录错误")) }), historian.ByModel},
-		{"delimiters", Answers(func(r historian.Range) string { return Output(Compartment(r, Delimiters)) }), historian.ByModel},
-		{"raw delimiters", Answers(func(r historian.Range) string {
+		{"other language", Answers(func(r chronicle.Range) string { return Output(Compartment(r, "用户要求修复登录错误")) }), chronicle.ByModel},
+		{"delimiters", Answers(func(r chronicle.Range) string { return Output(Compartment(r, Delimiters)) }), chronicle.ByModel},
+		{"raw delimiters", Answers(func(r chronicle.Range) string {
 			return strings.ReplaceAll(Output(Compartment(r, "DELIMITERS")), "DELIMITERS", Delimiters)
-		}), historian.ByModel},
-		{"instructions", Answers(func(r historian.Range) string { return Output(Compartment(r, Instruction)) }), historian.ByModel},
-		{"gap", Answers(func(r historian.Range) string {
-			return Output(Compartment(historian.Range{Start: r.Start, End: r.Start}, "a"), Compartment(historian.Range{Start: r.End, End: r.End}, "b"))
+		}), chronicle.ByModel},
+		{"instructions", Answers(func(r chronicle.Range) string { return Output(Compartment(r, Instruction)) }), chronicle.ByModel},
+		{"gap", Answers(func(r chronicle.Range) string {
+			return Output(Compartment(chronicle.Range{Start: r.Start, End: r.Start}, "a"), Compartment(chronicle.Range{Start: r.End, End: r.End}, "b"))
 		}), none},
-		{"other messages", Answers(func(r historian.Range) string {
-			return Output(Compartment(historian.Range{Start: r.Start, End: r.End + 100}, "a"))
+		{"other messages", Answers(func(r chronicle.Range) string {
+			return Output(Compartment(chronicle.Range{Start: r.Start, End: r.End + 100}, "a"))
 		}), none},
-		{"longer than its source", Answers(func(r historian.Range) string {
+		{"longer than its source", Answers(func(r chronicle.Range) string {
 			return Output(Compartment(r, strings.Repeat("and then ", 60_000)))
 		}), none},
-		{"a reminder longer than its source", Answers(func(r historian.Range) string {
+		{"a reminder longer than its source", Answers(func(r chronicle.Range) string {
 			return strings.Replace(Output(Compartment(r, "short")), "<p4/>", "<p4>"+strings.Repeat("and then ", 60_000)+"</p4>", 1)
 		}), none},
 		{"endless text", says(strings.Repeat("<compartment start=\"1\" end=\"2\" title=\"", 60_000)), none},
@@ -115,7 +116,7 @@ func Bad() []Case {
 }
 
 func says(text string) ask.Asker {
-	return Answers(func(historian.Range) string { return text })
+	return Answers(func(chronicle.Range) string { return text })
 }
 
 func fails(err error) ask.Asker {
@@ -123,9 +124,9 @@ func fails(err error) ask.Asker {
 }
 
 // half is an answer that breaks off in the middle of the second compartment's first tier.
-func half(r historian.Range) string {
+func half(r chronicle.Range) string {
 	middle := (r.Start + r.End) / 2
-	answer := Output(Compartment(historian.Range{Start: r.Start, End: middle}, "first"), Compartment(historian.Range{Start: middle + 1, End: r.End}, "second"))
+	answer := Output(Compartment(chronicle.Range{Start: r.Start, End: middle}, "first"), Compartment(chronicle.Range{Start: middle + 1, End: r.End}, "second"))
 	return answer[:strings.Index(answer, "second, in detail")+len("second")]
 }
 

@@ -4,47 +4,49 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A SeriesJob is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
+// An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
 // again, and a wrap-up to make new ones.
-type SeriesJob struct {
-	// Job is the template for each run. RunSeries sets its chunk and its messages. After the first chunk, it
+type Errand struct {
+	// Job is the template for each run. RunErrand sets its chunk and its messages. After the first chunk, it
 	// also sets the references. No run leaves its last compartment to the next run.
 	Job Job
 	// Range is the range to summarise.
-	Range Range
+	Range chronicle.Range
 	// Budget is the size of a chunk in tokens.
 	Budget int
 }
 
-// SeriesPorts are the functions that a series needs from its caller.
-type SeriesPorts struct {
+// ErrandPorts are the functions that an errand needs from its caller.
+type ErrandPorts struct {
 	Ports
 	// Chunk reads as many messages from the start of a range as fit into the budget. If there are no
 	// messages, the chunk has no lines.
-	Chunk func(ctx context.Context, r Range, budgetTokens int) (Chunk, []Message, error)
-	// Save stores the result of the chunk that Chunk returned last. So an interrupted series can continue
+	Chunk func(ctx context.Context, r chronicle.Range, budgetTokens int) (Chunk, []Message, error)
+	// Save stores the result of the chunk that Chunk returned last. So an interrupted errand can continue
 	// after it.
 	Save func(ctx context.Context, done Result) error
 }
 
-// SeriesResult says how far a series came.
-type SeriesResult struct {
+// ErrandResult says how far an errand came.
+type ErrandResult struct {
 	// Next is the first ordinal of the range that is not summarised yet.
 	Next int
-	// Problem says why the series ended before the range's end. It is empty if the whole range is summarised.
+	// Problem says why the errand ended before the range's end. It is empty if the whole range is summarised.
 	Problem string
 	// Attempts are the questions of all runs.
 	Attempts []Attempt
 }
 
-// RunSeries runs the historian over a range, chunk by chunk. It writes no extractive compartments, because
+// RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because
 // nothing forces the user to accept a poor summary. If no model gives a valid answer, it tries again with
 // half the budget, because a shorter chunk is easier. If that cannot help, it stops there. It returns an
 // error only if a port fails or ctx ends. All saved results stay saved.
-func RunSeries(ctx context.Context, j SeriesJob, p SeriesPorts) (SeriesResult, error) {
-	r := series{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
+func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
+	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
 	for r.done.Next <= j.Range.End && r.done.Problem == "" {
 		if err := r.step(ctx); err != nil {
@@ -54,12 +56,12 @@ func RunSeries(ctx context.Context, j SeriesJob, p SeriesPorts) (SeriesResult, e
 	return r.done, nil
 }
 
-// A series is the state of one RunSeries.
-type series struct {
-	job        *SeriesJob
-	ports      *SeriesPorts
-	done       SeriesResult
-	references []Reference
+// A progress is the state of one RunErrand.
+type progress struct {
+	job        *Errand
+	ports      *ErrandPorts
+	done       ErrandResult
+	references []chronicle.Compartment
 	budget     int
 	// failedAt is the last ordinal of the chunk that failed at done.Next. The next chunk from there must end
 	// before it.
@@ -67,10 +69,10 @@ type series struct {
 }
 
 // step summarises one chunk. If that fails, step shortens the next chunk or sets the problem.
-func (r *series) step(ctx context.Context) error {
+func (r *progress) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
-	chunk, raw, err := r.ports.Chunk(ctx, Range{r.done.Next, r.job.Range.End}, r.budget)
+	chunk, raw, err := r.ports.Chunk(ctx, chronicle.Range{Start: r.done.Next, End: r.job.Range.End}, r.budget)
 	if err != nil {
 		return fmt.Errorf("read messages from %d on: %w", r.done.Next, err)
 	}
@@ -96,7 +98,7 @@ func (r *series) step(ctx context.Context) error {
 }
 
 // shorten halves the budget. If that cannot help, it sets the problem.
-func (r *series) shorten(failed *run) {
+func (r *progress) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
 	if !ok || !shorterMayHelp(failed.attempts) {
 		r.done.Problem = failed.attempts[len(failed.attempts)-1].Problem
@@ -105,12 +107,12 @@ func (r *series) shorten(failed *run) {
 	r.budget, r.failedAt = smaller, failed.job.Chunk.End
 }
 
-func (r *series) save(ctx context.Context, res Result) error {
+func (r *progress) save(ctx context.Context, res Result) error {
 	if err := r.ports.Save(ctx, res); err != nil {
 		return fmt.Errorf("save the compartments up to %d: %w", res.Next-1, err)
 	}
 	r.done.Next, r.budget, r.failedAt = res.Next, r.job.Budget, r.job.Range.End+1
-	r.references = append(slices.Clip(r.references), referencesTo(res.Compartments)...)
+	r.references = append(slices.Clip(r.references), res.Compartments...)
 	return nil
 }
 
@@ -122,12 +124,4 @@ const minBudget = 20
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget
-}
-
-func referencesTo(done []Compartment) []Reference {
-	var all []Reference
-	for _, c := range done {
-		all = append(all, Reference{Range: c.Range, Title: c.Title, Episode: c.Episode, Importance: c.Importance, Tiers: c.Tiers})
-	}
-	return all
 }

@@ -162,15 +162,6 @@ func (t Throttle) Published(w Way) Throttle {
 	return t
 }
 
-// RetryIn returns the number of passes after the given one on which no run begins
-// automatically, because the newest runs had no result.
-func (t Throttle) RetryIn(pass int) int {
-	if t.Runs == 0 {
-		return 0
-	}
-	return max(0, t.Pass+backoff(t.Runs)-pass)
-}
-
 // allowance returns how many tokens the historian may read without a result. It is at
 // least one full run, and grows with the usage.
 func allowance(usage float64, runCap, room int) int {

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // Reference vector. A budget of 20 cannot be halved.
@@ -24,27 +25,27 @@ func TestHalveBudget(t *testing.T) {
 	}
 }
 
-// A seriesLog records the reads and saves of a series.
-type seriesLog struct {
+// An errandLog records the reads and saves of an errand.
+type errandLog struct {
 	read  []string
-	saved []historian.Range
+	saved []chronicle.Range
 }
 
 // ports makes chunks with one message for each ten tokens of the budget.
-func (l *seriesLog) ports(a ask.Asker) historian.SeriesPorts {
-	return historian.SeriesPorts{
+func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
+	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},
-		Chunk: func(_ context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
-			c := historian.Chunk{Start: r.Start, End: min(r.End, r.Start+budget/10-1), Text: "text"}
+		Chunk: func(_ context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
+			c := historian.Chunk{Range: chronicle.Range{Start: r.Start, End: min(r.End, r.Start+budget/10-1)}, Text: "text"}
 			for n := c.Start; n <= c.End; n++ {
-				c.Lines = append(c.Lines, historian.Line{Ordinal: n, Key: fmt.Sprint("m", n)})
+				c.Lines = append(c.Lines, chronicle.Place{Ordinal: n, Key: fmt.Sprint("m", n)})
 			}
 			l.read = append(l.read, fmt.Sprintf("%d-%d", c.Start, c.End))
 			return c, nil, nil
 		},
 		Save: func(_ context.Context, done historian.Result) error {
 			for _, c := range done.Compartments {
-				l.saved = append(l.saved, c.Range)
+				l.saved = append(l.saved, c.Range())
 			}
 			return nil
 		},
@@ -53,7 +54,7 @@ func (l *seriesLog) ports(a ask.Asker) historian.SeriesPorts {
 
 // onlyShort gives valid answers only for chunks with few messages.
 func onlyShort(longest int) ask.Asker {
-	return historiantest.Answers(func(r historian.Range) string {
+	return historiantest.Answers(func(r chronicle.Range) string {
 		if r.End-r.Start+1 > longest {
 			return "too much for me"
 		}
@@ -61,9 +62,9 @@ func onlyShort(longest int) ask.Asker {
 	})
 }
 
-func TestSeriesHalvesItsChunks(t *testing.T) {
-	var l seriesLog
-	got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
+func TestErrandHalvesItsChunks(t *testing.T) {
+	var l errandLog
+	got, err := historian.RunErrand(t.Context(), historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -71,13 +72,13 @@ func TestSeriesHalvesItsChunks(t *testing.T) {
 	if d := cmp.Diff([]string{"1-8", "1-4", "5-10", "5-8", "9-10"}, l.read); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]historian.Range{{Start: 1, End: 4}, {Start: 5, End: 8}, {Start: 9, End: 10}}, l.saved); d != "" {
+	if d := cmp.Diff([]chronicle.Range{{Start: 1, End: 4}, {Start: 5, End: 8}, {Start: 9, End: 10}}, l.saved); d != "" {
 		t.Error(d)
 	}
 }
 
-// If no model gives a valid answer, a series stops and keeps its saved results.
-func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
+// If no model gives a valid answer, an errand stops and keeps its saved results.
+func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		asker ask.Asker
@@ -88,8 +89,8 @@ func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 			return ask.Answer{}, errors.New("401 unauthorized")
 		}), []string{"1-8"}},
 	} {
-		var l seriesLog
-		got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
+		var l errandLog
+		got, err := historian.RunErrand(t.Context(), historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
 		if err != nil || got.Problem == "" || got.Next != 1 || len(l.saved) != 0 || len(got.Attempts) == 0 {
 			t.Errorf("%s: %+v, %v", test.name, got, err)
 		}
@@ -100,36 +101,36 @@ func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 }
 
 // If a smaller budget does not make the chunk shorter, the chunk would fail again, so no model is asked.
-func TestSeriesAsksOnlyForShorterChunks(t *testing.T) {
-	var l seriesLog
+func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
+	var l errandLog
 	p := l.ports(onlyShort(4))
 	read := p.Chunk
-	p.Chunk = func(ctx context.Context, r historian.Range, _ int) (historian.Chunk, []historian.Message, error) {
+	p.Chunk = func(ctx context.Context, r chronicle.Range, _ int) (historian.Chunk, []historian.Message, error) {
 		return read(ctx, r, 80)
 	}
-	got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
+	got, err := historian.RunErrand(t.Context(), historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}, p)
 	if err != nil || got.Problem != "no shorter chunk can be read from 1 on" || len(l.read) != 2 {
 		t.Errorf("%+v, %v after reading %v", got, err, l.read)
 	}
 }
 
-// Each chunk sees the earlier compartments of the series. If the job says so, no chunk takes facts. Each
+// Each chunk sees the earlier compartments of the errand. If the job says so, no chunk takes facts. Each
 // chunk keeps its last compartment.
-func TestSeriesTellsTheStoryOn(t *testing.T) {
+func TestErrandTellsTheStoryOn(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		prompts = append(prompts, r.Prompt)
 		m := historiantest.RangeOf(r.Prompt)
-		half := historian.Range{Start: m.Start, End: m.Start}
-		rest := historian.Range{Start: m.Start + 1, End: m.End}
+		half := chronicle.Range{Start: m.Start, End: m.Start}
+		rest := chronicle.Range{Start: m.Start + 1, End: m.End}
 		return ask.Answer{Text: historiantest.Output(historiantest.Compartment(half, "x"), historiantest.Compartment(rest, "y"))}, nil
 	})
-	var l seriesLog
-	b := historian.SeriesJob{Range: historian.Range{Start: 5, End: 10}, Budget: 30}
-	b.Job.References = []historian.Reference{{Range: historian.Range{Start: 1, End: 4}, Title: "prior"}}
+	var l errandLog
+	b := historian.Errand{Range: chronicle.Range{Start: 5, End: 10}, Budget: 30}
+	b.Job.References = []chronicle.Compartment{{Start: 1, End: 4, Title: "prior"}}
 	b.Job.WithoutFacts = true
-	b.Job.Memories = []historian.Memory{{Category: "NAMING", Content: "known"}}
-	got, err := historian.RunSeries(t.Context(), b, l.ports(asker))
+	b.Job.Memories = []chronicle.Memory{{Category: "NAMING", Content: "known"}}
+	got, err := historian.RunErrand(t.Context(), b, l.ports(asker))
 	if err != nil || got.Next != 11 || len(l.saved) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -141,25 +142,25 @@ func TestSeriesTellsTheStoryOn(t *testing.T) {
 	}
 }
 
-func TestSeriesEndsWithItsPorts(t *testing.T) {
+func TestErrandEndsWithItsPorts(t *testing.T) {
 	broken := errors.New("the disk is full")
-	b := historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}
-	var l seriesLog
+	b := historian.Errand{Range: chronicle.Range{Start: 1, End: 10}, Budget: 80}
+	var l errandLog
 	p := l.ports(historiantest.Good())
 	p.Save = func(context.Context, historian.Result) error { return broken }
-	if got, err := historian.RunSeries(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
+	if got, err := historian.RunErrand(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p = l.ports(historiantest.Good())
-	p.Chunk = func(context.Context, historian.Range, int) (historian.Chunk, []historian.Message, error) {
+	p.Chunk = func(context.Context, chronicle.Range, int) (historian.Chunk, []historian.Message, error) {
 		return historian.Chunk{}, nil, nil
 	}
-	if got, err := historian.RunSeries(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
+	if got, err := historian.RunErrand(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
 		t.Errorf("no messages: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := historian.RunSeries(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
+	if got, err := historian.RunErrand(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 }
