@@ -149,7 +149,7 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 	h, err := s.open(ctx)
 	if err != nil {
-		if reason := err.Error() + store.Remedy(err); reason != s.reason {
+		if reason := store.Reason(err); reason != s.reason {
 			s.reason = reason
 			s.log.Error("no store, so magicctx is disabled until it can be opened", "cause", err)
 		}
