@@ -156,7 +156,11 @@ func (c *call) fail(err error) bool {
 }
 
 func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2.Response {
-	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: method + ": " + err.Error()}}
+	message := method + ": " + err.Error()
+	if code == schema.CodeDisabled { // the shim shows it to the user
+		message = err.Error()
+	}
+	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: message}}
 }
 
 // answer sends the first response of a request and discards all later ones.

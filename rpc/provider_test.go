@@ -33,7 +33,7 @@ func TestCallsGoToTheCurrentHostOfTheProvider(t *testing.T) {
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil) // works without a host
 
 	params := schema.TextCompleteParams{Session: "s", Text: "hello"}
-	if e := wantCode(t, c.Call(patience(t), schema.MethodTextComplete, params, nil), schema.CodeDisabled); e.Message != "text/complete: the disk is full" {
+	if e := wantCode(t, c.Call(patience(t), schema.MethodTextComplete, params, nil), schema.CodeDisabled); e.Message != "the disk is full" {
 		t.Errorf("the refusal says %q", e.Message)
 	}
 

@@ -41,7 +41,7 @@ type Config struct {
 	// define commands, choose models, and choose the service to which text is sent for embedding. "~/" is the home directory. User file only.
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
-	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no nudges.
+	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no reminders.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
 	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with s, m or h, or milliseconds without a
 	// unit. "auto" starts from the provider's documentation and corrects that by reported usage.
@@ -53,7 +53,7 @@ type Config struct {
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
 	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
 	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto" project:"trusted"`
-	// ExecuteThresholdPercentage is the share of the window, in percent, from which magicctx may free space, for all models or by model: the high-water mark.
+	// ExecuteThresholdPercentage is the share of the window, in percent, from which magicctx may free space, for all models or by model: the high mark.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80
 	// % of the window.

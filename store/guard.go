@@ -51,7 +51,7 @@ func (g *Guard) Wrote(err error) {
 		if errors.Is(err, ErrDamaged) {
 			g.isDamaged.Store(true)
 		}
-		reason := err.Error() + Remedy(err)
+		reason := Reason(err)
 		if g.trouble.Swap(&reason) == nil {
 			g.log.Error("nothing can be stored, so sessions pass unchanged", "error", err)
 		}
@@ -69,9 +69,18 @@ func (g *Guard) Trouble() string {
 // IsDamaged reports whether a write failed because the database is damaged.
 func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
 
-// Remedy tells a person what to do about a store that fails. It begins with "; ", or is empty if the error
+// Reason tells a person why the store fails, and what to do about it. It leaves out what was to be stored.
+func Reason(err error) string {
+	cause := err
+	for inner := err; inner != nil && errors.Is(inner, ErrCannotPersist); inner = errors.Unwrap(inner) {
+		cause = inner
+	}
+	return cause.Error() + remedy(err)
+}
+
+// remedy tells a person what to do about a store that fails. It begins with "; ", or is empty if the error
 // itself contains the remedy.
-func Remedy(err error) string {
+func remedy(err error) string {
 	switch {
 	case errors.Is(err, ErrLocked):
 		return "; end that process"

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -20,7 +22,11 @@ func TestWriteIntoADatabaseThatIsGoneFails(t *testing.T) {
 			must(t, os.WriteFile(s.Path()+".other", nil, 0o600))
 			must(t, os.Link(s.Path(), s.Path()+".kept"))
 			must(t, change(s.Path()))
-			assertIs(t, s.RequestFlush(t.Context(), key, 2), ErrCannotPersist)
+			err := s.RequestFlush(t.Context(), key, 2)
+			assertIs(t, err, ErrCannotPersist)
+			if got := Reason(fmt.Errorf("store the decisions of request 2: %w", err)); !strings.HasPrefix(got, "the database cannot be written: ") || !strings.Contains(got, "; put it back") {
+				t.Errorf("the user reads %q", got)
+			}
 
 			must(t, os.Rename(s.Path()+".kept", s.Path()))
 			must(t, s.RequestFlush(t.Context(), key, 3))

@@ -31,7 +31,7 @@ func Invalid(format string, args ...any) error {
 
 // Disabled returns an error with the reason why the host must not work.
 func Disabled(reason string) error {
-	return &Error{schema.CodeDisabled, "magicctx is disabled: " + reason}
+	return &Error{schema.CodeDisabled, reason}
 }
 
 // CodecOf returns the codec of a harness.

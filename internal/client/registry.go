@@ -194,6 +194,13 @@ func (r *Registry) Subscribe(c Client, p schema.SubscribeParams) error {
 	return nil
 }
 
+// Subscriptions returns the subscriptions of each client.
+func (r *Registry) Subscriptions() map[Client][]schema.SubscribeParams {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.subscribers)
+}
+
 // Listeners returns the clients that have subscribed to a session.
 func (r *Registry) Listeners(harness, session string) (all []Client) {
 	r.mu.Lock()

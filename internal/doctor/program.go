@@ -96,7 +96,7 @@ func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy
 	switch {
 	case st.Version != version:
 		return fmt.Sprintf("the running host is version %s, this program is %s", st.Version, version),
-			"nothing, if an update is under way: the host is replaced when a newer plugin connects; else " + remedy
+			"start OpenCode or Pi: a newer release replaces an older host; if this warning stays, " + remedy
 	case hash != "" && st.ProgramHash != hash:
 		return fmt.Sprintf("the running host (process %d) is another build of version %s than this program: it may have gone on after an update", st.PID, version), remedy
 	}

@@ -2,7 +2,8 @@ package format
 
 import "cmp"
 
-// causes names in a few words why a bust was made, or why a request was sent without one.
+// causes names in a few words why a bust was made, why a request was sent without one, or why the summaries in the
+// prompt were written anew.
 var causes = map[string]string{
 	"pressure":           "threshold",
 	"force":              "85% full",
@@ -14,7 +15,7 @@ var causes = map[string]string{
 	"system-changed":     "system prompt",
 	"transcript-changed": "harness's change",
 	"head-reverted":      "taken back",
-	"flush":              "asked for",
+	"flush":              "you asked",
 	"unexplained":        "unknown reason",
 	"first-pass":         "first request",
 	"mid-turn":           "inside a turn",
@@ -23,6 +24,13 @@ var causes = map[string]string{
 	"not-worth-it":       "not worth it yet",
 	"invalid-wire":       "rule of the provider",
 	"busy":               "database locked",
+
+	"first-head":          "first summaries",
+	"reverted":            "taken back",
+	"refold":              "summaries made again",
+	"memory-updates":      "changed memories",
+	"delta-over-budget":   "too much added",
+	"delta-over-baseline": "as much added as there was",
 }
 
 // Cause returns the words for a cause of the host, for example "after a pause" for "idle". It returns the cause

@@ -40,12 +40,14 @@ type Standby struct {
 	// opening admits one attempt at a time. It is a channel, so that a wait for it can end with the context.
 	opening chan struct{}
 
-	// gate guards host and reason. Each call of the host takes one token. Opening or closing the store takes
+	// gate guards host, reason and followed. Each call of the host takes one token. Opening or closing the store takes
 	// all tokens. The gate is a semaphore and not a sync.RWMutex, so that a wait can end with the context
 	// even if a running call never returns.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
+	// followed holds the subscriptions to the last host whose store was closed.
+	followed map[client.Client][]schema.SubscribeParams
 
 	// clientsMu guards clients. It is separate from gate, so that a client can
 	// connect or disconnect while calls are running.
@@ -147,7 +149,7 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 	h, err := s.open(ctx)
 	if err != nil {
-		if reason := err.Error() + store.Remedy(err); reason != s.reason {
+		if reason := store.Reason(err); reason != s.reason {
 			s.reason = reason
 			s.log.Error("no store, so magicctx is disabled until it can be opened", "cause", err)
 		}
@@ -161,6 +163,11 @@ func (s *Standby) tryOpen(ctx context.Context) {
 		for _, p := range params {
 			if _, err := h.Initialize(ctx, c, p); err != nil {
 				s.log.Warn("directory not opened again", "directory", p.Directory, "cause", err)
+			}
+		}
+		for _, p := range s.followed[c] {
+			if err := h.clients.Subscribe(c, p); err != nil {
+				s.log.Warn("session not followed again", "session", p.Session, "cause", err)
 			}
 		}
 	}
@@ -234,6 +241,7 @@ func (s *Standby) closeStore() {
 	ctx, cancel := context.WithTimeout(context.Background(), runsTimeout)
 	defer cancel()
 	s.host.Stop(ctx)
+	s.followed = s.host.clients.Subscriptions()
 	if err := s.host.Store.Close(); err != nil {
 		s.log.Error("closing the store", "cause", err)
 	}

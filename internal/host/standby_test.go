@@ -187,6 +187,36 @@ func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 	}
 }
 
+// A follower is a client that counts the statuses it is sent.
+type follower struct {
+	mute
+	told int
+}
+
+func (c *follower) SessionChanged(schema.SessionStatus) { c.told++ }
+
+// The status line of Pi subscribes once for each connection, and the connection outlives the loss of the database.
+func TestSubscriptionsOutliveTheDatabase(t *testing.T) {
+	dir := t.TempDir()
+	s := newStandby(t, dir)
+	c := &follower{}
+	initialize(t, s, c)
+	if _, err := s.host.Subscribe(t.Context(), c, schema.SubscribeParams{Harness: schema.HarnessOpenCode, Session: "ses_1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file.PathIn(dir), file.PathIn(dir) + "-wal"} {
+		if err := os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := transformOne(t, s, c); err != nil {
+		t.Fatal(err)
+	}
+	if c.told != 1 {
+		t.Errorf("told %d times of a pass over the new database, want once", c.told)
+	}
+}
+
 func TestSwitchedOffIsNoTrouble(t *testing.T) {
 	dir := t.TempDir()
 	s := newStandby(t, dir)

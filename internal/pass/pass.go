@@ -245,7 +245,7 @@ func (ps *Pass) run(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, store.ErrCannotPersist):
-		return client.Disabled(err.Error() + store.Remedy(err))
+		return client.Disabled(store.Reason(err))
 	case errors.Is(err, store.ErrBusy):
 		// The provider must not see an edit that is not stored. But the user should not wait for another
 		// program's lock. So the pass becomes steady and answers.

@@ -111,7 +111,7 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 
 // dropsOf lists the newest dropped units.
 func dropsOf(s schema.SessionStatus, now time.Time) []string {
-	lines := []string{fmt.Sprintf("Dropped: %d of %s (%s tokens), %d queued.", s.Dropped, format.Count(s.Units, "piece"), format.Tokens(s.Tokens.Dropped), s.Queued)}
+	lines := []string{fmt.Sprintf("Dropped: %d of %s (%s tokens), %d waiting.", s.Dropped, format.Count(s.Units, "piece"), format.Tokens(s.Tokens.Dropped), s.Queued)}
 	for i, u := range s.DroppedUnits {
 		if i == shownDrops {
 			more := len(s.DroppedUnits) - shownDrops

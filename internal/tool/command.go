@@ -15,7 +15,7 @@ import (
 
 var (
 	flushCommand = command{
-		"ctx-flush", "Apply all queued context reductions and show new summaries with the next message",
+		"ctx-flush", "Make the next request apply the waiting drops and show new summaries",
 		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 			return t.flush(ctx, c, key, p.Directory)
 		},
@@ -27,7 +27,7 @@ var (
 		},
 	}
 	statusCommand = command{
-		"ctx-status", "Show how full the context is, what was dropped and what waits to be reduced",
+		"ctx-status", "Show how full the window is, what was dropped and summarised, and what the historian does",
 		func(t *Tools, ctx context.Context, _ client.Client, key store.Key, _ schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 			return t.Statuses.Describe(ctx, key)
 		},
@@ -53,7 +53,7 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 		return none, err
 	}
 	s.Row.ExplicitFlush = true
-	text := "The next request applies the queued reductions. How much that frees is not known: no request of this session has reached the host since it started."
+	text := "The next request applies the waiting drops. How much that frees is not known: no request of this session has reached the host since it started."
 	if s.Pipe != nil {
 		text = t.forecastFlush(ctx, c, s, directory)
 	}
@@ -65,7 +65,7 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
 	ps, err := t.Passes.Forecast(ctx, c, s, directory)
 	if err != nil {
-		return "The next request applies the queued reductions." // nobody reads the answer
+		return "The next request applies the waiting drops." // nobody reads the answer
 	}
 	d := ps.Decision
 	waiting := len(s.Pipe.State.Queue()) - len(d.Drained)
@@ -74,15 +74,15 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 	case d.Head != nil && len(d.Edits) == 0:
 		text = "The next request shows the new summaries. " + text
 	case d.Head != nil:
-		text = "The next request applies the queued reductions and shows the new summaries. " + text
+		text = "The next request applies the waiting drops and shows the new summaries. " + text
 	case d.Price.Removed > 0:
-		text = "The next request applies the queued reductions. " + text
+		text = "The next request applies the waiting drops. " + text
 	}
 	if d.Price.Removed <= 0 && d.Head == nil && waiting == 0 {
 		text += t.History.WrapUpHint(ctx, ps)
 	}
 	if waiting > 0 {
-		text += fmt.Sprintf(" Still queued, because among the newest or still running: %s.", format.Count(waiting, "piece"))
+		text += fmt.Sprintf(" Still waiting, because among the newest or still running: %s.", format.Count(waiting, "piece"))
 	}
 	return text
 }

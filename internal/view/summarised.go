@@ -19,7 +19,7 @@ func (s *screen) historyFacts(st schema.SessionStatus) {
 	}
 	for _, f := range []struct{ label, text string }{
 		{"history", historyOf(st)},
-		{"head", headOf(st.Head, s.now)},
+		{"in prompt", headOf(st.Head, s.now)},
 		{"historian", historianOf(st.History, s.now)},
 	} {
 		if f.text != "" {
@@ -114,17 +114,17 @@ func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
 }
 
 func standsFor(h *schema.HeadStatus) string {
-	return fmt.Sprintf("the head stands for messages 1-%d, %s tokens as %s", h.Through, format.Tokens(h.Covered), format.Tokens(h.Baseline+h.Delta))
+	return fmt.Sprintf("messages 1-%d stand in the prompt as %s tokens", h.Through, format.Tokens(h.Baseline+h.Delta))
 }
 
-// foldReasons says in plain words why the head was folded.
+// foldReasons says in plain words why the head was folded. A user sees the baseline as "written" and the delta as "added".
 var foldReasons = map[string]string{
-	"first-head":          "as the first head",
+	"first-head":          "for the first summaries",
 	"reverted":            "because messages were taken back",
 	"refold":              "because the summaries were made anew",
 	"memory-updates":      "because many memories had changed",
-	"delta-over-budget":   "because the delta was over its budget",
-	"delta-over-baseline": "because the delta was as large as the baseline",
+	"delta-over-budget":   "because too much had been added",
+	"delta-over-baseline": "because as much had been added as there was",
 	"first-pass":          "with the first request",
 }
 
@@ -141,21 +141,20 @@ func headOf(h *schema.HeadStatus, now time.Time) string {
 	if h == nil {
 		return ""
 	}
-	text := strings.TrimPrefix(standsFor(h), "the head ")
-	text += fmt.Sprintf("; made anew %s ago %s", format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
-	text += "; " + HeadSizes(*h)
+	text := strings.Replace(standsFor(h), "stand in the prompt ", "", 1)
+	text += fmt.Sprintf(": %s; last written %s ago %s", HeadSizes(*h), format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
 	var folds []string
 	for _, f := range h.Folds {
-		folds = append(folds, fmt.Sprintf("%s %d", format.Clean(f.Cause), f.Count))
+		folds = append(folds, fmt.Sprintf("%s %d", format.Cause(f.Cause), f.Count))
 	}
 	if len(folds) > 0 {
-		text += "; made anew: " + strings.Join(folds, ", ")
+		text += "; in all: " + strings.Join(folds, ", ")
 	}
 	return text
 }
 
-// HeadSizes names the sizes of the head's sections, for example "baseline 9k
-// (summaries 6k, project documents 1.2k), delta 700".
+// HeadSizes names the sizes of the head's sections, for example "9k written
+// (summaries 6k, project documents 1.2k), 700 added since".
 func HeadSizes(h schema.HeadStatus) string {
 	var sections []string
 	for _, part := range []struct {
@@ -168,11 +167,11 @@ func HeadSizes(h schema.HeadStatus) string {
 			sections = append(sections, part.name+" "+format.Tokens(part.tokens))
 		}
 	}
-	text := "baseline " + format.Tokens(h.Baseline)
+	text := format.Tokens(h.Baseline) + " written"
 	if len(sections) > 0 {
 		text += " (" + strings.Join(sections, ", ") + ")"
 	}
-	return text + ", delta " + format.Tokens(h.Delta)
+	return text + ", " + format.Tokens(h.Delta) + " added since"
 }
 
 // historianOf describes the work of the historian.
@@ -188,13 +187,13 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("an unfinished recomp of %s", format.Progress(r.Start, r.End, r.Done)))
 	}
 	if h.Publishes > 0 {
-		published := fmt.Sprintf("%s in %s", format.Count(h.Publishes, "publication"), format.Count(h.Runs, "run"))
+		published := fmt.Sprintf("summarised in %d of %s", h.Publishes, format.Count(h.Runs, "run"))
 		if h.Extracted > 0 {
 			published += fmt.Sprintf(", %d without a model", h.Extracted)
 		}
 		parts = append(parts, published)
 	} else if h.Runs > 0 {
-		parts = append(parts, "nothing published in "+format.Count(h.Runs, "run"))
+		parts = append(parts, "nothing summarised in "+format.Count(h.Runs, "run"))
 	}
 	if p := h.LastPublish; p != nil {
 		parts = append(parts, fmt.Sprintf("last %s ago: %s", format.AgeOf(p.At, now), Published(*p)))

@@ -77,6 +77,9 @@ func newPageView(s replay.Summary, o Options) pageView {
 		one := newSessionView(anchor(i), id, bySession[id], outcomes, findings[anchor(i)])
 		if saved, ok := s.Saved[id]; ok {
 			one.Against = format.Saving(saved.Money)
+			if saved.Historian > 0 {
+				one.Against = format.Money(saved.Historian) + " more for the historian, " + one.Against
+			}
 		}
 		v.Sessions = append(v.Sessions, one)
 	}
@@ -165,8 +168,8 @@ func bustTile(busts, paid int) tile {
 
 // foldTile counts the epochs of the heads.
 func foldTile(s replay.Summary) tile {
-	note := cmp.Or(report.Publications(s.Publishes), "no publication")
-	return tile{Name: format.Plural(len(s.Folds), "new head"), Value: format.Grouped(len(s.Folds)), Note: note}
+	note := cmp.Or(report.Publications(s.Publishes), "no run of the historian")
+	return tile{Name: "summaries written anew", Value: format.Grouped(len(s.Folds)), Note: note}
 }
 
 func findingsTile(s replay.Summary) tile {

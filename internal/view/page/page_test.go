@@ -379,9 +379,9 @@ func TestPageTellsTheHistory(t *testing.T) {
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
-		"<dt>new head</dt>", "1 publication, 1 without a model", "the head was made anew as the first head: baseline 9k (summaries 6k, project documents 1.2k), delta 0",
+		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first summaries: 9k written (summaries 6k, project documents 1.2k), 0 added since",
 		"messages 1-80 (summarised), 0 tokens went",
-		"published: messages 1-80 as 3 summaries by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
+		"summarised: messages 1-80 as 3 summaries by extraction, fidelity 90%", "messages 1-80 stand in the prompt as 9k tokens",
 		`"parts":8,`, // the script adds up all parts of a prompt
 		"the historian has failed 2 times in a row: &lt;img src=x&gt;", `<button data-at="1">2</button>`,
 	} {

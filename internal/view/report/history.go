@@ -14,16 +14,16 @@ import (
 func HistoryNotes(p *replay.Pass) []string {
 	var notes []string
 	for _, published := range p.Published {
-		notes = append(notes, "published: "+view.Published(published))
+		notes = append(notes, "summarised: "+view.Published(published))
 	}
 	if p.Fold != "" && p.Head != nil {
-		notes = append(notes, fmt.Sprintf("the head was made anew %s: %s", view.FoldReason(p.Fold), view.HeadSizes(*p.Head)))
+		notes = append(notes, fmt.Sprintf("the summaries in the prompt were written anew %s: %s", view.FoldReason(p.Fold), view.HeadSizes(*p.Head)))
 	}
 	return notes
 }
 
-// Epochs sums up the folds, for example "3 new heads: idle 2, first-head 1". It is empty if
-// there is none.
+// Epochs sums up the folds, for example "the summaries in the prompt were written anew 3 times: after a pause 2,
+// first summaries 1". It is empty if there is none.
 func Epochs(folds []replay.Fold) string {
 	if len(folds) == 0 {
 		return ""
@@ -37,12 +37,12 @@ func Epochs(folds []replay.Fold) string {
 		n[f.Reason]++
 	}
 	for _, reason := range order {
-		counts = append(counts, fmt.Sprintf("%s %d", format.Clean(reason), n[reason]))
+		counts = append(counts, fmt.Sprintf("%s %d", format.Cause(reason), n[reason]))
 	}
-	return format.Count(len(folds), "new head") + ": " + strings.Join(counts, ", ")
+	return "the summaries in the prompt were written anew " + format.Count(len(folds), "time") + ": " + strings.Join(counts, ", ")
 }
 
-// Publications sums up the publications, for example "7 publications, 1 without a model".
+// Publications sums up the publications, for example "7 runs of the historian, 1 without a model".
 // It is empty if there is none.
 func Publications(all []replay.Publish) string {
 	if len(all) == 0 {
@@ -54,7 +54,7 @@ func Publications(all []replay.Publish) string {
 			extracted++
 		}
 	}
-	text := format.Count(len(all), "publication")
+	text := format.Count(len(all), "run of the historian")
 	if extracted > 0 {
 		text += fmt.Sprintf(", %d without a model", extracted)
 	}

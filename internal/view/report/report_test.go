@@ -180,8 +180,8 @@ func TestSentence(t *testing.T) {
 		{fits, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15 instead of $14.32."},
 		{over, "1 of 312 requests exceeded the window of 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15 instead of $14.32."},
 		{lenient, "312 requests were accepted, with up to 66k tokens in a window of 64k; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15 instead of $14.32."},
-		{priced, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15, which saved about $4.00."},
-		{summarised, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.25 (of it $0.10 for the historian), which saved about $4.25."},
+		{priced, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.15, which saved about $4.00 against dropping nothing until the window is full."},
+		{summarised, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; the bill was $4.25 (of it $0.10 for the historian), which saved about $4.25 against dropping nothing until the window is full."},
 		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; the bill was $0.052 instead of $0.050."},
 		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; the bill was $0.052 either way."},
 		{replay.Summary{}, "The trace holds no request to a model."},
@@ -273,10 +273,10 @@ func TestReportTellsTheHistory(t *testing.T) {
 	passes[8].History = &schema.HistoryStatus{Compartments: 3, RawTokens: 60_000, Fidelity: 0.9, Waited: 7, IsOverdue: true}
 	out := printed(t, summaryOf(passes...))
 	for _, want := range []string{
-		"\n      4 steady", "\n      published: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
-		"\n      7 steady", "\n      the head was made anew after a pause longer than the cache lives: baseline\n      9k (summaries 6k, memories 900), delta 300\n",
+		"\n      4 steady", "\n      summarised: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
+		"\n      7 steady", "\n      the summaries in the prompt were written anew after a pause longer than\n      the cache lives: 9k written (summaries 6k, memories 900), 300 added since\n",
 		"\nhistory of ses_one: 3 summaries for 60k tokens of messages, fidelity 90%; it has\nwaited for 7 requests to be summarised;",
-		"\n1 new head: idle 1\n1 publication\n", "guidance 700, summarised history 9.3k,",
+		"\nthe summaries in the prompt were written anew 1 time: after a pause 1\n1 run of the historian\n", "guidance 700, summarised history 9.3k,",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)

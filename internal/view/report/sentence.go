@@ -12,7 +12,7 @@ import (
 
 // Sentence sums up a replay, for example "312 requests stayed under 64k tokens;
 // unmodified, the session would have needed 286k and been refused at request 70;
-// the bill was $4.14 (of it $0.09 for the historian), which saved about $9.80." It holds no text of the trace.
+// the bill was $4.14 (of it $0.09 for the historian), which saved about $9.80 against dropping nothing until the window is full." It holds no text of the trace.
 func Sentence(s replay.Summary) string {
 	if s.Passes == 0 {
 		return "The trace holds no request to a model."
@@ -48,13 +48,21 @@ func unmodified(z replay.Prompts) string {
 // at the list price of another model. If both read the same, it says so.
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
-		return "the bill was " + format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money)
+		return "the bill was " + format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
 	}
 	with, without := format.Money(s.Bill), format.Money(s.RawBill)
 	if with == without {
 		return "the bill was " + with + " either way"
 	}
 	return "the bill was " + with + " instead of " + without
+}
+
+// beside says which session a saving is compared with. It is not the unmodified one if that was refused.
+func beside(z replay.Prompts) string {
+	if z.RawRefusedAt == 0 {
+		return ""
+	}
+	return " against dropping nothing until the window is full"
 }
 
 // ofHistorian names the historian's part of a bill, "" if it has none.
