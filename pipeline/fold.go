@@ -26,6 +26,9 @@ type History struct {
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
+	// StandsAlone says that documents and memories are a reason for a head, even if there is no compartment. Such
+	// a head covers nothing. It frees no space, so it appears, changes and goes only when the prefix is gone anyway.
+	StandsAlone bool
 	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
 }
@@ -36,7 +39,7 @@ type FoldReason string
 // The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
 // hard pass.
 const (
-	// FoldFirst: the session had no head.
+	// FoldFirst: the session had no head, or none with a compartment.
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
@@ -73,9 +76,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
-	case len(shown) == 0:
+	case len(shown) == 0 && (a.Verdict != schema.Hard || now.Ordinal > 0 || !now.Exists() && !r.History.StandsAlone):
 		return unchanged
-	case !now.Exists():
+	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // a baseline without compartments does not introduce any
 		return s.fold(r, shown, FoldFirst)
 	case r.History.Refold:
 		return s.fold(r, shown, FoldRefold)
@@ -184,15 +187,14 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 }
 
 // fold proposes a new baseline with the compartments in shown, and an empty delta. If
-// shown is empty, it proposes to have no head.
+// shown is empty, and the rest cannot stand alone, it proposes to have no head.
 func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
 	var keys frozen.Keys
-	if len(shown) == 0 {
+	if h := r.History; len(shown) == 0 && !h.StandsAlone {
 		next.Fold = now.Fold
 	} else {
-		h := r.History
 		text := history.Baseline(history.BaselineInput{
 			Docs: h.Docs, Memories: h.Memories, Compartments: shown,
 			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
@@ -204,7 +206,9 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 		next.DocsHash = history.DocsHash(h.Docs)
 		empty := history.Delta(history.DeltaInput{CountText: s.CountText})
 		next.Delta, next.DeltaTokens = empty.Text, empty.Tokens
-		keys = s.cover(&next, shown, r)
+		if len(shown) > 0 {
+			keys = s.cover(&next, shown, r)
+		}
 	}
 	if next.Baseline == now.Baseline && next.Delta == now.Delta && next.Through == now.Through && next.Pinned == now.Pinned {
 		return headChange{covered: s.coveredBy(now)} // the same fold again

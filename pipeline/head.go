@@ -108,7 +108,7 @@ func (s *memo) isCovered(i int) bool {
 // because the harness hides it behind a summary or the host's marker. Then it hides all of the covered messages, so if
 // one of them is still there, the last one was taken: in Pi, by a look at another branch that has a summary.
 func (s *content) isReverted(h frozen.Head) bool {
-	if !h.Exists() || len(s.entries) == 0 || s.Has(h.Through) {
+	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
 	}
 	if slices.ContainsFunc(s.entries, func(e entry) bool { return s.State.Covers(e.header.key) }) {

@@ -128,6 +128,84 @@ func TestHeadStandsInFrontOfTheTail(t *testing.T) {
 	})
 }
 
+// Documents are a reason for a head, although nothing is summarised yet. It comes with a lost prefix, stays to the
+// letter, and gets compartments when there are some.
+func TestHeadStandsAlone(t *testing.T) {
+	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
+		w := newWorldOf(t, codec, true, 2)
+		w.readings.History = &History{Docs: []history.Doc{{Name: "ARCHITECTURE.md", Text: "It has rooms."}}}
+		w.add(said("u0", "user", 100, 0))
+		w.pass()
+		if w.session.State.Head.Exists() {
+			t.Fatal("documents make a head, although they are no reason for one")
+		}
+		w.readings.History.StandsAlone = true
+		w.answer(said("a0", "assistant", 100, 0))
+		w.add(said("u1", "user", 100, 0))
+		w.readings.Flush = true // a bust that spares the beginning of the prompt
+		w.pass()
+		if w.session.State.Head.Exists() {
+			t.Fatalf("the head costs a live prefix (%s)", w.decision.Cause)
+		}
+
+		lose := func() { // the provider has forgotten the prefix
+			w.now += 600_000
+			w.pass()
+		}
+		lose()
+		head := w.session.State.Head
+		if w.decision.Fold != FoldFirst || !strings.Contains(head.Baseline, "It has rooms.") || head.Ordinal != 0 || head.Through != "" || w.start != 0 {
+			t.Fatalf("fold %q, the tail starts at %d, head %+v", w.decision.Fold, w.start, head)
+		}
+		steady := func(why string) {
+			t.Helper()
+			w.answer(said("a"+why, "assistant", 10, 0))
+			w.add(said("u"+why, "user", 10, 0))
+			w.pass()
+			if w.decision.Verdict != schema.Steady || !w.extends() || w.session.State.Head != head || w.start != 0 {
+				t.Fatalf("%s: %s pass (%s), the tail starts at %d, head %+v", why, w.decision.Verdict, w.decision.Cause, w.start, w.session.State.Head)
+			}
+		}
+		steady("later")
+		w.readings.History.Docs[0].Text = "It has more rooms."
+		steady("with other documents")
+		w.restart()
+		steady("after a restart")
+		w.raw, w.held, w.changed = w.raw[:4], 4, true
+		w.add(said("again", "user", 10, 0))
+		w.pass()
+		if w.session.State.Head != head || w.decision.Verdict != schema.Steady {
+			t.Fatalf("a revert has changed a head that covers nothing: %s pass (%s)", w.decision.Verdict, w.decision.Cause)
+		}
+		lose()
+		if head = w.session.State.Head; w.decision.Fold != FoldReason(CauseIdle) || !strings.Contains(head.Baseline, "more rooms") {
+			t.Fatalf("fold %q, head %+v", w.decision.Fold, head)
+		}
+
+		w.publish(3, 50)
+		w.readings.Flush = true
+		w.pass()
+		head = w.session.State.Head
+		if w.decision.Fold != FoldFirst || head.InBaseline != 1 || w.start != 4 || !strings.Contains(head.Baseline, "All about 1 to 4.") {
+			t.Fatalf("fold %q, the tail starts at %d, head %+v", w.decision.Fold, w.start, head)
+		}
+		w.raw, w.held, w.changed = w.raw[:2], 2, true
+		w.add(said("anew", "user", 10, 0))
+		w.pass()
+		head = w.session.State.Head
+		if w.decision.Fold != FoldReverted || head.Shows() != 0 || head.Ordinal != 0 || w.start != 0 || !strings.Contains(w.text(), "more rooms") {
+			t.Fatalf("fold %q, the tail starts at %d:\n%s", w.decision.Fold, w.start, w.text())
+		}
+
+		w.readings.History.StandsAlone = false
+		steady("without a reason")
+		lose()
+		if w.session.State.Head.Exists() || strings.Contains(w.text(), "rooms") {
+			t.Errorf("the head stays:\n%s", w.text())
+		}
+	})
+}
+
 // A compartment that is published while the prefix lives waits for a bust, and then the
 // baseline stays in the provider's cache.
 func TestPublishedHistoryWaitsForABust(t *testing.T) {

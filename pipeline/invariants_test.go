@@ -82,7 +82,10 @@ func newLife(rt *rapid.T, t *testing.T, codec transcript.Codec, isShared bool) *
 		k.CompressFrom = 100
 	}
 	if rapid.Bool().Draw(rt, "historian") {
-		r.History = &History{BudgetTokens: rapid.SampledFrom([]int{200, 3000}).Draw(rt, "history budget")}
+		r.History = &History{
+			BudgetTokens: rapid.SampledFrom([]int{200, 3000}).Draw(rt, "history budget"), StandsAlone: rapid.Bool().Draw(rt, "head alone"),
+			Docs: []history.Doc{{Name: "ARCHITECTURE.md", Text: "It has rooms."}},
+		}
 	}
 	h := &life{t: rt, w: w, isShared: isShared, model: rapid.SampledFrom(models).Draw(rt, "model")}
 	h.user()
@@ -390,7 +393,8 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 		twin := newWorldOf(t, codec, w.prefixes, w.readings.Knobs.ProtectedTags)
 		twin.readings, twin.profileOf, twin.bindsOf = w.readings, w.profileOf, w.bindsOf
 		if w.readings.History != nil {
-			twin.readings.History = &History{BudgetTokens: w.readings.History.BudgetTokens}
+			own := *w.readings.History
+			twin.readings.History = &own
 		}
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)

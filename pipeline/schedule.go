@@ -148,18 +148,19 @@ type Signals struct {
 // only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's
 // pass does not wait.
 //
-// After Schedule, a pass may still become steady, and then adds nothing. The cause says
-// why, and this list is complete:
+// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard
+// pass may still become steady, and then adds nothing. The cause says why, and this list is
+// complete:
 //
 //   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or
 //     force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
 //   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an
-//     overflow, and a pass whose price is unknown. At EmergencyPercent the bust is worth
+//     overflow, a bust for rent, and a pass whose price is unknown. At EmergencyPercent the bust is worth
 //     it if it frees minEmergency tokens, or if the prompt is then smaller than that
 //     level. At ForcePercent the bust is also worth it if it puts the next episode far
 //     off (isRelief).
-//   - CauseInvalidWire and CauseBusy: pass.run in internal/host/transform.go. Soft and
+//   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and
 //     hard passes.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {

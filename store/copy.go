@@ -13,10 +13,9 @@ type Inheritance struct {
 	Queued []DropRow
 	System SystemState
 	// Head and Compartments come from the original, up to the message at which the copy was made. They use
-	// the keys of the copy's messages. Project is HistoryRow.Project of the original.
+	// the keys of the copy's messages.
 	Head         *HeadRow
 	Compartments []CompartmentRow
-	Project      string
 }
 
 // maxOriginals bounds how many sessions are examined as the possible original of a copy. If a session was
@@ -77,8 +76,8 @@ func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) erro
 	}
 	_, err := tx.exec(`
 		UPDATE histories
-		SET project = ?3, frontier = ?4
-		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, from.Project, frontier)
+		SET frontier = ?3
+		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, frontier)
 	if err != nil || from.Head == nil {
 		return err
 	}

@@ -49,7 +49,7 @@ var exported = []struct{ name, where string }{
 
 const (
 	ofSession = `WHERE harness = ?1 AND session_id = ?2`
-	ofProject = `WHERE project IN (SELECT project FROM histories WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
+	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
 // A lease belongs to the host whose run holds it, so an import leaves these columns out.

@@ -62,7 +62,7 @@ var writes = map[string]struct {
 		func(t *testing.T, s *Store) error {
 			c := fold(1)
 			c.Drained, c.Head = nil, nil
-			c.Inherited = &Inheritance{Head: head(1), Compartments: []CompartmentRow{compartment(1, 6)}, Project: project}
+			c.Inherited = &Inheritance{Head: head(1), Compartments: []CompartmentRow{compartment(1, 6)}}
 			return s.CommitPass(t.Context(), c)
 		},
 	},

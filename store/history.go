@@ -13,7 +13,6 @@ type History struct{ *db }
 
 // A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
 type HistoryRow struct {
-	Project string // the identity of the project to which the session's facts belong
 	// Frontier is the first message that no run has summarised yet. A revert lowers it. A recomp that ends
 	// earlier does not.
 	Frontier int
@@ -124,19 +123,19 @@ func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
 	r := HistoryRow{
-		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
-		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
-		Throttle: s.ColumnText(7), NoHead: count(s, 8),
-		PendingMarker: s.ColumnText(9), AppliedMarker: s.ColumnText(10),
-		Runs: count(s, 11), Publishes: count(s, 12),
+		Frontier: count(s, 0), RunningSince: s.ColumnInt64(1),
+		Failures: count(s, 2), LastError: s.ColumnText(3), FailedAt: s.ColumnInt64(4), RetryPass: count(s, 5),
+		Throttle: s.ColumnText(6), NoHead: count(s, 7),
+		PendingMarker: s.ColumnText(8), AppliedMarker: s.ColumnText(9),
+		Runs: count(s, 10), Publishes: count(s, 11),
 		Usage: RunUsage{
-			Usage:  Usage{Input: count(s, 13), CacheRead: count(s, 14), CacheWrite: count(s, 15)},
-			Output: count(s, 16),
+			Usage:  Usage{Input: count(s, 12), CacheRead: count(s, 13), CacheWrite: count(s, 14)},
+			Output: count(s, 15),
 		},
-		Extracted: count(s, 17),
+		Extracted: count(s, 16),
 	}
-	if s.ColumnBool(18) {
-		r.Staged = &StagedRange{Start: s.ColumnInt(19), End: s.ColumnInt(20), Done: s.ColumnInt(21)}
+	if s.ColumnBool(17) {
+		r.Staged = &StagedRange{Start: s.ColumnInt(18), End: s.ColumnInt(19), Done: s.ColumnInt(20)}
 	}
 	return r
 }

@@ -233,7 +233,7 @@ func TestForkInheritsHistory(t *testing.T) {
 	inherit := func(head *HeadRow) Snapshot {
 		t.Helper()
 		c := commit(fork, 1)
-		c.Inherited = &Inheritance{Head: head, Compartments: rows, Project: project}
+		c.Inherited = &Inheritance{Head: head, Compartments: rows}
 		must(t, s.CommitPass(t.Context(), c))
 		return load(t, s, fork)
 	}
@@ -245,7 +245,7 @@ func TestForkInheritsHistory(t *testing.T) {
 	same(t, "end", end, HistoryEnd{Seq: 1, Ordinal: 7})
 	h, err := s.History.Summary(t.Context(), fork)
 	must(t, err)
-	same(t, "history", h.HistoryRow, HistoryRow{Project: project, Frontier: 7})
+	same(t, "history", h.HistoryRow, HistoryRow{Frontier: 7})
 
 	must(t, s.DeleteSession(t.Context(), fork))
 	same(t, "original", contents(t, s), original)

@@ -21,8 +21,9 @@ type Memories struct{ *db }
 // A MemoryRow is something that is known about a project, for example "tests run
 // with go test ./...". All sessions and harnesses share it.
 type MemoryRow struct {
-	ID         int64 // the store never gives an id twice
-	Project    string
+	ID         int64  // the store never gives an id twice
+	Project    string // identity
+	Directory  string // of the session that learned it last, for people
 	Category   string // for example "NAMING"; the store does not restrict the names
 	Content    string
 	Importance int    // 1 to 100
@@ -157,7 +158,7 @@ func readMemory(s *sqlite3.Stmt) MemoryRow {
 		ID: s.ColumnInt64(0), Project: s.ColumnText(1), Category: s.ColumnText(2), Content: s.ColumnText(3),
 		Importance: s.ColumnInt(4), Source: s.ColumnText(5), LearnedIn: Key{s.ColumnText(6), s.ColumnText(7)},
 		Status: s.ColumnText(8), SupersededBy: s.ColumnInt64(9), SeenCount: count(s, 10), SeenAt: s.ColumnInt64(11),
-		CreatedAt: s.ColumnInt64(12), UpdatedAt: s.ColumnInt64(13), ExpiresAt: s.ColumnInt64(14),
+		CreatedAt: s.ColumnInt64(12), UpdatedAt: s.ColumnInt64(13), ExpiresAt: s.ColumnInt64(14), Directory: s.ColumnText(15),
 	}
 }
 

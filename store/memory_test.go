@@ -78,7 +78,7 @@ func TestFactsBecomeMemoriesOnce(t *testing.T) {
 	m, err := s.Memories.Of(t.Context(), project, later)
 	must(t, err)
 	row := MemoryRow{
-		ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", LearnedIn: key, Status: "active",
+		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", LearnedIn: key, Status: "active",
 		SeenCount: 2, SeenAt: later, CreatedAt: now, UpdatedAt: now,
 	}
 	other := row

@@ -138,7 +138,7 @@ func (s *Store) upsertSession(tx *transaction, r SessionRow, flushDone, roomMade
 		roomMade, r.Setup.Binds, r.Setup.Preamble, r.Agent, r.LostBlocks, r.LostTokens,
 		r.Gauge.Of, r.Gauge.Tokens, r.Gauge.Own, r.Gauge.Base,
 		r.Rent.Paid, r.Rent.Coverable, r.Rent.Removable, r.Rent.Price, r.Rent.Queued, r.Rent.Messages, r.Rent.GrewAt,
-		r.RawTokens)
+		r.RawTokens, r.Project)
 	return err
 }
 

@@ -103,7 +103,7 @@ func insertFindings(tx *transaction, p Publication, now int64) error {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]
-	_, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, p.Project, last.End+1, p.Marker,
+	_, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, last.End+1, p.Marker,
 		last.MadeBy == MadeByExtraction, p.Problem, now, p.RetryPass)
 	if err != nil {
 		return fmt.Errorf("state of the historian: %w", err)

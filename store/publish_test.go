@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	runner  = "run-1"
-	project = "git:4b825dc"
+	runner    = "run-1"
+	project   = "git:4b825dc"
+	directory = "/home/u/project"
 )
 
 // compartment covers the messages start to end.
@@ -103,7 +104,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
 	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []MemoryRow{{
-		ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 100, Source: "historian", LearnedIn: key,
+		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 100, Source: "historian", LearnedIn: key,
 		Status: "active", SeenCount: 2, SeenAt: now, CreatedAt: now, UpdatedAt: now,
 	}}})
 	h := historyOf(t, s)
@@ -114,7 +115,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	}
 	same(t, "history", h, HistorySummary{
 		HistoryRow: HistoryRow{
-			Project: project, Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
+			Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
 		},
 		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})

@@ -81,14 +81,15 @@ func (s *Reports) Removals(ctx context.Context, key Key) ([]RemovalSum, error) {
 	return all, nil
 }
 
-// ProjectRemovals returns the removals by rule in all sessions of a directory. Their causes are empty.
-func (s *Reports) ProjectRemovals(ctx context.Context, directory string) ([]RemovalSum, error) {
+// ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as the
+// identity of the project is not known, there are none.
+func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]RemovalSum, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
 		FROM sessions JOIN removals USING (harness, session_id)
-		WHERE directory = ?
+		WHERE project = ? AND project <> ''
 		GROUP BY rule
-		ORDER BY rule`, directory)
+		ORDER BY rule`, project)
 	if err != nil {
 		return nil, fmt.Errorf("read removals of the project: %w", err)
 	}

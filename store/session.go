@@ -24,6 +24,7 @@ type SessionRow struct {
 
 	// Written by CommitPass.
 	Directory    string
+	Project      string // the identity of the directory's project, "" if it is not known yet
 	Parent       string
 	Mode         string // "primary", "primary-no-reduce", "subagent" or "subagent-no-reduce"
 	Provider     string
@@ -213,6 +214,7 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 			Paid: count(s, 54), Coverable: count(s, 55), Removable: s.ColumnInt(56), Price: count(s, 57), Queued: count(s, 58), Messages: count(s, 59), GrewAt: count(s, 60),
 		},
 		RawTokens: count(s, 61),
+		Project:   s.ColumnText(62),
 	}
 }
 

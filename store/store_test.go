@@ -79,7 +79,7 @@ func same(t testing.TB, what string, got, want any) {
 func commit(k Key, n int) PassCommit {
 	return PassCommit{
 		Session: SessionRow{
-			Key: k, Directory: "/home/u/project", Mode: "primary", Provider: "anthropic", Model: "claude",
+			Key: k, Directory: directory, Project: project, Mode: "primary", Provider: "anthropic", Model: "claude",
 			Epoch: 1, TagCounter: 2 * n, Passes: n, WireMessages: 2 * n, WireChain: "00ff", LastPassAt: now + int64(n),
 		},
 		Units: []UnitRow{

@@ -17,13 +17,16 @@ type memoryCmd struct {
 
 // A memory is a stored memory in JSON.
 type memory struct {
-	ID       int64  `json:"id"`
-	Project  string `json:"project"`
-	Category string `json:"category"`
-	Content  string `json:"content"`
-	Source   string `json:"source"`
-	Harness  string `json:"harness,omitzero"`
-	Session  string `json:"session,omitzero"`
+	ID      int64  `json:"id"`
+	Project string `json:"project"`
+	// Directory is that of the session that learned the memory last. seenAt says when.
+	Directory string `json:"directory,omitzero"`
+	seenAt    int64
+	Category  string `json:"category"`
+	Content   string `json:"content"`
+	Source    string `json:"source"`
+	Harness   string `json:"harness,omitzero"`
+	Session   string `json:"session,omitzero"`
 }
 
 type memoryListCmd struct {
@@ -41,7 +44,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	err = store.Browse(ctx, dir, func(b *store.Browser) error {
 		rows, err := b.Memories()
 		for _, r := range rows {
-			all = append(all, memory{r.ID, r.Project, r.Category, r.Content, r.Source, r.LearnedIn.Harness, r.LearnedIn.Session})
+			all = append(all, memory{r.ID, r.Project, r.Directory, r.SeenAt, r.Category, r.Content, r.Source, r.LearnedIn.Harness, r.LearnedIn.Session})
 		}
 		return err
 	})
@@ -56,11 +59,17 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintln(s.out, "magicctx remembers nothing yet.")
 		return err
 	}
+	newest := make(map[string]memory) // by project
+	for _, m := range all {
+		if m.seenAt >= newest[m.Project].seenAt {
+			newest[m.Project] = m
+		}
+	}
 	project := ""
 	for _, m := range all {
 		if m.Project != project {
 			project = m.Project
-			fmt.Fprintln(s.out, format.Clean(project))
+			fmt.Fprintf(s.out, "%s (%s)\n", format.Clean(newest[project].Directory), format.Clean(project))
 		}
 		if _, err := fmt.Fprintf(s.out, "%6d  %s: %s\n", m.ID, format.Clean(m.Category), format.Clean(m.Content)); err != nil {
 			return err

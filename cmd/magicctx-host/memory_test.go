@@ -21,10 +21,10 @@ func TestMemoryListAndRm(t *testing.T) {
 	if out, errs, code := runReal(t, "memory", "--data-dir", dir); code != exitOK || !strings.Contains(out, "remembers nothing yet") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
-	learnFact(t, host, "/p", "tests run with\x1b[31m go test ./...")
+	learnFact(t, host, "dir:0123456789ab", "tests run with\x1b[31m go test ./...")
 
 	out, errs, code := runReal(t, "memory", "list", "--data-dir", dir)
-	if code != exitOK || !strings.Contains(out, "/p\n     1  WORKFLOW_RULES: tests run with") || strings.ContainsRune(out, 0x1b) {
+	if code != exitOK || !strings.Contains(out, "/p (dir:0123456789ab)\n     1  WORKFLOW_RULES: tests run with") || strings.ContainsRune(out, 0x1b) {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 	if out, errs, code := runReal(t, "memory", "rm", "7", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "no such memory: number 7") {
@@ -33,7 +33,7 @@ func TestMemoryListAndRm(t *testing.T) {
 	if out, errs, code := runReal(t, "memory", "rm", "1", "--data-dir", dir); code != exitOK || !strings.Contains(out, "Forgotten: tests run with") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
-	known, err := host.Memories.Of(t.Context(), "/p", 0)
+	known, err := host.Memories.Of(t.Context(), "dir:0123456789ab", 0)
 	if err != nil || len(known.Memories) != 0 || known.ChangeID == 0 {
 		t.Errorf("the host still has %+v, %v", known, err)
 	}
@@ -44,7 +44,7 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	t.Helper()
 	key := store.Key{Harness: "opencode", Session: "ses_one"}
 	err := s.CommitPass(t.Context(), store.PassCommit{
-		Session: store.SessionRow{Key: key, Directory: project, Mode: "primary", TagCounter: 1}, Pass: store.PassRow{Pass: 1, Verdict: "steady"},
+		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", TagCounter: 1}, Pass: store.PassRow{Pass: 1, Verdict: "steady"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/marking"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
@@ -39,7 +40,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 				return nil, err
 			}
 			return host.New(host.Options{
-				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true,
+				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true, Identify: project.Identify,
 				Markers:    harnessMarkers(),
 				RawHistory: &rawhistory.Reader{Env: os.Getenv}, Conflicts: conflictsOf(o.DataDir),
 			}), nil

@@ -17,6 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/notice"
 	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/prompt"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/session"
@@ -41,6 +42,9 @@ type Options struct {
 	// them is another plugin that rewrites the same messages, the host stands down for the directory, and
 	// competitor is the reason. If Conflicts is nil, the host looks for none.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
+	// Identify finds the identity of the project in a directory, and may take seconds (project.Identify). If it is
+	// nil, as in a replay, each directory is a project of its own.
+	Identify func(ctx context.Context, directory string) (string, error)
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader
@@ -89,7 +93,10 @@ func New(o Options) *Host {
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
-	h.sessions = session.New(session.Options{Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory})
+	h.sessions = session.New(session.Options{
+		Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory,
+		Projects: project.New(project.Options{Identify: o.Identify, Found: h.adopt}),
+	})
 	told := notice.New(h.background, o.Log)
 	h.prompts = prompt.New(prompt.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.learner = learn.New(learn.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
@@ -125,6 +132,15 @@ func New(o Options) *Host {
 		Statuses: h.status, Clock: o.Clock, Log: o.Log,
 	})
 	return h
+}
+
+// adopt gives the rows of a directory to the project that was found for it.
+func (h *Host) adopt(ctx context.Context, directory, identity string) error {
+	writing, cancel := h.guard.Writing(ctx)
+	defer cancel()
+	err := h.Store.Memories.Adopt(writing, directory, project.OfDirectory(directory), identity)
+	h.guard.Wrote(err)
+	return err
 }
 
 // Stop ends the work in the background, and waits for it until ctx ends.

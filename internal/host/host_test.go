@@ -52,6 +52,7 @@ type harness struct {
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
 	markers     map[schema.Harness]marking.Markers
+	identify    func(ctx context.Context, directory string) (string, error)
 }
 
 const testSession = "ses_1"
@@ -96,7 +97,7 @@ func (h *harness) start() {
 	h.host = New(Options{
 		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler), Markers: h.markers,
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil },
-		Summarises: h.runAgent != nil,
+		Summarises: h.runAgent != nil, Identify: h.identify,
 	})
 	if _, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: h.kind, Directory: "/p"}); err != nil {
 		h.t.Fatal(err)

@@ -36,6 +36,7 @@ func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.Initial
 		r.Warnings = append(r.Warnings, w.Message)
 		h.Log.Warn("configuration", "directory", p.Directory, "key", w.Key, "file", w.File)
 	}
+	h.background.Go(func() { h.sessions.FindProject(h.background.Lifetime(), p.Directory) })
 	if h.Markers[p.Harness] != nil {
 		h.background.Go(func() { h.markers.CheckAll(h.background.Lifetime(), p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
 	}

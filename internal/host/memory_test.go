@@ -12,27 +12,35 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
+// learning answers as a historian that learns a fact.
+func learning(p schema.AgentRunParams) (string, error) {
+	text, err := good(p)
+	fact := "<facts><NAMING>\n* [" + historiantest.RangeOf(p.Prompt).String() + "] \"Please do\" begins prompts\n</NAMING></facts>"
+	return strings.Replace(text, "<facts></facts>", fact, 1), err
+}
+
 // The head of a session shows a memory, and the user forgets it (magicctx-host memory rm). The next delta says so: until
 // the next fold, the baseline still has its line.
 func TestDeltaTellsOfForgottenMemories(t *testing.T) {
-	h := answering(t, func(p schema.AgentRunParams) (string, error) {
-		text, err := good(p)
-		fact := "<facts><NAMING>\n* [" + historiantest.RangeOf(p.Prompt).String() + "] \"Please do\" begins prompts\n</NAMING></facts>"
-		return strings.Replace(text, "<facts></facts>", fact, 1), err
-	})
+	h := answering(t, learning)
 	h.talkLong()
 	h.flush()
 	h.pass()
 	if !strings.Contains(h.wire(), `<memory id="1"`) {
 		t.Fatal("the head shows no memory")
 	}
-	project := h.row().Directory
+	project := h.row().Project
 	if err := h.store.Memories.Change(t.Context(), store.MemoryChange{Project: project, Kind: store.MemoryDelete, Memory: 1}); err != nil {
 		t.Fatal(err)
 	}
 	h.restart()
 	h.pass()
-	c, err := h.host.sessions.ReadChronicle(t.Context(), testKey, project)
+	s, err := h.host.sessions.Lock(t.Context(), testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Unlock()
+	c, err := h.host.sessions.ReadChronicle(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,11 +116,11 @@ func TestExpansionOfASummaryIsRegret(t *testing.T) {
 func TestRegretBelongsToTheProject(t *testing.T) {
 	h := newHarness(t)
 	for i, s := range []struct {
-		directory string
-		reread    int
-	}{{"/a", 0}, {"/a", 3}, {"/b", 2}, {"/c", 3}} {
+		project string
+		reread  int
+	}{{"a", 0}, {"a", 3}, {"b", 2}, {"c", 3}, {"", 3}} {
 		key := store.Key{Harness: "opencode", Session: fmt.Sprint("s", i)}
-		c := store.PassCommit{Session: store.SessionRow{Key: key, Directory: s.directory, Mode: "primary", Passes: 1}, Pass: store.PassRow{Pass: 1, Verdict: "hard"}}
+		c := store.PassCommit{Session: store.SessionRow{Key: key, Project: s.project, Mode: "primary", Passes: 1}, Pass: store.PassRow{Pass: 1, Verdict: "hard"}}
 		c.Removals = []store.RemovalRow{{Rule: "tool reclaim", Tokens: 1000}, {Rule: "tiered drop", Tokens: 1000}}
 		for tag := range 3 {
 			c.Units = append(c.Units, store.UnitRow{Tag: tag + 1, UnitKey: fmt.Sprint(tag), MessageKey: "m", Kind: "tool"})
@@ -137,12 +137,12 @@ func TestRegretBelongsToTheProject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for directory, want := range map[string][]string{"/a": {"tool reclaim"}, "/b": nil, "/c": {"tool reclaim"}, "/d": nil} {
-		ps := &pass.Pass{Session: &session.Session{}, Params: schema.TransformParams{Directory: directory}}
+	for project, want := range map[string][]string{"a": {"tool reclaim"}, "b": nil, "c": {"tool reclaim"}, "d": nil, "": nil} {
+		ps := &pass.Pass{Session: &session.Session{Row: store.SessionRow{Project: project}}}
 		isRegretted := learn.New(learn.Options{Store: h.store}).IsRegretted(t.Context(), ps)
 		got := slices.DeleteFunc([]string{"tool reclaim", "tiered drop"}, func(rule string) bool { return !isRegretted(rule) })
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", directory, got, want)
+			t.Errorf("%s: %v, want %v", project, got, want)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type regret struct {
 	rereads []store.RereadRow
 	// regretted names the rules that are regretted in the project. It is nil until it is read.
 	regretted map[string]bool
+	project   string // the identity of that project
 }
 
 var regrets = session.NewSlot[regret]()
@@ -69,13 +70,14 @@ func removals(ps *pass.Pass) (rows []store.RemovalRow) {
 }
 
 // IsRegretted returns a function that reports whether a rule is regretted in the session's project. The
-// function asks the store once. If the model then reads removed content of this session again, it asks once
-// more.
+// function asks the store once. If the model then reads removed content of this session again, or if the project
+// changes, it asks once more.
 func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule string) bool {
 	return func(rule string) bool {
 		s, known := ps.Session, regrets.Of(ps.Session)
-		if known.regretted == nil {
-			all, err := l.Store.Reports.ProjectRemovals(ctx, ps.Params.Directory)
+		if known.regretted == nil || known.project != s.Row.Project {
+			known.project = s.Row.Project
+			all, err := l.Store.Reports.ProjectRemovals(ctx, known.project)
 			if err != nil {
 				l.Log.Warn("removals of the project not read", "session", s.Key.Session, "error", err)
 			}

@@ -146,6 +146,9 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 			return nil, err
 		}
 		s.Bytes.Store(0)
+	} else if err := e.Sessions.Enter(ctx, s, p.Directory); err != nil {
+		e.Guard.Wrote(err)
+		return nil, err
 	}
 	s.Bytes.Add(int64(len(p.Messages)))
 	s.Pipe.LearnTyped(p.Typed)
@@ -182,11 +185,14 @@ func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.Transf
 		e.Guard.Wrote(err)
 		return err
 	}
-	s.Row.Directory, s.Row.Parent = p.Directory, p.Parent
+	s.Pipe, s.Row.Parent = nil, p.Parent
+	if err := e.Sessions.Enter(ctx, s, p.Directory); err != nil {
+		return err
+	}
 	if s.Row.Passes == 0 {
 		s.Row.Mode = session.ModeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
-	if s.Chronicle, err = e.Sessions.ReadChronicle(ctx, s.Key, p.Directory); err != nil {
+	if s.Chronicle, err = e.Sessions.ReadChronicle(ctx, s); err != nil {
 		e.Guard.Wrote(err)
 		return err
 	}

@@ -25,8 +25,10 @@ type Chronicle struct {
 	PendingMarker, AppliedMarker string
 }
 
-// ReadChronicle reads the compartments of a session and the memories of its project.
-func (ss *Sessions) ReadChronicle(ctx context.Context, key store.Key, project string) (Chronicle, error) {
+// ReadChronicle reads the compartments of a session and the memories of its project. As long as the identity of the
+// project is not known, there are no memories.
+func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, error) {
+	key, project := s.Key, s.Row.Project
 	rows, end, err := ss.Store.History.Compartments(ctx, key)
 	if err != nil {
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
@@ -67,7 +69,7 @@ func (c *Chronicle) CoveredEnd() history.Anchor {
 
 // RefreshChronicle reads the session's history again after a publication.
 func (ss *Sessions) RefreshChronicle(ctx context.Context, s *Session) error {
-	again, err := ss.ReadChronicle(ctx, s.Key, s.Row.Directory)
+	again, err := ss.ReadChronicle(ctx, s)
 	if err != nil {
 		s.Forget() // the next pass must not miss what is stored
 		return err

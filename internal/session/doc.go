@@ -1,6 +1,6 @@
 // Package session holds the sessions in memory: their locks, what is read from the store, and the translation of
 // the store's rows to the types of the pipeline and back. Each feature of a session keeps its own state in a Slot.
 //
-// It may import internal/clock, internal/json, internal/mode, internal/rawhistory, internal/tokens, pipeline,
-// schema and store.
+// It may import internal/clock, internal/json, internal/mode, internal/project, internal/rawhistory,
+// internal/tokens, pipeline, schema and store.
 package session

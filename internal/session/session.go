@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -83,6 +84,7 @@ type Options struct {
 	Log   *slog.Logger
 	// RawHistory reads the harnesses' own stores. Without it, only messages that are in memory can be read.
 	RawHistory *rawhistory.Reader
+	Projects   *project.Projects
 	// Copied are called when a session begins as a copy of another one, so that features copy their state.
 	Copied []func(ctx context.Context, s *Session, original store.Key) error
 }

@@ -52,7 +52,7 @@ func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string)
 	}
 	if s.Pipe == nil {
 		var err error
-		if s.Chronicle, err = ss.ReadChronicle(ctx, s.Key, directory); err != nil {
+		if s.Chronicle, err = ss.ReadChronicle(ctx, s); err != nil {
 			return nil, err
 		}
 	}

@@ -175,7 +175,7 @@ func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *sess
 		return refusedCommand(h.busyWith(s))
 	}
 	if s.Pipe == nil {
-		known, err := h.Sessions.ReadChronicle(ctx, s.Key, directory)
+		known, err := h.Sessions.ReadChronicle(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (h *Historian) newErrand(s *session.Session, scope history.Range, next int)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.Key, holder: h.Agents.NewHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload}
+	p := &plan{key: s.Key, holder: h.Agents.NewHolder(), job: h.pattern(s), after: s.Chronicle.End, started: h.Clock.Now(), load: workOf(s).workload, project: s.Row.Project}
 	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
 	e.done.Store(int64(next - 1))
 	return e, nil

@@ -58,7 +58,7 @@ func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 		running.isTakenBack = true
 	}
 	s.Chronicle.Compartments = append(slices.Clip(s.Chronicle.Compartments[:kept]), restored...)
-	if again, err := h.Sessions.ReadChronicle(ctx, s.Key, s.Row.Directory); err == nil {
+	if again, err := h.Sessions.ReadChronicle(ctx, s); err == nil {
 		s.Chronicle = again
 	}
 }

@@ -156,12 +156,15 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 
 // publication converts the result of a run to the form of the store.
 func publication(p *plan, r historian.Result) store.Publication {
-	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw(), p.summary)}
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.project, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw(), p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
 		out.Compartments = append([]store.CompartmentRow{*p.filler}, out.Compartments...)
 	}
 	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
+	}
+	if out.Project == "" { // nobody could find the facts again
+		return out
 	}
 	for _, f := range r.Facts {
 		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})

@@ -233,7 +233,7 @@ func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error
 	run := runRow(r.plan, historian.Result{Attempts: r.attempts})
 	run.Model = all[len(all)-1].Model
 	err := r.host.Store.History.Promote(ctx, store.Publication{
-		Key: r.key, Holder: r.holder, After: r.after, Project: r.load.directory, Compartments: all, Run: run,
+		Key: r.key, Holder: r.holder, After: r.after, Compartments: all, Run: run,
 	})
 	if err != nil {
 		return "", err

@@ -216,6 +216,8 @@ type plan struct {
 	summary string
 	// filler is the compartment to publish before those of the run, nil for none.
 	filler *store.CompartmentRow
+	// project is the identity of the project to which the facts belong, "" if it is not known.
+	project string
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
 	// yields means that an urgent run may take the place of this one.
@@ -236,6 +238,7 @@ type prospect struct {
 // read much text. They do it without the session's lock, so that no pass waits for them.
 func (h *Historian) summarise(key store.Key, load workload) {
 	ctx := h.Background.Lifetime()
+	h.Sessions.FindProject(ctx, load.directory)
 	limit, err := h.historianLimit(ctx, &load)
 	if err != nil {
 		return // the client has left
@@ -345,6 +348,10 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *plan, abo
 		w.throttle = w.throttle.Waits()
 		return false, h.saveThrottle(ctx, s)
 	}
+	if err := h.Sessions.Enter(ctx, s, p.load.directory); err != nil {
+		return false, err
+	}
+	p.project = s.Row.Project
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
 	p.job.KeepLast = p.job.KeepLast || p.reason == history.RunForRent // a run pays only for what leaves

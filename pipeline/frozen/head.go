@@ -9,7 +9,8 @@ import "slices"
 type Head struct {
 	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
-	// Through is the key of the newest covered message, Ordinal its ordinal.
+	// Through is the key of the newest covered message, Ordinal its ordinal. A head without compartments covers
+	// nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
 	// AfterSummary is the key of the harness's own summary that the array began with when

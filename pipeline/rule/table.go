@@ -73,7 +73,7 @@ const (
 //   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing at all
 //     if the bust costs more than it saves. On any pass, the host also
 //     refuses all edits of a pass that breaks a rule of the provider or cannot
-//     be stored (pass.run in internal/host/transform.go).
+//     be stored (Pass.run in internal/pass/pass.go).
 //   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call
 //     as a skeleton in two cases. Either the provider wants steps to leave whole
 //     (Profile.StepsLeaveWhole) and another call or a text of the message stays;

@@ -27,7 +27,7 @@ CREATE TABLE sessions (
 	explicit_flush    INTEGER NOT NULL DEFAULT 0 CHECK (explicit_flush IN (0, 1)),
 	last_pass_at      INTEGER NOT NULL DEFAULT 0,
 	created_at        INTEGER NOT NULL,
-	updated_at        INTEGER NOT NULL, profile       TEXT    NOT NULL DEFAULT '', show_gaps     INTEGER NOT NULL DEFAULT 0 CHECK (show_gaps IN (0, 1)), todo_message  TEXT    NOT NULL DEFAULT '', todo_state    TEXT    NOT NULL DEFAULT '', reclaim_up_to INTEGER NOT NULL DEFAULT 0, relief_of     TEXT    NOT NULL DEFAULT '', relief_tokens INTEGER NOT NULL DEFAULT 0, stuck_tag     INTEGER NOT NULL DEFAULT 0, stuck_grace   INTEGER NOT NULL DEFAULT 0, stuck_band    INTEGER NOT NULL DEFAULT 0, overflow_at INTEGER NOT NULL DEFAULT 0, overflow_pass INTEGER NOT NULL DEFAULT 0, binds    INTEGER NOT NULL DEFAULT 0 CHECK (binds IN (0, 1)), preamble INTEGER NOT NULL DEFAULT 0, agent    TEXT    NOT NULL DEFAULT '', system_text     TEXT    NOT NULL DEFAULT '', system_preamble INTEGER NOT NULL DEFAULT 0, system_pending  INTEGER NOT NULL DEFAULT 0 CHECK (system_pending IN (0, 1)), system_at       INTEGER NOT NULL DEFAULT 0, lost_blocks INTEGER NOT NULL DEFAULT 0, lost_tokens INTEGER NOT NULL DEFAULT 0, gauge_of     TEXT    NOT NULL DEFAULT '', gauge_tokens INTEGER NOT NULL DEFAULT 0, gauge_own    INTEGER NOT NULL DEFAULT 0, gauge_base   INTEGER NOT NULL DEFAULT 0, overflow_tokens INTEGER NOT NULL DEFAULT 0, title TEXT NOT NULL DEFAULT '', rent_paid      INTEGER NOT NULL DEFAULT 0, rent_coverable INTEGER NOT NULL DEFAULT 0, rent_removable INTEGER NOT NULL DEFAULT 0, rent_price     INTEGER NOT NULL DEFAULT 0, rent_queued    INTEGER NOT NULL DEFAULT 0, rent_messages  INTEGER NOT NULL DEFAULT 0, rent_grew_at INTEGER NOT NULL DEFAULT 0, raw_tokens INTEGER NOT NULL DEFAULT 0,
+	updated_at        INTEGER NOT NULL, profile       TEXT    NOT NULL DEFAULT '', show_gaps     INTEGER NOT NULL DEFAULT 0 CHECK (show_gaps IN (0, 1)), todo_message  TEXT    NOT NULL DEFAULT '', todo_state    TEXT    NOT NULL DEFAULT '', reclaim_up_to INTEGER NOT NULL DEFAULT 0, relief_of     TEXT    NOT NULL DEFAULT '', relief_tokens INTEGER NOT NULL DEFAULT 0, stuck_tag     INTEGER NOT NULL DEFAULT 0, stuck_grace   INTEGER NOT NULL DEFAULT 0, stuck_band    INTEGER NOT NULL DEFAULT 0, overflow_at INTEGER NOT NULL DEFAULT 0, overflow_pass INTEGER NOT NULL DEFAULT 0, binds    INTEGER NOT NULL DEFAULT 0 CHECK (binds IN (0, 1)), preamble INTEGER NOT NULL DEFAULT 0, agent    TEXT    NOT NULL DEFAULT '', system_text     TEXT    NOT NULL DEFAULT '', system_preamble INTEGER NOT NULL DEFAULT 0, system_pending  INTEGER NOT NULL DEFAULT 0 CHECK (system_pending IN (0, 1)), system_at       INTEGER NOT NULL DEFAULT 0, lost_blocks INTEGER NOT NULL DEFAULT 0, lost_tokens INTEGER NOT NULL DEFAULT 0, gauge_of     TEXT    NOT NULL DEFAULT '', gauge_tokens INTEGER NOT NULL DEFAULT 0, gauge_own    INTEGER NOT NULL DEFAULT 0, gauge_base   INTEGER NOT NULL DEFAULT 0, overflow_tokens INTEGER NOT NULL DEFAULT 0, title TEXT NOT NULL DEFAULT '', rent_paid      INTEGER NOT NULL DEFAULT 0, rent_coverable INTEGER NOT NULL DEFAULT 0, rent_removable INTEGER NOT NULL DEFAULT 0, rent_price     INTEGER NOT NULL DEFAULT 0, rent_queued    INTEGER NOT NULL DEFAULT 0, rent_messages  INTEGER NOT NULL DEFAULT 0, rent_grew_at INTEGER NOT NULL DEFAULT 0, raw_tokens INTEGER NOT NULL DEFAULT 0, project TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (harness, session_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -288,7 +288,6 @@ CREATE TABLE heads (
 CREATE TABLE histories (
 	harness        TEXT    NOT NULL,
 	session_id     TEXT    NOT NULL,
-	project        TEXT    NOT NULL DEFAULT '', -- identity of the project that the facts go to
 	generation     INTEGER NOT NULL DEFAULT 0, -- raised when stored compartments are replaced or removed
 	frontier       INTEGER NOT NULL DEFAULT 0, -- first ordinal that no run has summarised; no recomp lowers it
 	-- the lease of the run under way; '' for none
@@ -367,7 +366,7 @@ CREATE TABLE memories (
 	seen_at        INTEGER NOT NULL,
 	created_at     INTEGER NOT NULL,
 	updated_at     INTEGER NOT NULL, -- of content, category, importance or status; being seen again is no change
-	expires_at     INTEGER NOT NULL DEFAULT 0, -- 0 for never
+	expires_at     INTEGER NOT NULL DEFAULT 0, directory TEXT NOT NULL DEFAULT '', -- 0 for never
 	UNIQUE (project, category, hash)
 ) STRICT;
 

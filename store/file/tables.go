@@ -15,7 +15,7 @@ var tables = []string{
 	"unit_sums", "units", "withdrawn_compartments",
 }
 
-const tablesVersion = 23
+const tablesVersion = 24
 
 // selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
 // cannot hold rows.

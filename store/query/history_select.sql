@@ -1,5 +1,5 @@
 SELECT
-	project, frontier,
+	frontier,
 	CASE WHEN holder <> '' AND expires_at > ?3 THEN acquired_at ELSE 0 END,
 	failures, last_error, failed_at, retry_pass,
 	throttle, no_head,

@@ -1,6 +1,6 @@
 SELECT
 	id, project, category, content, importance, source, source_harness, source_session,
-	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at
+	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory
 FROM memories
 WHERE status <> 'archived'
 ORDER BY project, id

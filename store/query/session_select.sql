@@ -13,5 +13,5 @@ SELECT
 	overflow_tokens, gauge_of, gauge_tokens, gauge_own, gauge_base,
 	title,
 	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages, rent_grew_at,
-	raw_tokens
+	raw_tokens, project
 FROM sessions

@@ -7,16 +7,17 @@ INSERT INTO sessions (
 	binds, preamble, agent, lost_blocks, lost_tokens,
 	gauge_of, gauge_tokens, gauge_own, gauge_base,
 	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages, rent_grew_at,
-	raw_tokens
+	raw_tokens, project
 )
 VALUES (
 	?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17,
 	?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,
 	?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38,
-	?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46
+	?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47
 )
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	directory      = excluded.directory,
+	project        = excluded.project,
 	parent         = excluded.parent,
 	mode           = excluded.mode,
 	provider       = excluded.provider,

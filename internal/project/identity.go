@@ -1,0 +1,154 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// gitPrefix begins the identity of a repository.
+const gitPrefix = "git:"
+
+// IsRepository reports whether an identity is that of a repository.
+func IsRepository(identity string) bool { return strings.HasPrefix(identity, gitPrefix) }
+
+// OfDirectory returns the identity that a directory has without a repository. It looks at no file. The hash is
+// not for security. The TypeScript plugin uses the same identities, so that its memories can be imported.
+func OfDirectory(directory string) string {
+	sum := md5.Sum([]byte(filepath.Clean(directory)))
+	return "dir:" + hex.EncodeToString(sum[:])[:12]
+}
+
+// Identify returns the identity of the project to which a directory belongs. It fails if the identity is not known
+// now, for example because the directory is not accessible, or because git is missing or slow. A later call may
+// succeed.
+func Identify(ctx context.Context, directory string) (string, error) {
+	identity, err := identify(ctx, directory)
+	if err != nil {
+		return "", fmt.Errorf("find the project of %s: %w", directory, err)
+	}
+	return identity, nil
+}
+
+func identify(ctx context.Context, directory string) (string, error) {
+	if !filepath.IsAbs(directory) {
+		return "", errors.New("the path is not absolute")
+	}
+	isRepository, err := hasRepository(directory)
+	if err != nil {
+		return "", err
+	}
+	if !isRepository {
+		return OfDirectory(directory), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	isShallow, err := git(ctx, directory, "rev-parse", "--is-shallow-repository")
+	if err == nil && isShallow == "true" {
+		return OfDirectory(directory), nil
+	}
+	root := ""
+	if err == nil {
+		root, err = git(ctx, directory, "rev-list", "--first-parent", "--max-parents=0", "HEAD", "--")
+	}
+	switch {
+	case errors.Is(err, errNoRepository):
+		return OfDirectory(directory), nil
+	case err != nil:
+		return "", err
+	case !commit.MatchString(root):
+		return "", fmt.Errorf("git names %q as the root commit", root)
+	}
+	return gitPrefix + root, nil
+}
+
+// commit is the name of a commit.
+var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// hasRepository reports whether a directory, or one above it, has a .git, as a repository, a linked worktree and a
+// submodule do. It fails if it cannot tell.
+func hasRepository(directory string) (bool, error) {
+	directory, err := filepath.EvalSymlinks(directory)
+	if err != nil {
+		return false, err
+	}
+	for {
+		dotGit := filepath.Join(directory, ".git")
+		_, err := os.Stat(dotGit)
+		if err == nil {
+			if _, err := os.Stat(filepath.Join(dotGit, "HEAD")); errors.Is(err, fs.ErrPermission) {
+				return false, err
+			}
+			return true, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		parent := filepath.Dir(directory)
+		if parent == directory {
+			return false, nil
+		}
+		directory = parent
+	}
+}
+
+// gitTimeout bounds the whole use of git for one identity.
+const gitTimeout = 5 * time.Second
+
+// errNoRepository says that git has no root commit for a directory, and will have none until somebody changes it.
+var errNoRepository = errors.New("no commit of a repository")
+
+// noRepository are the messages of git that mean errNoRepository: there is no repository, it belongs to another
+// user, or it has no commit.
+var noRepository = []string{
+	"not a git repository",
+	"dubious ownership", "unsafe repository",
+	"bad revision 'HEAD'",
+}
+
+// git runs git in a directory and returns its output.
+func git(ctx context.Context, directory string, args ...string) (string, error) {
+	args = append([]string{
+		"--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "advice.graftFileDeprecated=false",
+	}, args...)
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = directory, environment(), time.Second
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("git: %w", context.Cause(ctx))
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		said := string(bytes.TrimSpace(exit.Stderr))
+		if slices.ContainsFunc(noRepository, func(known string) bool { return strings.Contains(said, known) }) {
+			return "", errNoRepository
+		}
+		return "", fmt.Errorf("git: %w: %s", err, said)
+	}
+	return string(bytes.TrimSpace(out)), err
+}
+
+// environment returns the environment of git. It leaves out git's variables, which name another repository if the
+// host was started by a hook of git.
+func environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "GIT_") })
+	return append(env,
+		"LC_ALL=C",                   // the messages are compared in English
+		"GIT_NO_LAZY_FETCH=1",        // a partial clone fetches nothing,
+		"GIT_ALLOW_PROTOCOL=",        // not even with an old git
+		"GIT_OPTIONAL_LOCKS=0",       // git writes nothing
+		"GIT_TERMINAL_PROMPT=0",      // git asks nobody
+		"GIT_CONFIG_NOSYSTEM=1",      // only the user's and the repository's configuration count
+		"GIT_GRAFT_FILE="+os.DevNull, // a graft would give the commits other parents
+	)
+}

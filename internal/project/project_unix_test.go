@@ -1,0 +1,53 @@
+//go:build unix
+
+package project
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A repository of another user is not trusted, and an unreadable one may be readable later.
+func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
+	dir := t.TempDir()
+	site, identity := commits(t, dir, "site")
+	dotGit := filepath.Join(site, ".git")
+	if os.Getuid() == 0 { // root reads everything, and may give files away
+		for _, file := range []string{site, dotGit} {
+			if err := os.Chown(file, 12345, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantIdentity(t, site, OfDirectory(site))
+		return
+	}
+	if err := os.Chmod(dotGit, 0); err != nil {
+		t.Fatal(err)
+	}
+	wantNone(t, site)
+	if err := os.Chmod(dotGit, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wantIdentity(t, site, identity)
+}
+
+// git hangs, for example because the repository lies on a file system that no longer answers.
+func TestProjectWaitsForGitOnlySoLong(t *testing.T) {
+	dir := t.TempDir()
+	site, _ := commits(t, dir, "site")
+	write(t, filepath.Join(dir, "bin", "git"), "#!/bin/sh\nexec sleep 60\n", 0o700)
+	t.Setenv("PATH", filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if got, err := Identify(ctx, site); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s, %v", got, err)
+	}
+	if took := time.Since(began); took > gitTimeout {
+		t.Errorf("it took %v", took)
+	}
+}
