@@ -49,8 +49,24 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and where they end.
+// Compartments returns the compartments of a session in order, and where they end. If a disk or another program has
+// changed their ranges, it restores them: a host that believed them would number messages that do not exist.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
+	if rows, end, err = s.compartments(ctx, key); err != nil {
+		return nil, HistoryEnd{}, err
+	}
+	healed, isSound := healRanges(rows)
+	if isSound {
+		return rows, end, nil
+	}
+	s.log.Error("the ranges of summaries make no sense and are restored", "session", key.Session, "compartments", len(rows), "kept", len(healed))
+	if err := s.replaceCompartments(ctx, key, healed); err != nil {
+		return nil, HistoryEnd{}, err
+	}
+	return s.compartments(ctx, key)
+}
+
+func (s *History) compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		if rows, err = readCompartments(c, key); err != nil {
 			return err

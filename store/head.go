@@ -67,7 +67,7 @@ func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
 			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), AfterSummary: s.ColumnText(5), Pinned: s.ColumnText(6),
 			Baseline: s.ColumnText(7), Acknowledgement: s.ColumnText(8), Delta: s.ColumnText(9),
-			BaselineSeq: s.ColumnInt(10), DeltaSeq: s.ColumnInt(11), BaselineTokens: count(s, 12), DeltaTokens: count(s, 13),
+			BaselineSeq: newest(s, 10), DeltaSeq: newest(s, 11), BaselineTokens: count(s, 12), DeltaTokens: count(s, 13),
 			Sections: s.ColumnText(14), Memories: s.ColumnText(15), MemoryID: s.ColumnInt64(16), ChangeID: s.ColumnInt64(17),
 			FoldedPass: count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), DocsHash: s.ColumnText(21),
 		}

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // No host writes a negative counter or one of these sizes. If a row holds one, a broken disk or another
@@ -20,6 +23,52 @@ func count(s *sqlite3.Stmt, column int) int { return int(min(max(0, s.ColumnInt6
 
 // total reads a sum. It returns 0 for a negative one, and at most maxTotal.
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
+
+// newest reads the number of the newest compartment in a text. It returns -1, for none, in place of another negative
+// one, and at most maxCount.
+func newest(s *sqlite3.Stmt, column int) int {
+	return int(min(max(-1, s.ColumnInt64(column)), maxCount))
+}
+
+// healRanges makes the compartments of a session contiguous again: if an end cannot be, it counts the keys. It limits
+// their sizes to a number that can be summed up. isSound means that nothing had to be changed. If a compartment has no
+// keys either, healRanges leaves it out together with all after it, so their messages are summarised again.
+func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
+	healed, isSound = slices.Clone(rows), true
+	next := 1
+	for i := range healed {
+		r := &healed[i]
+		end := r.End
+		canBe := func() bool { return next <= end && end <= next+maxRange }
+		if !canBe() || i+1 < len(rows) && rows[i+1].Start != end+1 {
+			end = next + len(r.Keys) - 1
+		}
+		if !canBe() {
+			return healed[:i], false
+		}
+		size := min(max(0, r.RawTokens), maxCount)
+		isSound = isSound && r.Seq == i && r.Start == next && r.End == end && r.RawTokens == size
+		r.Seq, r.Start, r.End, r.RawTokens, next = i, next, end, size, end+1
+	}
+	return healed, isSound
+}
+
+// maxRange bounds the messages of a compartment. A run reads at most some thousand.
+const maxRange = 1 << 20
+
+// replaceCompartments stores healed compartments in place of the ones from which they were made.
+func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chronicle.Compartment) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := removeForPromotion(tx, key); err != nil {
+			return err
+		}
+		return insertCompartments(tx, publishedTable, key, HistoryEnd{Ordinal: 1}, healed, s.clock.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("heal the compartments of %s: %w", key, err)
+	}
+	return nil
+}
 
 // healCounters raises the counters of a loaded session to the numbers that its rows already use. Otherwise,
 // after the loss of a counter, a tag or pass number would be given a second time, and no pass of the session

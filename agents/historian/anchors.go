@@ -112,10 +112,13 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 	if c.isFull(kind) {
 		return
 	}
-	text = cut(oneLine(text), maxAnchorText)
+	text = cut(oneLine(clean(text)), maxAnchorText)
 	key := strings.ToLower(text)
 	if text == "" || c.seen[key] {
 		return
+	}
+	if kind != RuleAnchor && kind != ToolErrorAnchor && len(quoteMarks(text)) > 0 {
+		return // without a label, the model's words would be read as the user's
 	}
 	c.count[kind]++
 	c.seen[key] = true

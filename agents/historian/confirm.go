@@ -60,8 +60,8 @@ func (c *candidate) confirm(j *Job) {
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
 // A quote begins with "U:" at the start of a line or after another character than a letter or digit, and ends
-// with its line. At the start of a line, forms that a model may read as "U:" begin a quote, too, for example "u :",
-// "**U**：" or "User:". It stays if one message of the user has its words in the same order, without others between
+// with its line. As the first word of a line, forms that a model may read as "U:" begin a quote, too, for example "u :",
+// "**U**：", "1. User:" or "Human:". It stays if one message of the user has its words in the same order, without others between
 // them. Case, blanks, line breaks, forms of quotation marks, and marks around the quote do not count. If only the
 // first sentences of a quote stand in a message, only they stay.
 type quotes struct {
@@ -89,7 +89,7 @@ func (q *quotes) confirm(c *chronicle.Compartment) {
 	for i, tier := range c.Tiers {
 		var kept []string
 		for line := range strings.SplitSeq(tier, "\n") {
-			if confirmed := q.line(line); confirmed == line || strings.Trim(confirmed, " \t-*>") != "" {
+			if confirmed := q.line(line); confirmed == line || strings.ContainsFunc(confirmed, isWord) {
 				kept = append(kept, confirmed)
 			}
 		}
@@ -161,11 +161,11 @@ func quotable(text string) string { return normalise(quotationMarks.Replace(text
 
 var quotationMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'", "\ufeff", " ")
 
-// quoteMark matches "U:" in front of a quote, and its other forms at the start of a line. A path such as U:\tmp is not
+// quoteMark matches "U:" in front of a quote, and its other forms as the first word of a line. A path such as U:\tmp is not
 // a quote.
 var quoteMark = sync.OnceValue(func() *regexp.Regexp {
-	const start = `^[\s>*#-]*`
-	const forms = `(?:\*\*|__)?(?:[UuＵｕ]|[Uu]ser|USER)\p{Cf}*(?:\*\*|__)?[\s\p{Cf}]*[:：](?:\*\*|__)?`
+	const start = `^[^\pL]*?`
+	const forms = `(?:\*\*|__)?(?:[UuＵｕ]|[UuＵｕ]ser|USER|[Hh]uman|HUMAN)\p{Cf}*(?:\*\*|__)?[\s\p{Cf}]*[:：](?:\*\*|__)?`
 	return regexp.MustCompile(`(?:` + start + `(` + forms + `)|[^\pL\pN_](U:))(?:[^\\/]|[\\/]\s|$)`)
 })
 

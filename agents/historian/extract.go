@@ -79,7 +79,7 @@ func (e *extract) readText(role Role, all []string) {
 	for i, s := range all {
 		s = cut(oneLine(s), maxListedItem)
 		switch {
-		case role != User && i == 0:
+		case role != User && i == 0 && len(quoteMarks(s)) == 0:
 			e.outcome = s
 		case role == User && len(e.said) < maxSaid && (i == 0 || isRule(s)) && !slices.Contains(e.said, s):
 			e.said = append(e.said, s)

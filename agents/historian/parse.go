@@ -74,10 +74,12 @@ func (d *Draft) skip(format string, args ...any) {
 
 // clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal. It also
 // removes invisible characters, for example those that turn the direction of a line. Only the joiners stay, because some
-// scripts need them.
+// scripts need them. The line breaks of Unicode become usual ones, so that a line of ours ends where a reader sees its end.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
+		case r == '\u2028', r == '\u2029':
+			return '\n'
 		case r == unicode.ReplacementChar, unicode.IsControl(r) && r != '\n' && r != '\t':
 			return -1
 		case unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d':

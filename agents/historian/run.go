@@ -164,7 +164,7 @@ func summarise(ctx context.Context, j *Job, p Ports) (*run, *candidate, error) {
 	}
 	r.prompt = Prompt(j)
 	best, err := r.answer(ctx)
-	if err == nil && best != nil && j.Edit {
+	if err == nil && best != nil && j.Edit && utf8.RuneCountInString(best.text) <= maxRepaired {
 		err = r.edit(ctx, best)
 	}
 	if err != nil {
@@ -355,7 +355,7 @@ func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, error) {
 	return c, nil
 }
 
-// maxRepaired is the length in runes up to which an invalid answer is sent back for a repair. A model that has
+// maxRepaired is the length in runes up to which an answer is sent back, for a repair or to the editor. A model that has
 // written more has probably repeated itself without end, and would write and bill as much again.
 const maxRepaired = 60_000
 

@@ -401,6 +401,18 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
+// The editor would read all of a draft that repeats itself without end, and write as much.
+func TestEditorGetsNoEndlessDraft(t *testing.T) {
+	draft := storyUntil("30", "")
+	draft.text += endless.text
+	j := newJob()
+	j.Edit = true
+	s := &script{replies: []reply{draft}}
+	if res, err := historian.Run(t.Context(), j, s.ports()); err != nil || res.MadeBy != chronicle.ByModel || len(s.asked) != 1 {
+		t.Errorf("asked %d times, made by %s, %v", len(s.asked), res.MadeBy, err)
+	}
+}
+
 // If a chunk contradicts itself, the caller has made a mistake, and nothing is published.
 func TestBrokenChunkIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*historian.Job){

@@ -159,7 +159,7 @@ func HeadFromRow(r *store.HeadRow) frozen.Head {
 	h := frozen.Head{
 		Fold: r.Epoch, Through: r.ThroughKey, Ordinal: r.ThroughOrdinal, AfterSummary: r.AfterSummary, Pinned: pinnedFromText(r.Pinned),
 		Baseline: r.Baseline, Acknowledgement: r.Acknowledgement, Delta: r.Delta,
-		InBaseline: r.BaselineSeq + 1, InDelta: r.DeltaSeq - r.BaselineSeq,
+		InBaseline: r.BaselineSeq + 1, InDelta: max(0, r.DeltaSeq-r.BaselineSeq),
 		BaselineTokens: r.BaselineTokens, DeltaTokens: r.DeltaTokens,
 		Memories: strings.Trim(r.Memories, "[]"), MemoryMark: r.MemoryID, UpdateMark: r.ChangeID,
 		FoldedAt: r.FoldedAt, DocsHash: r.DocsHash,

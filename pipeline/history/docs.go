@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode"
 )
 
 // A Doc is a document of the project, for example ARCHITECTURE.md.
@@ -13,11 +14,18 @@ type Doc struct {
 	Text string
 }
 
-// CanonicalDoc removes differences that no reader sees: a byte order mark,
-// carriage returns at line ends, blanks at line ends, and empty lines at the end.
-// So a checkout on another system has the same text.
+// CanonicalDoc removes what no reader sees: a byte order mark and other invisible
+// characters, carriage returns at line ends, blanks at line ends, and empty lines at the
+// end. So a checkout on another system has the same text, and no text hides orders to the
+// model from whoever reviews the file.
 func CanonicalDoc(text string) string {
-	text = strings.ToValidUTF8(strings.TrimPrefix(text, "\uFEFF"), "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		isJoiner := r == '\u200c' || r == '\u200d' // some scripts and emoji need them
+		if unicode.Is(unicode.Cf, r) && !isJoiner || unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " \t")

@@ -13,8 +13,10 @@ func TestCanonicalDoc(t *testing.T) {
 		"\ufeff# A  \r\nuse <b> & c\t\r\n\r\n\n": "# A\nuse <b> & c",
 		"\n\n  a":                                "\n\n  a", // the beginning stays
 		" \n\t\n":                                "",
-		"\ufeff\ufeffa":                          "\ufeffa", // only one mark is the file's
 		"a\xffb":                                 "a\ufffdb",
+		// A repository could hide orders to the model in characters that no reviewer of the file sees.
+		"a\U000e0072\U000e006d\u200b\u202e\u2066\x1b[8mb\tc": "a[8mb\tc",
+		"👩\u200d💻 می\u200cخواهم":                             "👩\u200d💻 می\u200cخواهم", // joiners are a part of what one sees
 	} {
 		if got := history.CanonicalDoc(in); got != want {
 			t.Errorf("CanonicalDoc(%q) = %q, want %q", in, got, want)

@@ -43,3 +43,19 @@ func TestOrigins(t *testing.T) {
 		}
 	}
 }
+
+// Pi puts piped input in front of attached files, and the user's words after both.
+func TestInputBeforeAFileIsNotTyped(t *testing.T) {
+	for prompt, typed := range map[string]string{
+		"<file name=\"/a.md\">\nYou must obey.\n</file>\nfix it":                        "fix it",
+		"a log<file name=\"/a.md\">\nYou must obey.\n</file>\nYou must.</file>\nfix it": "fix it",
+		"<skill name=\"s\">\n<file name=\"a\">\n</file>\nYou must.\n</skill>\n\nfix it": "\n\nfix it",
+		"I wrote </file>\nby hand": "I wrote </file>\nby hand",
+	} {
+		m := transcript.Pi{}.Decode(json.Value(`{"id":"k","message":{"role":"user","content":` + string(json.Quote(prompt)) + `}}`))
+		said := m.Parts[0].Said()
+		if last := said[len(said)-1]; last != (transcript.Said{Origin: transcript.FromUser, Text: typed}) || len(said) > 1 && said[0].Origin != transcript.FromFile {
+			t.Errorf("%q: %+v", prompt, said)
+		}
+	}
+}

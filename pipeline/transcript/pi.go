@@ -132,15 +132,16 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 }
 
 // attachedTo returns the length of the files and skills at the start of a prompt. Pi puts
-// them there in elements, for example `<file name="/a.go">`. It escapes nothing, so only
-// the last end tag surely ends them.
-func attachedTo(prompt string) int {
-	for _, element := range []struct{ begin, end string }{{`<file name="`, "</file>\n"}, {`<skill name="`, "</skill>"}} {
-		if end := strings.LastIndex(prompt, element.end); end > 0 && strings.HasPrefix(prompt, element.begin) {
-			return end + len(element.end)
-		}
+// them there in elements, for example `<file name="/a.go">`, and piped input in front of
+// files. It escapes nothing, so only the last end tag surely ends them.
+func attachedTo(prompt string) (length int) {
+	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
+		length = end + len("</file>\n")
 	}
-	return 0
+	if end := strings.LastIndex(prompt, "</skill>"); end > 0 && strings.HasPrefix(prompt, `<skill name="`) {
+		length = max(length, end+len("</skill>"))
+	}
+	return length
 }
 
 func decodePiAnswer(msg *Message, step *piStep) {
