@@ -34,7 +34,7 @@ const (
 	compartmentMessages = 8
 	// historianTakes is long enough for some passes of the scripted model, and much shorter than a real run. On a busy
 	// machine, a recording may prove little; record again then.
-	historianTakes = 400 * time.Millisecond
+	historianTakes = 600 * time.Millisecond
 )
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)

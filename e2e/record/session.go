@@ -88,10 +88,12 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.summarises {
-		if err := user.Configure(stage.WithoutHistorian); err != nil {
-			return nil, err
-		}
+	settings := stage.WithoutHistorian
+	if r.summarises {
+		settings = withoutDocs
+	}
+	if err := user.Configure(settings); err != nil {
+		return nil, err
 	}
 	r.mock = mockllm.Start()
 	defer r.mock.Close()
@@ -105,6 +107,9 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	r.requests = len(r.mock.Requests())
 	return r.readTrace()
 }
+
+// withoutDocs leaves the project's documents out of the head, because a trace does not hold them.
+const withoutDocs = `{"project_docs": {"enabled": false}}`
 
 // start starts the harness, which records.
 func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, error) {
