@@ -62,6 +62,10 @@ func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	}
 	price := schema.BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(b.firstChanged())}
 	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
-	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, b.forcedAt-b.current)/s.growth())
+	left := b.forcedAt - b.current
+	if b.head.head != nil {
+		left += b.head.freed // the summary has to be shown at some time, and room must be made so much later
+	}
+	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, left)/s.growth())
 	return price
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -88,6 +89,24 @@ func TestPriceOfABust(t *testing.T) {
 		}
 		if want := 11.5*float64(c.resent)/float64(c.removed) - 1; math.Abs(got.BreakEven-want) > 1e-9 {
 			t.Errorf("%s: break-even %v, want %v", c.name, got.BreakEven, want)
+		}
+	}
+}
+
+// The session has had 300 passes and grows by one token a pass. After 5 more tokens, space has to be freed. A bust that shows a summary for 40 tokens of messages makes that 45 passes.
+func TestASummaryPutsTheNextBustOff(t *testing.T) {
+	w := hundreds(t, 10)
+	w.session.Meta.Passes = 300
+	for _, c := range []struct {
+		head headChange
+		want int
+	}{
+		{headChange{}, 5},
+		{headChange{head: &frozen.Head{}, covered: 4, freed: 40}, 45},
+	} {
+		got := w.session.price(bust{firstMessage: 7, edited: 20, head: c.head, current: 995, forcedAt: 1000, breakpoints: 4}, Readings{Price: quarterAndTenth, Route: route.Named("anthropic")})
+		if got.Forecast != c.want {
+			t.Errorf("freed by the head %d: %d passes expected, want %d", c.head.freed, got.Forecast, c.want)
 		}
 	}
 }
