@@ -110,3 +110,26 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 		}
 	}
 }
+
+// In a fork, an estimate that removed 1,559 tokens once set the price of a later bust that removed 2,798 and cost
+// five times as much.
+func TestSmallEstimateSetsNoPrice(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before int
+		found  schema.BustPrice
+		isLump bool
+		want   int
+	}{
+		{"too small to be made", 0, schema.BustPrice{Removed: leastRemoved - 1, Cost: 700}, false, 0},
+		{"too small, and cheaper than the known one", 900, schema.BustPrice{Removed: leastRemoved - 1, Cost: 700}, false, 900},
+		{"the first one", 0, schema.BustPrice{Removed: leastRemoved, Cost: 900}, false, 900},
+		{"dearer, because the session has waited", 900, schema.BustPrice{Removed: leastRemoved, Cost: 1000}, false, 900},
+		{"cheaper", 900, schema.BustPrice{Removed: leastRemoved, Cost: 800}, false, 800},
+		{"a lump", 900, schema.BustPrice{Removed: 2 * leastRemoved, Cost: 1000}, true, 1000},
+	} {
+		if got := (Rent{Price: c.before}).priceAfter(c.found, c.isLump); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}

@@ -113,15 +113,22 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
-	if isLump || a.Rent.Price == 0 || d.Price.Cost < a.Rent.Price {
-		a.Rent.Price = d.Price.Cost
-	}
+	a.Rent.Price = a.Rent.priceAfter(d.Price, isLump)
 	a.Rent.Removable, a.Rent.Queued, a.Rent.Messages = d.Price.Removed, queued, len(s.entries)
 	if !r.BuysForRent || d.Verdict == schema.Steady || a.Rent.Removable < leastRemoved || rent < a.Rent.Price || !d.Price.PaysOff() {
 		return Decision{}, false
 	}
 	d.Rent, d.Price.Rent = a.Rent, rent
 	return d, true
+}
+
+// priceAfter returns Price after an estimate of the bust. A bust that removes less than leastRemoved is never
+// made, so its price counts for nothing.
+func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
+	if b.Removed >= leastRemoved && (isLump || m.Price == 0 || b.Cost < m.Price) {
+		return b.Cost
+	}
+	return m.Price
 }
 
 // paid returns what the content that the bust would remove has cost. hasNews means that the
