@@ -33,7 +33,7 @@ type scene struct {
 var scenes = []scene{
 	{
 		name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxBusts: 25,
-		maxRatios: ratios(0.86, 0.86, 0.88),
+		maxRatios: ratios(0.85, 0.85, 0.88),
 	},
 	{
 		name: "200k", turns: 80, limits: opencodetest.Limits{Context: 200_000, Output: 8_192}, maxBusts: 40,
