@@ -71,9 +71,9 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 }
 
 // BindAnswer binds the thinking of an answer that is complete but not yet part of any
-// array, and returns the binding to store. The session's newest pass has left this state
-// and this wire. Sent is the token that the answer's request left with. If sent names
-// another wire, BindAnswer does nothing.
+// array, and returns the binding to store. state and wire are as the session's newest
+// pass left them. sent is the token that the answer's request left with. If sent
+// names another wire, BindAnswer does nothing.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
 	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {

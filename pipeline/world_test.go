@@ -436,8 +436,8 @@ func (w *world) prompt(n int) string {
 	return b.String()
 }
 
-// answer adds the model's answer to the newest request. A second answer belongs to a
-// request that the host does not know.
+// answer adds the model's answer to the newest request. If that request already has its
+// answer, the added one belongs to a request that the host does not know.
 func (w *world) answer(m mjson.Value) {
 	w.add(m)
 	key := transcript.OpenCode{}.Decode(m).Key

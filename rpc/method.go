@@ -118,8 +118,8 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// bindLane is bind for a method that waits in a lane. lane returns the session
-// that names it.
+// bindLane is bind for a method whose calls wait in a lane. The function lane
+// returns the session whose lane it is.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),

@@ -177,8 +177,8 @@ func TestABustStillProvesALongerLife(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// The provider also reads the part before the messages because other sessions use it. So such a read proves
-// nothing about this session's prefix.
+// Even if this session's prefix is gone, the provider can have the part before the messages in its cache, because
+// other sessions use that part. So a read of it proves nothing about this session's prefix.
 func TestReadingTheSystemPromptProvesNoLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)

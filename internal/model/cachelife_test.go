@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// After any reports the life stays within its bounds, and a restarted host
+// The life stays within its bounds, whatever is reported. A restarted host
 // believes the same life to the millisecond.
 func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	now := clock.NewManual(1_700_000_000_000)

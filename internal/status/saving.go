@@ -60,8 +60,9 @@ func (v saving) add(p store.BilledPass) saving {
 	return v
 }
 
-// without returns the billed tokens of a request if its prompt still held dropped tokens. If it would have had no
-// bust, the provider would have read what it has written again.
+// without returns the tokens that would have been billed for a request if its prompt still held the dropped ones.
+// If sparesBust is true, the request would also have had no bust. Then the provider would have read from its cache
+// what it has written again.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of it again

@@ -80,7 +80,8 @@ type TriggerResult struct {
 }
 
 const (
-	// leastTokens is the least size of the text that the trigger reads.
+	// leastTokens is the smallest bound of the text that the trigger reads. The bound is
+	// sizeFactor trigger budgets if that is more.
 	leastTokens = 6000
 	// sizeFactor is the size of the condensed text, in trigger budgets, from which a
 	// run begins.
