@@ -131,9 +131,10 @@ type Signals struct {
 //     threshold on, the pass also asks rules that make room, at ForcePercent more of
 //     these rules, and at EmergencyPercent or after a refused prompt all of them. Once
 //     enough is freed, the pass skips the remaining rules that make room. It applies the
-//     queued drops except those of protected units. It may write a new delta of the
-//     head, and may place the synthetic todo list. It must not change the rest of the
-//     setup, for example the provider profile.
+//     queued drops except those of protected units. A bust for rent applies those, too,
+//     because the model has asked for them, but asks no rule that makes room. A soft
+//     pass may write a new delta of the head, and may place the synthetic todo list. It
+//     must not change the rest of the setup, for example the provider profile.
 //   - A hard pass may do all of this. It may also change the setup and fold the head,
 //     and it applies the queued drops of protected units, too. It asks the rules of
 //     Pressure earlier, from half way between the low mark and the threshold on.

@@ -19,8 +19,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// This test finds the missing pieces of a harness of schema.Harnesses. CONTRIBUTING.md lists all pieces
-// ("Add a harness").
+// This test finds the missing pieces of a harness of schema.Harnesses. docs/recipes/harness.md lists all
+// pieces.
 func TestEveryHarnessIsWhole(t *testing.T) {
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }

@@ -16,7 +16,7 @@ type View struct {
 	// Messages is the transcript, oldest first.
 	Messages []Message
 	// PrefixIsGone means that the provider has no prefix of the session in its cache, as
-	// on every hard pass. Then waiting saves nothing.
+	// on every hard pass, or that the bust for rent has paid for it. Then waiting saves nothing.
 	PrefixIsGone bool
 	// Occasion is the gravest occasion of the pass. Rules of this occasion and
 	// of all milder ones are asked.
