@@ -112,7 +112,7 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
 // lostWith estimates how many tokens of thinking the first n messages of the wire lose
-// if the setup becomes after. If the model binds its thinking, a new preamble
+// if the setup changes to after. If the model binds its thinking, a new preamble
 // invalidates all of it.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup

@@ -107,7 +107,7 @@ func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]
 	if !found || !foundToo || from > to {
-		return sample, true // a revert has taken one of them
+		return sample, true // one of the two answers was reverted
 	}
 	first, last := &s.entries[from], &s.entries[to]
 	sample.Model = last.header.wrote

@@ -61,8 +61,8 @@ func TestSampleTokensRefusesWhatProvesNothing(t *testing.T) {
 	}
 }
 
-// If a user message is newer than every usage, it gets the size that the model's
-// provider would count.
+// The host counts a user message that no usage reports yet as the model's provider
+// would count it.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")

@@ -97,7 +97,7 @@ func (h *life) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", pref
 
 func (h *life) step() {
 	h.w.changed, h.w.busy, h.w.forgot = false, false, false
-	if !h.isShared { // the harnesses do not tell alike which words are the user's
+	if !h.isShared { // the harnesses do not mark the user's words in the same way
 		h.w.notes = rapid.SampledFrom([]string{"", "", "\n\n<system-reminder>\nMuch could go.\n</system-reminder>"}).Draw(h.t, "note")
 	}
 	switch rapid.IntRange(0, 16).Draw(h.t, "what") {
@@ -304,7 +304,7 @@ func TestInvariant2FirstApplicationOnlyOnABust(t *testing.T) {
 func TestInvariant3HardPassDrainsEverything(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
 		left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
-			asked := w.session.unansweredPrompt() // its drop waits for the answer
+			asked := w.session.unansweredPrompt() // the prompt's drop waits for the answer
 			return asked >= 0 && w.session.State.ByTag(q.Tag).MessageKey == w.session.entries[asked].header.key
 		})
 		if w.decision.Verdict == schema.Hard && len(left) > 0 {
@@ -400,7 +400,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)
 			h.step()
-			w.busy = false // units that a busy store refused may get other tags if they are reverted before the crash
+			w.busy = false // if the busy store refused units, and they are reverted before the crash, the next units may get other tags
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
 			twin.readings.SystemPending, twin.sent, twin.notes = w.readings.SystemPending, w.sent, w.notes
 			if w.readings.History != nil {
@@ -539,7 +539,7 @@ func TestTagIsNeverGivenTwice(t *testing.T) {
 	})
 }
 
-// An episode is one bust. A pass under pressure does all its work at once, and the
+// An episode has only one bust. A pass under pressure does all its work at once, and the
 // same transcript gives no reason for another bust.
 func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
@@ -578,8 +578,9 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	})
 }
 
-// Defect V2 (docs/defects.md): a pass whose wire was refused stored a grace that the
-// session in memory did not have, so a restart changed what the next pass dropped.
+// Defect V2 (docs/defects.md): a pass whose wire was refused stored a value of
+// ReclaimUpTo that the session in memory did not have. So a restart changed what the next
+// pass dropped.
 func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 	w := hundreds(t, 5)
 	w.queue(2)

@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The next bust takes away the messages of published compartments that the head does not show
+// The next bust removes the messages of published compartments that the head does not show
 // yet, and the queued drops after them.
 func TestLeavingIsWhatTheNextBustTakes(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {

@@ -110,8 +110,8 @@ type memo struct {
 	unsent map[string]bool
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
-	stale    []int // edited entries below rendered
-	// unsettled is the first entry below rendered that settle must visit.
+	stale    []int // entries among the rendered ones that were edited since
+	// unsettled is the first of the rendered entries that settle must visit.
 	unsettled int
 	// sentToken is the token of the wire that the newest request left with, as reported
 	// by the client. It is empty if the request left with another wire.
@@ -210,8 +210,9 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 // Len returns the number of messages.
 func (s *array) Len() int { return len(s.entries) }
 
-// LearnTyped notes the lines that the user typed in place of templates of commands, by
-// message key. It comes before the Update with these messages.
+// LearnTyped notes, by message key, the lines that the user typed and that the harness
+// replaced by the templates of commands. The caller calls it before the Update with
+// these messages.
 func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
 // Update keeps the first messages of the array, as many as the argument unchanged says.
@@ -288,7 +289,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
-	if e.isMarker() { // no provider sees it
+	if e.isMarker() { // no provider sees the marker's message
 		e.traits = traits{silent: true}
 		return e, nil
 	}

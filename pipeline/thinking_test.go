@@ -38,8 +38,8 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	}
 }
 
-// Defect D1 had a second way: on an idle pass with one protected tag, the rule for duplicates, or a
-// queued drop, took the call of the newest step, and the thinking left with it.
+// Defect D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or
+// a queued drop removed the call of the newest step, and its thinking with it.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -69,7 +69,7 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// D4's sibling: if a message holds two answers, only the last one decides about
+// D4, a variant: if a message holds two answers, only the last one decides about
 // fusing. When its call is dropped, its text fuses with the next message.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)

@@ -12,7 +12,7 @@ type Work struct {
 	end      context.CancelFunc
 }
 
-// New returns a Work without any work.
+// New returns a Work that has nothing to do yet.
 func New() *Work {
 	w := &Work{}
 	w.lifetime, w.end = context.WithCancel(context.Background())

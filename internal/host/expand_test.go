@@ -206,8 +206,8 @@ func TestExpandIsOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
-// What the user withheld from the model does not come back through ctx_expand, neither from memory nor from the
-// harness's store.
+// Content that the user withheld from the model does not come back through ctx_expand, neither from memory nor
+// from the harness's store.
 func TestExpandNamesWithheldWords(t *testing.T) {
 	check := func(name, page, want string) {
 		t.Helper()

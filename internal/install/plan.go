@@ -82,7 +82,7 @@ func (p *Plan) Effects() []Effect {
 		for _, f := range p.files {
 			writes(f.path)
 		}
-		if p.record == nil { // the configuration is as it has to be
+		if p.record == nil { // the configuration already has the wanted content
 			break
 		}
 		if p.Settings != nil {

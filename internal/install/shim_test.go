@@ -137,7 +137,7 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// A loader goes to the plugin in the data directory, unless the user's own configuration loads one.
+// A loader loads the plugin in the data directory, unless the user's own configuration loads one.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	}
 }
 
-// The shim stays as long as one installation uses it, and so does a loader that somebody has edited.
+// The shim stays as long as any installation uses it. A loader that somebody has edited stays, too.
 func TestUninstallLeavesWhatOthersUse(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -208,7 +208,7 @@ func TestUninstallLeavesWhatOthersUse(t *testing.T) {
 	}
 }
 
-// A project may bring links along that lead the loader out of it.
+// A project may contain links by which the loader would be written outside of it.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -247,7 +247,7 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// A program is larger than any configuration. Its copy is compared with it all the same.
+// A program is larger than any configuration. Its copy is still compared with it.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The oldest session is locked by a call that never returns. The others must still make room.
+// The oldest session is locked by a call that never returns. Trim must evict other sessions instead.
 func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	ss := New(Options{})
 	lock := func(name string) *Session {

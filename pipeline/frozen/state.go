@@ -31,8 +31,8 @@ type Unit struct {
 	// other.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
-	// GapSeconds is the pause before the unit's message. Only the text that
-	// shows the pause has it; it is 0 elsewhere.
+	// GapSeconds is the pause before the unit's message. Only the text unit that shows
+	// the pause has a value other than 0.
 	GapSeconds int
 	// Note is a text of the host that stands at the end of the content on the wire, for
 	// example a reminder that output could be dropped. It is chosen before the content is

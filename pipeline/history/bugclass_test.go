@@ -61,8 +61,8 @@ func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	}
 }
 
-// H13: the number of the array's messages was compared with ordinals. In an array that
-// begins after a compartment, there always seemed to be more messages.
+// H13: the number of messages in the array was compared with ordinals. If an array
+// began after a compartment, there always seemed to be more messages.
 func TestBugH13ArrayBehindACompartmentEnds(t *testing.T) {
 	var list []Message
 	for n := 101; n <= 110; n++ {

@@ -81,7 +81,8 @@ func (m *Message) say(p *transcript.Part) {
 	}
 }
 
-// authorOf returns the origin of the words that a message of this role is for.
+// authorOf returns the author of the plain words in a message of this role: the user or
+// the model.
 func authorOf(role transcript.Role) transcript.Origin {
 	if role == transcript.User {
 		return transcript.FromUser

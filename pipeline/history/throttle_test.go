@@ -44,7 +44,7 @@ func TestThrottleCountsNoTime(t *testing.T) {
 
 func TestThrottleBacksOff(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 82, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
-	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth would wait for 8 passes, but it is overdue after 6
+	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth run would wait for 8 passes, but it is overdue after 6
 		throttle := Throttle{Runs: runs, Tokens: 10, Pass: 100}
 		waits := 0
 		for d.Pass = 100; ; d.Pass++ {

@@ -50,8 +50,8 @@ func TestBindsThinking(t *testing.T) {
 	}
 }
 
-// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of such a part differ in a fork, and do
-// not reach the provider, so thinking after it stays valid.
+// OpenCode sends a fixed sentence for a compaction and for a subtask. Such a part has ids that differ in a fork
+// but do not reach the provider. So thinking after it stays valid.
 func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
 	for _, kind := range []string{"compaction", "subtask"} {
 		hash := func(id string) render.Hash {

@@ -19,8 +19,7 @@ type Options struct {
 	Prefixes bool
 }
 
-// Frame holds the facts about a message's surroundings on which its rendering depends,
-// besides its own content and units.
+// Frame holds the facts about a message's surroundings that its rendering depends on.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
@@ -36,7 +35,7 @@ type Frame struct {
 	KeepsText bool
 	// Marked means that the message holds rows of the host's compaction marker: it is the
 	// marker's summary, or the prompt at which the marker stands. The rows are for the
-	// harness only, and leave.
+	// harness only, so they are not sent.
 	Marked bool
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
@@ -126,8 +125,8 @@ func isResult(path string, paths transcript.Paths) bool {
 	return paths.Results != "" && strings.HasPrefix(path, paths.Results+"/")
 }
 
-// hasVanished reports whether the removals leave nothing of an answer that the provider
-// sees.
+// hasVanished reports whether the provider sees nothing of an answer once the parts are
+// removed.
 func (r *messageRenderer) hasVanished() bool {
 	if r.m.Role != transcript.Assistant || len(r.patch) > 0 || len(r.Todo) > 0 || !slices.Contains(r.removed, true) {
 		return false
@@ -206,12 +205,12 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness takes an answer off the wire if nothing visible stays of it. The harness
-// sends such an answer to many providers, as a message with an empty text. In the raw
-// array that text may stand between two steps, which the provider's SDK merges with it.
-// Once the steps have left, it would be a message without content, and the provider
-// refuses the request. With Frame.KeepsText, the answer stays, and its text becomes
-// shellText to show that something is missing.
+// emptiness removes an answer that has nothing visible left. The harness sends such an
+// answer to many providers as a message with an empty text. In the raw array that text
+// may stand between two steps, and the provider's SDK merges it with them. Without
+// these steps it would be a message without content, and the provider refuses the
+// request. With Frame.KeepsText, the answer stays, and its text becomes shellText to
+// show that something is missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -244,8 +243,8 @@ func (r *messageRenderer) keepsArc() bool {
 	return false
 }
 
-// says reports whether the message has content beside its calls that no edit has dropped,
-// for example a text.
+// says reports whether the message still has content beside its calls, for example a
+// text.
 func (r *messageRenderer) says() bool {
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]
@@ -297,10 +296,10 @@ const shellText = "[dropped]"
 // shell renders a message that has nothing left worth sending. If the provider's steps
 // leave whole and the message has calls, it vanishes. It also vanishes if the harness
 // leaves out empty messages for this provider. Otherwise a text stays, because the
-// messages around it must not touch. A message with signed thinking, or with
-// Frame.KeepsText, keeps a text even where the harness leaves out empty messages: it
-// may be the last answer, for example after a revert. Without that text an older step
-// with calls would be the last one, and that step's thinking may be missing.
+// messages before and after it must not be merged. A message with signed thinking, or
+// with Frame.KeepsText, keeps a text even where the harness leaves out empty messages:
+// it may be the last answer, for example after a revert. Without that text an older
+// step with calls would be the last one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()

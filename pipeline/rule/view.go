@@ -10,8 +10,8 @@ const SkeletonWindow = 20
 type View struct {
 	// State is the frozen state with the edits of earlier rules laid over it.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could already have
-	// dropped. The outputs up to this tag have had their grace.
+	// ReclaimUpTo is the highest tag that an earlier pass could already have dropped.
+	// Only the outputs up to this tag may be reclaimed.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
@@ -175,8 +175,8 @@ type Knobs struct {
 	CompressFrom int
 }
 
-// occasionOf returns the occasion from which a rule is asked. A queued drop is the wish of
-// the model, and nothing is later than an emergency.
+// occasionOf returns the occasion from which a rule is asked. Queued drops are never put
+// off, because the model wants them, and an emergency is the last occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -226,9 +226,8 @@ func (v View) needed() map[int]bool {
 	return needed
 }
 
-// unread returns the tool arcs whose results the model has not read. Age does
-// not always protect them, because the units of reverted messages count as
-// newer.
+// unread returns the tool arcs whose results the model has not read. Age does not
+// always protect them, because the units of reverted messages count as newer than it.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))

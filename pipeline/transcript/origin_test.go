@@ -13,7 +13,7 @@ import (
 // ignoreOrigin leaves the origins to TestOrigins.
 var ignoreOrigin = cmpopts.IgnoreFields(transcript.Part{}, "Origin")
 
-// Only words that the user typed are the user's, also if the harness stores the words of
+// Only words that the user typed are the user's, even if the harness stores the words of
 // others in a message of the user.
 func TestOrigins(t *testing.T) {
 	for _, c := range []struct {

@@ -265,7 +265,7 @@ func TestPiArcsAreOneThing(t *testing.T) {
 	}
 }
 
-// An answer of which nothing is left leaves the wire as a whole, with its results.
+// If nothing of an answer is left, the patch removes the whole answer with its results.
 func TestPiAnswerVanishes(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"id":"k","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"toolCall","id":"c","name":"t","arguments":{}}]},"results":[{"toolCallId":"c","content":"x"}]}`: `{"id":"k"}`,

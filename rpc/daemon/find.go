@@ -81,7 +81,7 @@ func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at"
 // maxRecordBytes is larger than any path.
 const maxRecordBytes = 8 << 10
 
-// record notes the host's runtime directory for clients with another
+// record writes down the host's runtime directory for clients with another
 // environment.
 func (e Endpoint) record() error {
 	if e.data == "" {
@@ -98,7 +98,7 @@ func (e Endpoint) record() error {
 // sure that directory and host belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return nil
 	}
 	file, err := os.Open(path)

@@ -20,7 +20,7 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// lostNote describes the thinking that was lost because of busts, "" if there is none.
+// lostNote describes the thinking that was lost because of busts, or "" if none was.
 func lostNote(blocks, tokens int) string {
 	if blocks == 0 {
 		return ""
@@ -37,8 +37,8 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote describes the cost and the gain of a bust in the end, as a line of at most 62 columns. If both
-// are less than leastMoney, it returns "".
+// OutcomeNote describes the final cost and gain of a bust, as a line of at most 62 columns. If both are less
+// than leastMoney, it returns "".
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:
