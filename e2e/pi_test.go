@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These tests repeat OpenCode's tests with Pi, as far as Pi supports their scenarios. The assertions on
-// the requests are the same.
+// These tests play OpenCode's scenarios in Pi, as far as Pi supports them. The assertions on the
+// requests are the same.
 
 func TestPiSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessPi) }
 

@@ -87,8 +87,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// From each answer of the model, the test finds the place again, so that the story can go on from
-// there.
+// The test finds the place in the story from each answer of the model, so that the story can
+// continue there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

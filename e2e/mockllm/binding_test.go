@@ -128,7 +128,8 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*chat)
-		// invalid lists the blocks that fail the check. why is a part of the reason of the first one.
+		// invalid lists the blocks that fail the check. why is a part of the reason for the first of
+		// them.
 		invalid []string
 		why     string
 		missing []MissingBlock
@@ -249,7 +250,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 			tc.change(c)
 			r := c.ask(Say("Done."))
 			var invalid []string
-			var why string // the first one's reason
+			var why string // the reason for the first invalid block
 			for _, b := range r.Thinking.Blocks {
 				if b.State == BlockInvalid {
 					invalid = append(invalid, b.Where)

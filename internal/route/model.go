@@ -27,7 +27,7 @@ func of(provider, id, npm string) Route {
 		return claude("vertex", id)
 	case npm == "@ai-sdk/anthropic", npm == "anthropic-messages":
 		return claude("anthropic", id)
-	case npm == "@ai-sdk/openai", npm == "@ai-sdk/azure", strings.HasSuffix(npm, "-responses"): // Pi's APIs with this prefix are openai-, openai-codex- and azure-openai-responses
+	case npm == "@ai-sdk/openai", npm == "@ai-sdk/azure", strings.HasSuffix(npm, "-responses"): // Pi has openai-, openai-codex- and azure-openai-responses
 		return openai(id)
 	case npm == "@ai-sdk/google", npm == "@ai-sdk/google-vertex", npm == "google-generative-ai", npm == "google-gemini-cli", npm == "google-vertex":
 		return gemini(id)

@@ -4,7 +4,10 @@ import type { Step } from "./steps.ts"
 /** How many lines the shim remembers. A line waits for its message while the model works. */
 const remembered = 100
 
-/** The lines that the user typed. Pi stores only what it makes of a line, for example the text of a prompt template. */
+/**
+ * The lines that the user typed. Pi does not store a line itself, but the message that it makes from the line, for
+ * example from a prompt template.
+ */
 export class Lines {
   private lines: { session: string; text: string; at: number; isRead: boolean }[] = []
 
@@ -14,9 +17,9 @@ export class Lines {
   }
 
   /**
-   * Calls replaced with the id of each new prompt in which Pi has put a template in place of a line, and with that line.
-   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill is
-   * an element of the prompt, and the words of the line follow it.
+   * Looks for new prompts in which Pi has replaced a line by a template, and calls replaced with the prompt's id and
+   * the line. Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before
+   * it. A skill becomes an element of the prompt, followed by the words of the line.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {
