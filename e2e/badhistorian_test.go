@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A badHistorian is a model that gives bad summaries, for example half an answer or none.
@@ -176,7 +176,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	}
 	// If the window fills during a run, the newest failure is the end of that run.
 	isNamed := strings.Contains(k.summary.LastError, bad.cause) ||
-		slices.ContainsFunc(k.runs, func(r store.RunRow) bool { return strings.Contains(r.Reason, bad.cause) })
+		slices.ContainsFunc(k.runs, func(r work.RunRow) bool { return strings.Contains(r.Reason, bad.cause) })
 	if !isNamed {
 		k.t.Errorf("the cause is %q, want one with %q", k.summary.LastError, bad.cause)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // The head stands for the oldest messages of a session. The test checks this in the real harness, through
@@ -260,7 +261,7 @@ func (k *headKeeper) publish(turns ...int) {
 			keys = append(keys, u.MessageKey)
 		}
 	}
-	p := store.Publication{Key: key, Holder: "the test", Run: store.RunRow{Kind: "incremental"}}
+	p := store.Publication{Key: key, Holder: "the test", Run: work.RunRow{Kind: "incremental"}}
 	if _, err := s.Leases.Acquire(k.ctx, store.HistorianOf(key), p.Holder); err != nil {
 		k.t.Fatal(err)
 	}

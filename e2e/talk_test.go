@@ -19,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // historyWindow is the window of the models in the tests of the historian, in tokens.
@@ -44,7 +45,7 @@ type talk struct {
 
 	passes  []store.PassRow
 	rows    []chronicle.Compartment
-	runs    []store.RunRow
+	runs    []work.RunRow
 	summary store.HistorySummary
 }
 
@@ -177,8 +178,8 @@ func (k *talk) read() {
 }
 
 // publishes returns the runs that have published, oldest first.
-func (k *talk) publishes() []store.RunRow {
-	all := slices.DeleteFunc(slices.Clone(k.runs), func(r store.RunRow) bool { return r.Status != store.RunSuccess })
+func (k *talk) publishes() []work.RunRow {
+	all := slices.DeleteFunc(slices.Clone(k.runs), func(r work.RunRow) bool { return r.Status != work.Success })
 	slices.Reverse(all)
 	return all
 }

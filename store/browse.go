@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -34,7 +35,7 @@ type SessionName struct {
 
 // Sessions returns all sessions.
 func (b *Browser) Sessions() (all []SessionName, err error) {
-	err = scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions`, func(row *sqlite3.Stmt) {
+	err = file.Scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions`, func(row *sqlite3.Stmt) {
 		all = append(all, readName(row))
 	})
 	if err != nil {
@@ -62,10 +63,10 @@ var historyListSQL string
 
 // Histories returns the sessions that have compartments. The session with the newest compartment comes first.
 func (b *Browser) Histories() (all []HistoryOverview, err error) {
-	err = scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
+	err = file.Scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
 		all = append(all, HistoryOverview{
 			SessionName: readName(row), Compartments: row.ColumnInt(4), Messages: row.ColumnInt(5),
-			RawTokens: count(row, 6), Fidelity: row.ColumnFloat(7), NewestAt: row.ColumnInt64(8),
+			RawTokens: database.Count(row, 6), Fidelity: row.ColumnFloat(7), NewestAt: row.ColumnInt64(8),
 		})
 	})
 	if err != nil {
@@ -74,7 +75,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// Summary returns the overview of one session. If the session has no compartments, all figures are 0.
+// History returns the overview of one session. If the session has no compartments, all figures are 0.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
@@ -90,16 +91,4 @@ func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error
 		return nil, fmt.Errorf("read compartments of %s: %w", key, err)
 	}
 	return rows, nil
-}
-
-//go:embed query/memory_list.sql
-var memoryListSQL string
-
-// Of returns the memories of all projects that are not archived, by project and id.
-func (b *Browser) Memories() (all []chronicle.Memory, err error) {
-	err = scan(b.conn, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
-	if err != nil {
-		return nil, fmt.Errorf("list memories: %w", err)
-	}
-	return all, nil
 }

@@ -94,7 +94,7 @@ func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 			t.Errorf("%d passes have %d units and %d journal rows", stored, len(snap.Units), len(passes))
 		}
 		var check string
-		must(t, s.file.Writer().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&check))
+		must(t, s.Writer().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&check))
 		if check != "ok" {
 			t.Errorf("integrity: %s", check)
 		}

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/ncruces/go-sqlite3"
+import (
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
+)
 
 // An EditRow is one frozen decision about a unit. A unit has at most one edit of each kind. A new edit of the
 // same kind replaces it.
@@ -14,7 +18,7 @@ type EditRow struct {
 func readEdits(c *sqlite3.Conn, key Key) ([]EditRow, error) {
 	var edits []EditRow
 	var kinds interner
-	err := scan(c, `
+	err := file.Scan(c, `
 		SELECT tag, kind, pass, payload
 		FROM edits
 		WHERE harness = ? AND session_id = ?

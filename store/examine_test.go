@@ -87,7 +87,7 @@ func TestExamineNamesDamage(t *testing.T) {
 func TestExamineKnowsForeignAndNewerDatabases(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
-	_, err := s.file.Writer().Exec(`PRAGMA user_version = 99`)
+	_, err := s.Writer().Exec(`PRAGMA user_version = 99`)
 	must(t, err)
 	must(t, s.Close())
 	x, err := file.Examine(t.Context(), dir)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // The figures of a status come from the store, so a restart of the host does not change them.
@@ -104,7 +105,7 @@ func TestLastPublishStandsBehindAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
-	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Failed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
 	h := historyOf(t, s)
 	if h.LastRun.Run != 2 || h.LastPublish.Run != 1 || h.LastPublish.End != 4 {
 		t.Errorf("last run %+v, last publication %+v", h.LastRun, h.LastPublish)

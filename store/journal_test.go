@@ -2,13 +2,15 @@ package store
 
 import (
 	"testing"
+
+	"github.com/magicctx/magicctx-host/store/database"
 )
 
 func TestJournalKeepsTheNewestPasses(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	const extra = 7
-	must(t, s.update(ctx, func(tx *transaction) error {
+	must(t, s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}

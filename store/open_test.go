@@ -113,7 +113,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 				t.Errorf("%d units", len(units))
 			}
 			var n int
-			must(t, s.file.Writer().QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'half'`).Scan(&n))
+			must(t, s.Writer().QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'half'`).Scan(&n))
 			if n != 0 {
 				t.Error("half of the migration stayed")
 			}

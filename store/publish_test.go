@@ -13,6 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 const (
@@ -58,7 +61,7 @@ func publication(t testing.TB, s *Store, rows ...chronicle.Compartment) Publicat
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
-	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
+	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: work.RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
 }
 
 func compartments(t testing.TB, s *Store) []chronicle.Compartment {
@@ -82,7 +85,7 @@ func whole(t testing.TB, s *Store) Publication {
 	p.Project = project
 	p.Facts = []chronicle.Fact{{Category: "NAMING", Content: " Use Bun "}, {Category: "NAMING", Content: "use  bun"}}
 	p.Marker = `{"endMessageId":"msg_9","ordinal":9,"publishedAt":5}`
-	p.Run.Model, p.Run.Usage = "anthropic/small", RunUsage{Usage: Usage{Input: 10, CacheRead: 20, CacheWrite: 30}, Output: 40}
+	p.Run.Model, p.Run.Usage = "anthropic/small", work.Usage{Input: 10, CacheRead: 20, CacheWrite: 30, Output: 40}
 	return p
 }
 
@@ -90,7 +93,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Failed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
 	must(t, s.Runs.SaveThrottle(t.Context(), HistorianOf(key), `{"spent":7}`))
 	p := whole(t, s)
 	must(t, s.History.Publish(t.Context(), p))
@@ -100,18 +103,18 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
-	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []chronicle.Memory{{
+	same(t, "memories", m, memories.OfProject{MemoryID: 1, Memories: []chronicle.Memory{{
 		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session, SeenAt: now,
 	}}})
 	h := historyOf(t, s)
-	run := RunRow{
-		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
+	run := work.RunRow{
+		Kind: "incremental", Status: work.Success, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
 		MadeBy: "model", Produced: 2,
 		Fidelity: (600*0.75 + 300*0.25) / 900, Run: 2, EndedAt: now,
 	}
 	same(t, "history", h, HistorySummary{
 		HistoryRow: HistoryRow{
-			WorkRow: WorkRow{Throttle: `{"spent":7}`, Runs: 2, Usage: p.Run.Usage}, PendingMarker: p.Marker, Publishes: 1,
+			State: work.State{Throttle: `{"spent":7}`, Runs: 2, Usage: p.Run.Usage}, PendingMarker: p.Marker, Publishes: 1,
 		},
 		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: schema.CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})
@@ -159,9 +162,9 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	p := whole(t, s)
 	// seen says which parts a reader finds at one moment.
 	seen := func() (parts []string) {
-		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
+		must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
 			for _, table := range []string{"compartments", "memories", "agent_runs"} {
-				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
+				err := file.Scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
 					if row.ColumnInt(0) > 0 {
 						parts = append(parts, table)
 					}
@@ -174,7 +177,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 		}))
 		return parts
 	}
-	s.fault = func(query string) error {
+	s.Fault = func(query string) error {
 		if parts := seen(); len(parts) > 0 {
 			t.Errorf("before %s a reader sees %v", strings.TrimSpace(query), parts)
 		}
@@ -193,35 +196,35 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 		lose func(t *testing.T, s *Store)
 		want error
 	}{
-		"expired":  {func(t *testing.T, s *Store) { s.clock.(*clock.Manual).Advance(LeaseTerm) }, ErrLeaseLost},
-		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner)) }, ErrLeaseLost},
+		"expired":  {func(t *testing.T, s *Store) { s.Clock.(*clock.Manual).Advance(work.LeaseTerm) }, work.ErrLeaseLost},
+		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner)) }, work.ErrLeaseLost},
 		"taken over": {func(t *testing.T, s *Store) {
-			s.clock.(*clock.Manual).Advance(LeaseTerm)
+			s.Clock.(*clock.Manual).Advance(work.LeaseTerm)
 			acquire(t, s, "run-2")
-		}, ErrLeaseLost},
-		"session deleted": {func(t *testing.T, s *Store) { must(t, s.DeleteSession(t.Context(), key)) }, ErrLeaseLost},
+		}, work.ErrLeaseLost},
+		"session deleted": {func(t *testing.T, s *Store) { must(t, s.DeleteSession(t.Context(), key)) }, work.ErrLeaseLost},
 		"session deleted and used again": {func(t *testing.T, s *Store) {
 			must(t, s.DeleteSession(t.Context(), key))
 			must(t, s.CommitPass(t.Context(), commit(key, 1)))
-		}, ErrLeaseLost},
+		}, work.ErrLeaseLost},
 		"other compartments": {func(t *testing.T, s *Store) {
 			must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 2))))
-		}, ErrStale},
+		}, work.ErrStale},
 		"its messages were reverted": {func(t *testing.T, s *Store) {
 			_, err := s.History.Withdraw(t.Context(), key, 9)
 			must(t, err)
-		}, ErrStale},
+		}, work.ErrStale},
 		"later messages were reverted": {func(t *testing.T, s *Store) {
 			_, err := s.History.Withdraw(t.Context(), key, 10)
 			must(t, err)
 		}, nil},
 		"renewed in time": {func(t *testing.T, s *Store) {
-			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
+			s.Clock.(*clock.Manual).Advance(work.LeaseTerm - time.Millisecond)
 			isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), runner)
 			if err != nil || !isHeld {
 				t.Errorf("not renewed: %v", err)
 			}
-			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
+			s.Clock.(*clock.Manual).Advance(work.LeaseTerm - time.Millisecond)
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,80 +240,6 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 				same(t, "database", contents(t, s), before)
 			}
 		})
-	}
-}
-
-func TestLeaseIsForOneRun(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	manual := s.clock.(*clock.Manual)
-	acquires := func(holder string, want bool) {
-		t.Helper()
-		got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), holder)
-		if err != nil || got != want {
-			t.Errorf("%q acquires the lease: %v, %v; want %v", holder, got, err, want)
-		}
-	}
-	renews := func(holder string, want bool) {
-		t.Helper()
-		got, err := s.Leases.Renew(t.Context(), HistorianOf(key), holder)
-		if err != nil || got != want {
-			t.Errorf("%q renews the lease: %v, %v; want %v", holder, got, err, want)
-		}
-	}
-	renews("", false)
-	acquires("", false)
-	acquires("a", true)
-	if since := historyOf(t, s).RunningSince; since != now {
-		t.Errorf("it runs since %d", since)
-	}
-	manual.Advance(time.Minute)
-	acquires("b", false)
-	acquires("a", true)
-	if since := historyOf(t, s).RunningSince; since != now {
-		t.Errorf("acquired again, it runs since %d", since)
-	}
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b")) // not its own
-	renews("b", false)
-	renews("a", true)
-	manual.Advance(LeaseTerm)
-	renews("a", false)
-	if since := historyOf(t, s).RunningSince; since != 0 {
-		t.Errorf("the lease has expired, and a run is there since %d", since)
-	}
-	acquires("b", true)
-	acquires("a", false)
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b"))
-	acquires("a", true)
-	if acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(Key{"opencode", "unknown"}), "a"); acquired || err != nil {
-		t.Errorf("an unknown session has a lease: %v", err)
-	}
-	if _, found, _ := s.Load(t.Context(), Key{"opencode", "unknown"}); found {
-		t.Error("a lease has made a session")
-	}
-}
-
-// The clock of a replay jumps over the minutes in which a run would have renewed its lease.
-func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	s.Leases.Hold()
-	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	manual := s.clock.(*clock.Manual)
-	for _, want := range []struct {
-		holder string
-		isHeld bool
-	}{{"a", true}, {"b", false}} {
-		if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), want.holder); err != nil || got != want.isHeld {
-			t.Errorf("%q acquires the lease: %v, %v; want %v", want.holder, got, err, want.isHeld)
-		}
-		manual.Advance(1000 * LeaseTerm)
-	}
-	if isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), "a"); err != nil || !isHeld {
-		t.Errorf("the lease has expired: %v", err)
-	}
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "a"))
-	if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), "b"); err != nil || !got {
-		t.Errorf("a released lease is not free: %v", err)
 	}
 }
 
@@ -334,9 +263,9 @@ func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	must(t, err)
 	_, err = s.History.Withdraw(t.Context(), key, 8)
 	must(t, err)
-	s.clock.(*clock.Manual).Advance(2 * LeaseTerm)
+	s.Clock.(*clock.Manual).Advance(2 * work.LeaseTerm)
 	acquire(t, s, runner)
-	assertIs(t, s.History.Publish(t.Context(), p), ErrStale)
+	assertIs(t, s.History.Publish(t.Context(), p), work.ErrStale)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
 }
 
@@ -388,7 +317,7 @@ func TestNumbersOfAModelAreClamped(t *testing.T) {
 // contents returns all rows of all tables.
 func contents(t testing.TB, s *Store) (rows []string) {
 	t.Helper()
-	must(t, s.view(context.WithoutCancel(t.Context()), func(c *sqlite3.Conn) error {
+	must(t, s.View(context.WithoutCancel(t.Context()), func(c *sqlite3.Conn) error {
 		rows = rowsIn(t, c)
 		return nil
 	}))
@@ -398,15 +327,27 @@ func contents(t testing.TB, s *Store) (rows []string) {
 func rowsIn(t testing.TB, c *sqlite3.Conn) (rows []string) {
 	t.Helper()
 	var tables []string
-	must(t, scan(c, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) {
+	must(t, file.Scan(c, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) {
 		tables = append(tables, row.ColumnText(0))
 	}))
 	for _, name := range tables {
-		table := Table{Name: name}
-		must(t, table.read(c, `SELECT * FROM `+name))
-		for _, values := range table.Rows {
-			rows = append(rows, fmt.Sprint(name, " ", values))
-		}
+		must(t, file.Scan(c, `SELECT * FROM `+name, func(row *sqlite3.Stmt) {
+			text := name
+			for i := range row.ColumnCount() {
+				text += " " + row.ColumnText(i)
+			}
+			rows = append(rows, text)
+		}))
 	}
 	return rows
+}
+
+// seenIn counts how often each memory was learned.
+func seenIn(t *testing.T, s *Store) map[string]int {
+	t.Helper()
+	seen := map[string]int{}
+	must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT content, seen_count FROM memories`, func(row *sqlite3.Stmt) { seen[row.ColumnText(0)] = row.ColumnInt(1) })
+	}))
+	return seen
 }

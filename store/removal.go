@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // RuleSummaries stands for the rule of a removal by summaries.
@@ -44,14 +47,14 @@ const rereadSQL = `
 	) AND pass >= ?6`
 
 // insertRemovals stores the removals of a pass, and counts the rereads of removals since the pass since.
-func insertRemovals(tx *transaction, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
+func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
-		if _, err := tx.exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
+		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
 			return fmt.Errorf("reread of unit %d: %w", r.Tag, err)
 		}
 	}
 	for _, r := range removals {
-		_, err := tx.exec(`
+		_, err := tx.Exec(`
 			INSERT INTO removals (harness, session_id, pass, rule, cause, tokens, through)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, key.Harness, key.Session, pass.Pass, r.Rule, pass.Cause, r.Tokens, r.Through)
 		if err != nil {
@@ -91,8 +94,8 @@ func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema
 }
 
 func (s *Reports) removals(ctx context.Context, query string, args ...any) (all []schema.Removal, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, query, func(row *sqlite3.Stmt) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, query, func(row *sqlite3.Stmt) {
 			all = append(all, schema.Removal{Rule: row.ColumnText(0), Cause: row.ColumnText(1), Tokens: row.ColumnInt(2), Rereads: row.ColumnInt(3), Reread: row.ColumnInt(4)})
 		}, args...)
 	})

@@ -102,7 +102,7 @@ func withoutEmpty(sums []UnitSums) []UnitSums {
 func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 	t.Helper()
 	var sums []UnitSums
-	err := s.view(t.Context(), func(c *sqlite3.Conn) error {
+	err := s.View(t.Context(), func(c *sqlite3.Conn) error {
 		units, err := readUnits(c, k, 0)
 		if err != nil {
 			return err
@@ -183,7 +183,7 @@ func TestNewestPriceIsTold(t *testing.T) {
 // would read the whole journal of every session without a price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	rows, err := s.file.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
+	rows, err := s.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
 	must(t, err)
 	defer rows.Close()
 	for rows.Next() {

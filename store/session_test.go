@@ -76,7 +76,7 @@ func TestDeleteSessionLeavesNoRow(t *testing.T) {
 	must(t, s.DeleteSession(ctx, key))
 	for _, table := range []string{"sessions", "units", "edits", "queued_drops", "tool_replies", "passes"} {
 		var n int
-		must(t, s.file.Writer().QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n))
+		must(t, s.Writer().QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n))
 		if n != 0 {
 			t.Errorf("%s keeps %d rows", table, n)
 		}

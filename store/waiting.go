@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -33,7 +36,7 @@ import (
 
 // Waiting are these files.
 type Waiting struct {
-	*db
+	db *database.DB
 	// has holds the sessions that have such a file. There are few, and without has each pass would have to ask the disk.
 	has sync.Map
 }
@@ -84,12 +87,12 @@ func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// forget removes the session's file. If that fails, it does no harm, because of leaves out units
+// Forget removes the session's file. If that fails, it does no harm, because of leaves out units
 // that are stored.
-func (s *Waiting) forget(key Key) {
+func (s *Waiting) Forget(key Key) {
 	s.has.Delete(key)
 	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("file of stored units not removed", "session", key.Session, "error", err)
+		s.db.Log.Warn("file of stored units not removed", "session", key.Session, "error", err)
 	}
 }
 
@@ -97,5 +100,27 @@ func (s *Waiting) forget(key Key) {
 // a file name.
 func (s *Waiting) path(key Key) string {
 	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
-	return s.file.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
+	return s.db.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
+}
+
+// ForgetOld removes the files of waiting units that were not written since the time before. No session
+// needs them: a session that is still used either writes its file again or stores the units.
+func (s *Waiting) ForgetOld(before time.Time) error {
+	dir, base := filepath.Split(s.db.Path())
+	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")
+	if err != nil {
+		return fmt.Errorf("find files of waiting units: %w", err)
+	}
+	var errs []error
+	for _, name := range files {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err == nil && info.ModTime().Before(before) {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

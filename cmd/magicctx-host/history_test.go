@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A historyRig is a user with sessions of both harnesses, and the open store of a host.
@@ -71,7 +72,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 		}
 	}
 	r.must(r.store.History.Publish(ctx, store.Publication{
-		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"},
+		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"},
 		Compartments: []chronicle.Compartment{row(1, 2), row(3, 3)},
 	}))
 }

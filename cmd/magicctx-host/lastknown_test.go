@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // storeSession stores a session whose newest prompt had so many tokens, in a window of 48,000.
@@ -24,7 +25,7 @@ func storeSession(t *testing.T, dir, id string, prompt int) {
 	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
 	must(err)
 	key := store.Key{Harness: "opencode", Session: id}
-	must(s.Models.SaveLimits(t.Context(), store.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
+	must(s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
 	must(s.CommitPass(t.Context(), store.PassCommit{
 		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", Provider: "p", Model: "m", TagCounter: 1, Passes: 1, RawTokens: prompt},
 		Pass:    store.PassRow{Pass: 1, Verdict: "steady"},

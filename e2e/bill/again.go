@@ -140,8 +140,8 @@ func (h *retold) read(raw json.Value) told {
 	t, ok := h.known[key]
 	if !ok {
 		var err error
-		if t, err = h.parse(raw); err != nil {
-			h.err = errors.Join(h.err, err)
+		if t, err = h.parse(raw); err != nil && h.err == nil {
+			h.err = err
 		}
 		h.known[key] = t
 	}
@@ -166,6 +166,9 @@ func (h *retold) parse(raw json.Value) (t told, err error) {
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return t, fmt.Errorf("message of the wire: %w", err)
+	}
+	if m.Parts == nil {
+		return t, errors.New("a message has no parts: -again plays traces of OpenCode only")
 	}
 	add := func(b block, tokens int) {
 		b.tokens = tokens

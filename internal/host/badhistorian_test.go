@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // asked makes an Asker answer in place of the harness's agents.
@@ -122,7 +123,7 @@ func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range runs {
-			if r.Status == store.RunFailed {
+			if r.Status == work.Failed {
 				n++
 			}
 		}

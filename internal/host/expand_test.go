@@ -21,6 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // expand calls ctx_expand with these arguments.
@@ -69,7 +70,7 @@ func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 		keys := make([]string, end-after.Ordinal+1)
 		keys[0], keys[len(keys)-1] = startKey, endKey
 		err = h.store.History.Publish(ctx, store.Publication{
-			Key: key, Holder: "test", After: after, Run: store.RunRow{Kind: "incremental"},
+			Key: key, Holder: "test", After: after, Run: work.RunRow{Kind: "incremental"},
 			Compartments: []chronicle.Compartment{{Start: after.Ordinal, End: end, Keys: keys, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
 		})
 	}

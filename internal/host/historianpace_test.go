@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // countingRuns returns a good historian that counts its runs.
@@ -106,7 +107,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 		t.Errorf("published %+v", rows)
 	}
 	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 10)
-	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
+	if err != nil || len(runs) != 1 || runs[0].Status != work.Noop {
 		t.Errorf("runs %+v, %v", runs, err)
 	}
 	h.runAgent = answering(t, good).runAgent

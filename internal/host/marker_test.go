@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/opencodedb"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // withMarkers returns an empty session that sets markers, and the harness's own store.
@@ -167,7 +168,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
 	err := h.store.History.Publish(t.Context(), store.Publication{
-		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{c},
+		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{c},
 		Marker: fmt.Sprintf(`{"endMessageId":%q,"ordinal":11,"publishedAt":1}`, c.Keys[10]),
 	})
 	if err != nil {

@@ -284,13 +284,40 @@ func TestPiEvents(t *testing.T) {
 	p.answer("there", 5000)
 	p.user("go on")
 	p.pass()
-	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 {\"type\":\"error\",\"error\":{\"message\":\"prompt is too long: 215432 tokens > 200000 maximum\"}}","timestamp":%d}}`, now+9)
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 {\"type\":\"error\",\"error\":{\"message\":\"prompt is too long: 215432 tokens > 200000 maximum\"}}","timestamp":%d}}`, p.clock.Now())
 	if row, _, err = p.store.Reports.Session(t.Context(), p.key()); err != nil || row.OverflowAt == 0 || row.OverflowTokens != 215432 {
 		t.Errorf("overflow %+v, %v", row, err)
 	}
 	p.user("rather this")
 	if m := p.pass(); m.Cause != "overflow" {
 		t.Errorf("after the refusal: %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
+// seemed older than the refusal, so one more pass freed space.
+func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
+	p := newPi(t)
+	p.call("c1", strings.Repeat("word ", 4000), 127)
+	p.answer("there", 5000)
+	p.user("go on")
+	p.pass()
+	row := func() store.SessionSummary {
+		row, _, err := p.store.Reports.Session(t.Context(), p.key())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row
+	}
+	refused := p.clock.Now()
+	p.clock.Advance(2 * time.Millisecond)
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 prompt is too long: 215432 tokens > 200000 maximum","timestamp":%d}}`, refused)
+	if row().OverflowAt == 0 {
+		t.Fatal("the refusal is not recorded")
+	}
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","usage":{"input":5000},"stopReason":"stop","timestamp":%d}}`, refused+1)
+	if at := row().OverflowAt; at != 0 {
+		t.Errorf("the overflow of %d outlived the answer of %d", at, refused+1)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // inParts answers with one compartment for each ten messages. The texts begin with word.
@@ -142,7 +143,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 		t.Error(d)
 	}
 	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
-	if err != nil || runs[0].Kind != "partial" || runs[0].Status != store.RunSuccess || runs[0].Usage.Input == 0 {
+	if err != nil || runs[0].Kind != "partial" || runs[0].Status != work.Success || runs[0].Usage.Input == 0 {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
 }
@@ -150,7 +151,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 func TestRecompRefusesWhatItCannotDo(t *testing.T) {
 	h, script := summarised(t)
 	for arguments, want := range map[string]string{
-		"all": "Write /ctx-recomp", "5": "Write /ctx-recomp", "9-3": "Write /ctx-recomp", "0-3": "Write /ctx-recomp", "--upgrade": "Write /ctx-recomp",
+		"all": "Write /ctx-recomp", "5": "Write /ctx-recomp", "9-3": "Messages 9-3 run backwards. Write /ctx-recomp 3-9.", "0-3": "Write /ctx-recomp", "--upgrade": "Write /ctx-recomp",
 		"900-950": "not summarised yet", "cancel": "No recomp is under way.",
 	} {
 		if said := h.command("ctx-recomp " + arguments); !strings.Contains(said, want) {
@@ -287,7 +288,7 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 				t.Errorf("notices %q", h.shown)
 			}
 			sum, err := h.store.History.Summary(t.Context(), testKey)
-			if err != nil || sum.LastError == "" || sum.LastRun.Kind != "recomp" || sum.LastRun.Status != store.RunFailed {
+			if err != nil || sum.LastError == "" || sum.LastRun.Kind != "recomp" || sum.LastRun.Status != work.Failed {
 				t.Errorf("recorded %+v, %v", sum, err)
 			}
 		})
@@ -384,7 +385,7 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 		t.Errorf("published %q of messages that are gone", got)
 	}
 	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
-	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
+	if err != nil || len(runs) != 1 || runs[0].Status != work.Noop {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
 }
@@ -401,7 +402,7 @@ func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h.user("now", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)
-	h.clock.Advance(store.LeaseTerm + time.Second)
+	h.clock.Advance(work.LeaseTerm + time.Second)
 	h.publish(testKey, "u000", fmt.Sprintf("a%03d", read.End/2-1), read.End)
 	h.flush()
 	h.pass()
@@ -442,7 +443,7 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h.pass()
 	rows := []chronicle.Compartment{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
 	err = h.store.History.Publish(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
-	if !errors.Is(err, store.ErrStale) {
+	if !errors.Is(err, work.ErrStale) {
 		t.Errorf("error %v", err)
 	}
 	close(script.goOn)

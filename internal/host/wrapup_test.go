@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // wrapped returns a session of 31 turns without compartments, after its first pass. Its historian reads
@@ -91,7 +92,7 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, r := range runs {
-		if r.Kind != "wrapup" || r.Status != store.RunSuccess || r.Usage.Input != 12_000 {
+		if r.Kind != "wrapup" || r.Status != work.Success || r.Usage.Input != 12_000 {
 			t.Errorf("recorded %+v", r)
 		}
 	}

@@ -36,7 +36,11 @@ func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Valu
 		return nil // the refused prompt belongs to no pass
 	}
 	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
+	at := l.Clock.Now()
 	if message != nil {
+		if message.Completed == 0 && message.Created > 0 {
+			at = min(at, message.Created) // Pi dates a step by its beginning, and the next one may begin before this report arrives
+		}
 		if s.Pipe != nil && s.Pipe.Has(message.Key) {
 			return nil // this report is late: a pass has already seen this step
 		}
@@ -44,14 +48,13 @@ func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Valu
 			m = message.Model
 		}
 	}
-	return l.noteOverflow(ctx, s, m, o)
+	return l.noteOverflow(ctx, s, m, o, at)
 }
 
-// noteOverflow records the limit that a refusal shows. In a primary session, it makes the next pass free
-// space. A subagent's session ends with the refusal, so it has no next pass.
-func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow) error {
-	now := l.Clock.Now()
-	at := now
+// noteOverflow records the limit that a refusal at the time refusedAt (Unix ms) shows. In a primary session, it
+// makes the next pass free space. A subagent's session ends with the refusal, so it has no next pass.
+func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow, refusedAt int64) error {
+	at := refusedAt
 	if s.Mode().IsSubagent {
 		at = 0
 	}
@@ -67,7 +70,7 @@ func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema
 	s.Row.OverflowAt, s.Row.OverflowPass, s.Row.OverflowTokens = at, s.Row.Passes, o.PromptTokens
 	l.Log.Warn("the provider refused a prompt for its length", "session", s.Key.Session, "pass", s.Row.Passes,
 		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "promptTokens", o.PromptTokens, "cause", o.Family)
-	return errors.Join(err, l.Models.NoteRefusal(writing, m, o.LimitTokens, now))
+	return errors.Join(err, l.Models.NoteRefusal(writing, m, o.LimitTokens, refusedAt))
 }
 
 // NoteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It

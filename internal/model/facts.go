@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // TokensPerPrice is the number of tokens to which a catalogue's price refers.
@@ -16,7 +16,7 @@ const TokensPerPrice = 1_000_000
 
 // Facts are the facts about a model for a status. They all come from the store.
 type Facts struct {
-	Row    store.LimitsRow
+	Row    models.LimitsRow
 	Window Window
 	// Price is per million tokens. Unless IsPriced is true, its numbers are only ratios.
 	Price    schema.Price

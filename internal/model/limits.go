@@ -8,7 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // limitsTimeout bounds the request to the harness's catalogue. It is short because the harness has the answer
@@ -84,15 +84,15 @@ func plausible(tokens int) int {
 	return tokens
 }
 
-func limitsFromRow(r store.LimitsRow) schema.ModelLimits {
+func limitsFromRow(r models.LimitsRow) schema.ModelLimits {
 	return schema.ModelLimits{
 		ContextTokens: r.ContextTokens, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, NPM: r.NPM,
 		Price: schema.Price{Fresh: r.PriceFresh, Write: r.PriceWrite, Read: r.PriceRead, Output: r.PriceOutput},
 	}
 }
 
-func rowFromLimits(m schema.Model, l schema.ModelLimits, at int64) store.LimitsRow {
-	return store.LimitsRow{
+func rowFromLimits(m schema.Model, l schema.ModelLimits, at int64) models.LimitsRow {
+	return models.LimitsRow{
 		Provider: m.Provider, Model: m.ID, ContextTokens: l.ContextTokens, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
 		PriceFresh: l.Price.Fresh, PriceWrite: l.Price.Write, PriceRead: l.Price.Read, PriceOutput: l.Price.Output,
 		NPM: l.NPM, At: at,

@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // Models holds the facts about the models in use, both from the harnesses' catalogues and from this host's
@@ -14,9 +15,9 @@ import (
 type Models struct {
 	Options
 	// uses, lives and ratios cache the experience with models.
-	uses   experience[store.WindowRow]
+	uses   experience[models.WindowRow]
 	lives  experience[route.Learned]
-	ratios experience[store.TokenRatioRow]
+	ratios experience[models.TokenRatioRow]
 }
 
 // Options configure Models.

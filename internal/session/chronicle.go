@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 // A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
@@ -16,7 +17,7 @@ type Chronicle struct {
 	// Withdrawn are the compartments that a revert has taken.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
-	Memories  store.ProjectMemories
+	Memories  memories.OfProject
 	// MemoryChanges is the log of the changes of the memories.
 	MemoryChanges []chronicle.MemoryChange
 	// HeadGeneration is the generation of the compartments that the head was rendered from.

@@ -146,7 +146,7 @@ func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Fa
 			}
 		}
 		if facts.IsPriced {
-			sum += model.Bill(facts.Price, ask.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output})
+			sum += model.Bill(facts.Price, ask.Usage(u))
 		}
 	}
 	return sum, nil

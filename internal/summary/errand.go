@@ -23,6 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // An errand is the set of runs that the user has asked for with a command: a recomp or a wrap-up. It works in
@@ -234,7 +235,7 @@ func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) e
 	h.Log.Info("the historian begins", "session", s.Key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
 	h.Agents.Go(func() {
 		defer end(nil)
-		h.Background.Go(func() { h.lease(e.run).Keep(running, func() { end(store.ErrLeaseLost) }) })
+		h.Background.Go(func() { h.lease(e.run).Keep(running, func() { end(work.ErrLeaseLost) }) })
 		h.carryOut(running, e)
 	})
 	return nil
@@ -316,9 +317,9 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.E
 	p := *e.run
 	p.job.Chunk.Start, p.job.Chunk.End = e.scope.Start, e.scope.End
 	run := runRow(&p, historian.Result{Attempts: e.attempts})
-	run.Status, run.Reason = store.RunFailed, ReasonOf(reason)
-	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
-		run.Status = store.RunNoop
+	run.Status, run.Reason = work.Failed, ReasonOf(reason)
+	if errors.Is(reason, work.ErrStale) || errors.Is(reason, context.Canceled) {
+		run.Status = work.Noop
 	}
 	if err := h.Store.Runs.Record(ctx, store.HistorianOf(e.key), run, 0); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", e.key.Session, "error", err)

@@ -22,6 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // This file translates between the pipeline, the historian and the store, which do not
@@ -185,14 +186,10 @@ func sizeOf(m historian.Message) int {
 }
 
 // runRow returns the record of a run.
-func runRow(p *run, r historian.Result) store.RunRow {
-	used := r.Usage()
-	return store.RunRow{
-		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
-		Usage: store.RunUsage{
-			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
-			Output: used.Output,
-		},
+func runRow(p *run, r historian.Result) work.RunRow {
+	return work.RunRow{
+		Kind: cmp.Or(p.kind, KindIncremental), Status: work.Success, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
+		Usage:             work.Usage(r.Usage()),
 		UnconfirmedQuotes: r.Unconfirmed.Quotes, UnconfirmedFacts: r.Unconfirmed.Facts(),
 		StartedAt: p.started, Start: p.job.Chunk.Start, End: p.job.Chunk.End,
 	}

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,6 +49,9 @@ func rangeArgument(text string) (r chronicle.Range, err error) {
 	var errFirst, errLast error
 	r.Start, errFirst = strconv.Atoi(strings.TrimSpace(first))
 	r.End, errLast = strconv.Atoi(strings.TrimSpace(last))
+	if isRange && errors.Join(errFirst, errLast) == nil && 1 <= r.End && r.End < r.Start {
+		return r, refusedCommand(fmt.Sprintf("Messages %s run backwards. Write /ctx-recomp %d-%d.", r, r.End, r.Start))
+	}
 	if !isRange || errFirst != nil || errLast != nil || r.Start < 1 || r.End < r.Start {
 		return r, refusedCommand("Write /ctx-recomp for all summaries, /ctx-recomp 12-40 for those of messages 12 to 40, or /ctx-recomp cancel.")
 	}

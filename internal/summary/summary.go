@@ -28,6 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // This file decides when a run of the historian begins, and carries it out. A run
@@ -504,10 +505,10 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *ru
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
 	run := runRow(p, result)
-	run.Status, run.Reason = store.RunFailed, reason.Error()
+	run.Status, run.Reason = work.Failed, reason.Error()
 	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
-	if errors.Is(reason, store.ErrStale) || isAborted {
-		run.Status = store.RunNoop
+	if errors.Is(reason, work.ErrStale) || isAborted {
+		run.Status = work.Noop
 	}
 	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(stateOf(s).throttle.RetryPass(p.demand))); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)

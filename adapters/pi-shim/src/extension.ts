@@ -83,8 +83,8 @@ export function handlers(pi: Pi) {
       if (reason === "quit") await leaveHome()
     },
 
-    async input({ text }: Input, ctx: Context): Promise<undefined> {
-      await guarded("input", ({ lines }) => lines.note(ctx.sessionManager.getSessionId(), text))
+    async input({ text, source }: Input, ctx: Context): Promise<undefined> {
+      await guarded("input", ({ lines }) => lines.note(ctx.sessionManager.getSessionId(), text, source))
       return undefined
     },
 

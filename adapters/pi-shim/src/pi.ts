@@ -106,6 +106,7 @@ export interface SessionShutdown {
 /** The user, a program or an extension has sent a line, and Pi has not read it yet. */
 export interface Input {
   text: string
+  source?: string
 }
 
 export interface ContextEvent<M extends Message = Message> {

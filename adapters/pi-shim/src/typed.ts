@@ -5,21 +5,22 @@ import type { Step } from "./steps.ts"
 const remembered = 100
 
 /**
- * The lines that the user typed. Pi does not store a line itself, but the message that it makes from the line, for
- * example from a prompt template.
+ * The lines that the user typed. Pi does not store a line itself, but only the message that it makes from the line:
+ * for example the text of a prompt template, or piped input followed by the words of the command line.
  */
 export class Lines {
-  private lines: { session: string; text: string; at: number; isRead: boolean }[] = []
+  private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /** Notes a line before Pi reads it. */
-  note(session: string, text: string): void {
-    this.lines = [...this.lines.slice(1 - remembered), { session, text, at: Date.now(), isRead: false }]
+  /** Notes a line before Pi reads it. A program that drives Pi may pipe its lines, and each is one the user typed. */
+  note(session: string, text: string, source?: string): void {
+    const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
+    this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]
   }
 
   /**
-   * Looks for new prompts in which Pi has replaced a line by a template, and calls replaced with the prompt's id and
-   * the line. Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before
-   * it. A skill becomes an element of the prompt, followed by the words of the line.
+   * Looks for new prompts whose text is not just their line, and calls replaced with the prompt's id and the line.
+   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill
+   * becomes an element of the prompt, followed by the words of the line.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {
@@ -27,9 +28,24 @@ export class Lines {
       const line = time !== undefined && this.lines.findLast((line) => line.session === session && line.at <= time)
       if (!line || line.isRead) continue
       line.isRead = true
-      if (line.text.startsWith("/") && !line.text.startsWith("/skill:") && textOf(message!) !== line.text) replaced(id, line.text)
+      if (line.words !== undefined) replaced(id, line.words)
+      else if (line.text.startsWith("/") && !line.text.startsWith("/skill:") && textOf(message!) !== line.text) replaced(id, line.text)
     }
   }
+}
+
+/** Options of Pi that take no value, so that words may follow them. */
+const flags = new Set(["-p", "--print", "-c", "--continue"])
+
+/**
+ * The words of the command line in a first prompt that begins with piped input, as in `cat log | pi "why?"`. Undefined
+ * if nothing was piped, or if no word follows it.
+ */
+function afterPipedInput(prompt: string): string | undefined {
+  const args = process.argv.slice(2)
+  if (process.stdin.isTTY || args.includes(prompt)) return undefined
+  const isWords = (arg: string, i: number) => arg !== "" && prompt.endsWith(arg) && (i === 0 || !args[i - 1]!.startsWith("-") || flags.has(args[i - 1]!))
+  return args.filter(isWords).sort((a, b) => b.length - a.length)[0]
 }
 
 function textOf({ content }: Message): string | undefined {

@@ -37,16 +37,17 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote describes the final cost and gain of a bust, as a line of at most 62 columns. If both are less
-// than leastMoney, it returns "".
+// OutcomeNote says what a bust cost in the end and whether it paid off, as a line of at most 62 columns. If both
+// its cost and its gain are less than leastMoney, it returns "". It never names a saved amount: the same removed
+// tokens would count for several busts, and the sum would exceed the saving of the session.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:
 		return ""
 	case o.PaidOffAt == 0:
-		return fmt.Sprintf("cost %s, saved %s, did not pay off", format.Money(o.Cost), format.Money(o.Gain))
+		return fmt.Sprintf("cost %s, did not pay off: later requests saved %s", format.Money(o.Cost), format.Money(o.Gain))
 	}
-	return fmt.Sprintf("cost %s, saved %s, paid off at request %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
+	return fmt.Sprintf("cost %s, paid off at request %d", format.Money(o.Cost), o.PaidOffAt)
 }
 
 // leastMoney is the amount in $ from which a cost or gain is worth a mention.

@@ -198,10 +198,10 @@ func TestSentence(t *testing.T) {
 
 func TestOutcomeNote(t *testing.T) {
 	for want, o := range map[string]replay.Outcome{
-		"": {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
-		"cost $0.054, saved $2.26, paid off at request 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
-		"cost $0, saved $0.10, paid off at request 3":      {Gain: 0.1, PaidOffAt: 3},
-		"cost $0.019, saved $0.0065, did not pay off":      {Cost: 0.0194, Gain: 0.0065},
+		"":                                    {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
+		"cost $0.054, paid off at request 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
+		"cost $0, paid off at request 3":      {Gain: 0.1, PaidOffAt: 3},
+		"cost $0.019, did not pay off: later requests saved $0.0065": {Cost: 0.0194, Gain: 0.0065},
 	} {
 		if got := OutcomeNote(o); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)

@@ -1,15 +1,15 @@
-package store
+package retention
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // How long the store keeps its rows. docs/retention.md tells users.
@@ -41,8 +41,8 @@ const tidyGap = 20 * time.Hour
 //
 // For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so nothing that
 // was in use then has expired. If the clock goes back, the tidies of the jump are forgotten.
-func (s *Store) Tidied(ctx context.Context, now int64) (agreed int64, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
+func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
+	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {
 			query string
 			args  []any
@@ -51,11 +51,11 @@ func (s *Store) Tidied(ctx context.Context, now int64) (agreed int64, err error)
 			{`INSERT INTO tidies (at) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM tidies WHERE at > ?1 - ?2)`, []any{now, tidyGap.Milliseconds()}},
 			{`DELETE FROM tidies WHERE at NOT IN (SELECT at FROM tidies ORDER BY at DESC LIMIT ?)`, []any{TrustedTidies}},
 		} {
-			if _, err := tx.exec(statement.query, statement.args...); err != nil {
+			if _, err := tx.Exec(statement.query, statement.args...); err != nil {
 				return err
 			}
 		}
-		return tx.scan(`SELECT iif(count(*) < ?, 0, min(at)) FROM tidies`,
+		return tx.Scan(`SELECT iif(count(*) < ?, 0, min(at)) FROM tidies`,
 			func(row *sqlite3.Stmt) { agreed = row.ColumnInt64(0) }, TrustedTidies)
 	})
 	if err != nil {
@@ -87,10 +87,10 @@ const expiredSQL = `
 
 // Expired returns the sessions that were not used since the time before (Unix ms) and that no recently used
 // session needs.
-func (s *Store) Expired(ctx context.Context, before int64) (keys []Key, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, expiredSQL, func(row *sqlite3.Stmt) {
-			keys = append(keys, Key{row.ColumnText(0), row.ColumnText(1)})
+func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {
+			keys = append(keys, store.Key{Harness: row.ColumnText(0), Session: row.ColumnText(1)})
 		}, before)
 	})
 	if err != nil {
@@ -129,10 +129,10 @@ var rowsOfSession = []string{
 // ForgetSome deletes a part of a session that was not used since the time before (Unix ms), in one short
 // transaction. isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
 // must make sure that no pass of the session runs from the first call to the last.
-func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone bool, err error) {
+func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64) (isDone bool, err error) {
 	isGone := false
-	err = s.update(ctx, func(tx *transaction) error {
-		isExpired, err := tx.exists(`
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		isExpired, err := tx.Exists(`
 			SELECT 1 FROM sessions
 			WHERE harness = ?1 AND session_id = ?2 AND max(updated_at, last_pass_at) < ?3`, key.Harness, key.Session, before)
 		if err != nil || !isExpired {
@@ -140,37 +140,37 @@ func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone b
 			return err
 		}
 		for _, query := range rowsOfSession {
-			n, err := tx.exec(query, key.Harness, key.Session, forgottenRows)
+			n, err := tx.Exec(query, key.Harness, key.Session, forgottenRows)
 			if err != nil || n > 0 {
 				return err // delete from one table at a time
 			}
 		}
 		isDone, isGone = true, true
-		_, err = tx.exec(`DELETE FROM sessions WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+		_, err = tx.Exec(`DELETE FROM sessions WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
 		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("forget session %s: %w", key, err)
 	}
 	if isGone {
-		s.Waiting.forget(key)
+		s.Waiting.Forget(key)
 	}
 	return isDone, nil
 }
 
 // ForgetReplies deletes some answers to tool calls that are older than the time before (Unix ms). If none is
 // left, isDone is true.
-func (s *Store) ForgetReplies(ctx context.Context, before int64) (isDone bool, err error) {
+func ForgetReplies(ctx context.Context, s *store.Store, before int64) (isDone bool, err error) {
 	var old [][3]string
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT harness, session_id, call_id FROM tool_replies WHERE at < ? LIMIT ?`, func(row *sqlite3.Stmt) {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT harness, session_id, call_id FROM tool_replies WHERE at < ? LIMIT ?`, func(row *sqlite3.Stmt) {
 			old = append(old, [3]string{row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)})
 		}, before, forgottenRows)
 	})
 	if err == nil && len(old) > 0 {
-		err = s.update(ctx, func(tx *transaction) error {
+		err = s.Update(ctx, func(tx *database.Tx) error {
 			for _, r := range old {
-				if _, err := tx.exec(`DELETE FROM tool_replies WHERE harness = ? AND session_id = ? AND call_id = ?`, r[0], r[1], r[2]); err != nil {
+				if _, err := tx.Exec(`DELETE FROM tool_replies WHERE harness = ? AND session_id = ? AND call_id = ?`, r[0], r[1], r[2]); err != nil {
 					return err
 				}
 			}
@@ -181,63 +181,4 @@ func (s *Store) ForgetReplies(ctx context.Context, before int64) (isDone bool, e
 		return false, fmt.Errorf("forget tool replies: %w", err)
 	}
 	return len(old) < forgottenRows, nil
-}
-
-// Forget deletes the rows of models that no session uses and about which nothing was learned since the
-// time before (Unix ms).
-func (s *Models) Forget(ctx context.Context, before int64) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		for _, query := range []string{
-			`DELETE FROM model_limits WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
-			`DELETE FROM model_windows WHERE max(overflow_at, accepted_at) < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
-			`DELETE FROM cache_lives WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
-			`DELETE FROM token_ratios WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
-		} {
-			if _, err := tx.exec(query, before); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("forget models: %w", err)
-	}
-	return nil
-}
-
-// ForgetChanges deletes changes of memories that are older than the time before (Unix ms) and that
-// every stored head already shows.
-func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
-			DELETE FROM memory_changes
-			WHERE at < ?1 AND id <= coalesce((SELECT min(change_id) FROM heads), id)`, before)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("forget changes of memories: %w", err)
-	}
-	return nil
-}
-
-// ForgetOld removes the files of waiting units that were not written since the time before. No session
-// needs them: a session that is still used either writes its file again or stores the units.
-func (s *Waiting) ForgetOld(before time.Time) error {
-	dir, base := filepath.Split(s.file.Path())
-	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")
-	if err != nil {
-		return fmt.Errorf("find files of waiting units: %w", err)
-	}
-	var errs []error
-	for _, name := range files {
-		path := filepath.Join(dir, name)
-		info, err := os.Stat(path)
-		if err == nil && info.ModTime().Before(before) {
-			err = os.Remove(path)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -1,4 +1,4 @@
-package store
+package models
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A CacheLifeRow is the life of a model's cached prefixes, learned from reported usage. Zeros mean that
@@ -34,8 +37,8 @@ var cacheLifeUpsertSQL string
 // has been learned, its fields are zero.
 func (s *Models) CacheLife(ctx context.Context, provider, model string) (CacheLifeRow, error) {
 	r := CacheLifeRow{Provider: provider, Model: model}
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, cacheLifeSelectSQL, func(row *sqlite3.Stmt) {
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, cacheLifeSelectSQL, func(row *sqlite3.Stmt) {
 			r.LifeMS, r.Missed, r.At = row.ColumnInt64(0), row.ColumnBool(1), row.ColumnInt64(2)
 			r.Misses, r.LeastMS, r.MostMS = row.ColumnInt(3), row.ColumnInt64(4), row.ColumnInt64(5)
 		}, provider, model)
@@ -48,8 +51,8 @@ func (s *Models) CacheLife(ctx context.Context, provider, model string) (CacheLi
 
 // SaveCacheLife replaces the learned life of a model's cached prefixes.
 func (s *Models) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(cacheLifeUpsertSQL,
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(cacheLifeUpsertSQL,
 			r.Provider, r.Model, r.LifeMS, r.Missed, r.At, r.Misses, r.LeastMS, r.MostMS)
 		return err
 	})

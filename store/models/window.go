@@ -1,4 +1,4 @@
-package store
+package models
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A WindowRow holds the evidence about a model's window from refused and accepted prompts. A zero field means
@@ -31,8 +34,8 @@ var windowUpsertSQL string
 // Window returns the observations about a model's window. If there are none, they are zero.
 func (s *Models) Window(ctx context.Context, provider, model string) (WindowRow, error) {
 	w := WindowRow{Provider: provider, Model: model}
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, windowSelectSQL, func(row *sqlite3.Stmt) {
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, windowSelectSQL, func(row *sqlite3.Stmt) {
 			w.OverflowTokens, w.OverflowAt = row.ColumnInt(0), row.ColumnInt64(1)
 			w.AcceptedTokens, w.AcceptedAt = row.ColumnInt(2), row.ColumnInt64(3)
 		}, provider, model)
@@ -45,8 +48,8 @@ func (s *Models) Window(ctx context.Context, provider, model string) (WindowRow,
 
 // SaveWindow replaces the observations about a model's window.
 func (s *Models) SaveWindow(ctx context.Context, w WindowRow) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(windowUpsertSQL,
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(windowUpsertSQL,
 			w.Provider, w.Model, w.OverflowTokens, w.OverflowAt, w.AcceptedTokens, w.AcceptedAt)
 		return err
 	})

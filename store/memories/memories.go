@@ -1,4 +1,4 @@
-package store
+package memories
 
 import (
 	"context"
@@ -13,31 +13,35 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // Memories are the memories of projects, and the log of their changes.
-type Memories struct{ *db }
+type Memories struct{ db *database.DB }
 
-// ProjectMemories are the memories that a head may show. MemoryID and ChangeID are the newest memory of the
+// In returns the memories in a database.
+func In(db *database.DB) *Memories { return &Memories{db} }
+
+// OfProject are the memories that a head may show. MemoryID and ChangeID are the newest memory of the
 // project, and the newest change of one. They are 0 if there is none.
-type ProjectMemories struct {
+type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
 }
 
 var (
-	// ErrUnknownMemory means that the project has no memory with this id.
-	ErrUnknownMemory = errors.New("the project has no such memory")
-	// ErrSameMemory means that another memory already has this content. The caller should archive one of the
+	// ErrUnknown means that the project has no memory with this id.
+	ErrUnknown = errors.New("the project has no such memory")
+	// ErrSame means that another memory already has this content. The caller should archive one of the
 	// two instead.
-	ErrSameMemory = errors.New("another memory of the project has this content")
+	ErrSame = errors.New("another memory of the project has this content")
 )
 
-// MemoryHash returns the hash by which the store finds equal contents. It is the MD5, in hex, of the content
+// hash returns the hash by which the store finds equal contents. It is the MD5, in hex, of the content
 // in lower case, with each run of white space replaced by one space and none at the ends. It is not for
 // security. The TypeScript plugin uses the same hash, so that its memories can be imported.
-func MemoryHash(content string) string {
+func hash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.Fields(strings.ToLower(content)), " ")))
 	return hex.EncodeToString(sum[:])
 }
@@ -55,36 +59,35 @@ var memoryTrimSQL string
 // about a hundred.
 const maxMemories = 1_000
 
-// promoteFacts turns the facts of a publication into memories of its project. If a memory with the same
-// content exists, promoteFacts counts it as seen again, and its status stays. It leaves out facts without
-// content. If there are more than maxMemories, it removes the ones that were not seen for the longest time.
-func promoteFacts(tx *transaction, p Publication, now int64) error {
-	if len(p.Facts) > 0 && p.Project == "" {
+// Learn turns the facts of a session into memories of its project. If a memory with the same content exists, Learn
+// counts it as seen again, and its status stays. It leaves out facts without content. If there are more than
+// maxMemories, it removes the ones that were not seen for the longest time.
+func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) error {
+	if len(facts) > 0 && project == "" {
 		return errors.New("its facts belong to no project")
 	}
-	for i, f := range p.Facts {
+	for i, f := range facts {
 		content := strings.TrimSpace(f.Content)
 		if content == "" {
 			continue
 		}
-		_, err := tx.exec(memoryLearnSQL, p.Project, f.Category, content, MemoryHash(content),
-			"historian", p.Key.Harness, p.Key.Session, now)
+		_, err := tx.Exec(memoryLearnSQL, project, f.Category, content, hash(content), "historian", harness, session, now)
 		if err != nil {
 			return fmt.Errorf("fact %d: %w", i, err)
 		}
 	}
-	if len(p.Facts) == 0 {
+	if len(facts) == 0 {
 		return nil
 	}
-	_, err := tx.exec(memoryTrimSQL, p.Project, maxMemories)
+	_, err := tx.Exec(memoryTrimSQL, project, maxMemories)
 	return err
 }
 
 // Of returns the memories of a project that, at the time at (Unix ms), are neither archived nor
 // expired.
-func (s *Memories) Of(ctx context.Context, project string, at int64) (m ProjectMemories, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, `
+func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProject, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		err := file.Scan(c, `
 			SELECT
 				coalesce((SELECT max(id) FROM memories WHERE project = ?1), 0),
 				coalesce((SELECT max(id) FROM memory_changes WHERE project = ?1), 0)`,
@@ -92,10 +95,10 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m ProjectM
 		if err != nil {
 			return err
 		}
-		return scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { m.Memories = append(m.Memories, readMemory(row)) }, project, at)
+		return file.Scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { m.Memories = append(m.Memories, readMemory(row)) }, project, at)
 	})
 	if err != nil {
-		return ProjectMemories{}, fmt.Errorf("read memories of project %s: %w", project, err)
+		return OfProject{}, fmt.Errorf("read memories of project %s: %w", project, err)
 	}
 	return m, nil
 }
@@ -108,11 +111,11 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 	}
 }
 
-// Change changes a memory and logs the change, in one transaction. It fails with ErrUnknownMemory if
-// the memory does not exist. An update may also fail with ErrSameMemory.
+// Change changes a memory and logs the change, in one transaction. It fails with ErrUnknown if
+// the memory does not exist. An update may also fail with ErrSame.
 func (s *Memories) Change(ctx context.Context, ch chronicle.MemoryChange) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		return changeAndLog(tx, ch, s.clock.Now())
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		return changeAndLog(tx, ch, s.db.Clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("%s memory %d of project %s: %w", ch.Kind, ch.Memory, ch.Project, err)
@@ -120,65 +123,84 @@ func (s *Memories) Change(ctx context.Context, ch chronicle.MemoryChange) error 
 	return nil
 }
 
-// ForgetMemory deletes the memory with an id from the database in dir, and logs the change. A host may have the
-// database open. It fails with ErrUnknownMemory if there is no such memory. See file.Edit for the other errors.
-func ForgetMemory(ctx context.Context, dir string, id, at int64) (m chronicle.Memory, err error) {
-	err = file.Edit(ctx, dir, func(c *sqlite3.Conn) error {
-		all, err := (&Browser{c}).Memories()
+//go:embed query/memory_list.sql
+var memoryListSQL string
+
+// All returns the memories of all projects that are not archived, by project and id, from the database in dir. A
+// host may have the database open. See file.View for the errors.
+func All(ctx context.Context, dir string) (all []chronicle.Memory, err error) {
+	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
+		all, err = list(c)
+		return err
+	})
+	return all, err
+}
+
+func list(c *sqlite3.Conn) (all []chronicle.Memory, err error) {
+	err = file.Scan(c, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
+	if err != nil {
+		return nil, fmt.Errorf("list memories: %w", err)
+	}
+	return all, nil
+}
+
+// Forget deletes the memory with an id from the database in dir, and logs the change. A host may have the
+// database open. It fails with ErrUnknown if there is no such memory. See file.Edit for the other errors.
+func Forget(ctx context.Context, dir string, id, at int64) (m chronicle.Memory, err error) {
+	err = database.Edit(ctx, dir, func(tx *database.Tx) error {
+		all, err := list(tx.Conn)
 		if err != nil {
 			return err
 		}
 		i := slices.IndexFunc(all, func(m chronicle.Memory) bool { return m.ID == id })
 		if i < 0 {
-			return fmt.Errorf("%w: number %d", ErrUnknownMemory, id)
+			return fmt.Errorf("%w: number %d", ErrUnknown, id)
 		}
 		m = all[i]
-		tx := &transaction{conn: c, prepared: make(statements)}
-		defer tx.prepared.close(c)
 		return changeAndLog(tx, chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryDeleted, Memory: id}, at)
 	})
 	return m, err
 }
 
-func changeAndLog(tx *transaction, ch chronicle.MemoryChange, now int64) error {
+func changeAndLog(tx *database.Tx, ch chronicle.MemoryChange, now int64) error {
 	changed, err := changeMemory(tx, ch, now)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return ErrSameMemory
+		return ErrSame
 	}
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
-		return ErrUnknownMemory
+		return ErrUnknown
 	}
-	_, err = tx.exec(`
+	_, err = tx.Exec(`
 		INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`, ch.Project, string(ch.Kind), ch.Memory, ch.SupersededBy, ch.Category, ch.Content, now)
 	return err
 }
 
-func changeMemory(tx *transaction, ch chronicle.MemoryChange, now int64) (changed int64, err error) {
+func changeMemory(tx *database.Tx, ch chronicle.MemoryChange, now int64) (changed int64, err error) {
 	switch ch.Kind {
 	case chronicle.MemoryUpdated:
-		return tx.exec(`
+		return tx.Exec(`
 			UPDATE memories
 			SET category = ?3, content = ?4, hash = ?5, updated_at = ?6
-			WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory, ch.Category, ch.Content, MemoryHash(ch.Content), now)
+			WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory, ch.Category, ch.Content, hash(ch.Content), now)
 	case chronicle.MemoryArchived, chronicle.MemorySuperseded:
-		return tx.exec(`
+		return tx.Exec(`
 			UPDATE memories
 			SET status = 'archived', superseded_by = ?3, updated_at = ?4
 			WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory, ch.SupersededBy, now)
 	case chronicle.MemoryDeleted:
-		return tx.exec(`DELETE FROM memories WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory)
+		return tx.Exec(`DELETE FROM memories WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory)
 	}
 	return 0, fmt.Errorf("unknown kind of change %q", ch.Kind)
 }
 
 // Changes returns the changes of a project's memories that follow change number after, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
 			SELECT id, kind, memory, superseded_by, category, content
 			FROM memory_changes
 			WHERE project = ? AND id > ?
@@ -194,4 +216,19 @@ func (s *Memories) Changes(ctx context.Context, project string, after int64) (ch
 		return nil, fmt.Errorf("read changes of memories of project %s: %w", project, err)
 	}
 	return changes, nil
+}
+
+// ForgetChanges deletes changes of memories that are older than the time before (Unix ms) and that
+// every stored head already shows.
+func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
+			DELETE FROM memory_changes
+			WHERE at < ?1 AND id <= coalesce((SELECT min(change_id) FROM heads), id)`, before)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget changes of memories: %w", err)
+	}
+	return nil
 }

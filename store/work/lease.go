@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A run of an agent holds the lease of its work, so that no two runs do the same. If a run hangs, it loses its
@@ -34,9 +37,12 @@ var leaseAcquireSQL string
 
 // Leases are the leases of the agents' work.
 type Leases struct {
-	*db
+	db   *database.DB
 	term time.Duration
 }
+
+// NewLeases returns the leases in a database.
+func NewLeases(db *database.DB) *Leases { return &Leases{db, LeaseTerm} }
 
 // Hold makes each lease last until it is released. A replay calls it before its first run, because its
 // clock jumps over the minutes in which a run would renew its lease.
@@ -49,12 +55,12 @@ const heldTerm = 100 * 365 * 24 * time.Hour
 // lease, or if the session is unknown, acquired is false. A holder that acquires its own lease again prolongs
 // it.
 func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired bool, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
 			return err
 		}
-		now := s.clock.Now()
-		n, err := tx.exec(leaseAcquireSQL, w.Subject.String(), w.Agent, holder, now, now+s.term.Milliseconds())
+		now := s.db.Clock.Now()
+		n, err := tx.Exec(leaseAcquireSQL, w.Subject.String(), w.Agent, holder, now, now+s.term.Milliseconds())
 		acquired = n > 0
 		return err
 	})
@@ -67,9 +73,9 @@ func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired b
 // Renew prolongs the lease of holder by LeaseTerm. If the lease is lost, isHeld is false and the run
 // must end.
 func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
-		now := s.clock.Now()
-		n, err := tx.exec(`
+	err = s.db.Update(ctx, func(tx *database.Tx) error {
+		now := s.db.Clock.Now()
+		n, err := tx.Exec(`
 			UPDATE agent_work
 			SET expires_at = ?5
 			WHERE subject = ?1 AND agent = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
@@ -85,8 +91,8 @@ func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool,
 
 // Release releases the lease of holder. If another run holds the lease, nothing happens.
 func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
 			UPDATE agent_work
 			SET holder = '', acquired_at = 0, expires_at = 0, cut = 0
 			WHERE subject = ?1 AND agent = ?2 AND holder = ?3`,
@@ -99,11 +105,11 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	return nil
 }
 
-// checkLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if a
+// CheckLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if a
 // revert has removed message number last of the session since the lease was acquired.
-func checkLease(tx *transaction, w Work, holder string, last int, now int64) error {
+func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
-	err := tx.scan(`
+	err := tx.Scan(`
 		SELECT cut
 		FROM agent_work
 		WHERE subject = ?1 AND agent = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
@@ -120,17 +126,17 @@ func checkLease(tx *transaction, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// releaseAll releases all leases. Only one process can have the store open, so while it is being opened no
-// run is alive. releaseAll reads first. So if there is nothing to release, Open need not wait for the
+// ReleaseAll releases all leases. Only one process can have the store open, so while it is being opened no
+// run is alive. ReleaseAll reads first. So if there is nothing to release, Open need not wait for the
 // write lock.
-func (s *Leases) releaseAll(ctx context.Context) error {
+func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT count(*) FROM agent_work WHERE holder <> ''`, func(row *sqlite3.Stmt) { held = row.ColumnInt(0) })
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT count(*) FROM agent_work WHERE holder <> ''`, func(row *sqlite3.Stmt) { held = row.ColumnInt(0) })
 	})
 	if err == nil && held > 0 {
-		err = s.update(ctx, func(tx *transaction) error {
-			_, err := tx.exec(`UPDATE agent_work SET holder = '', acquired_at = 0, expires_at = 0, cut = 0 WHERE holder <> ''`)
+		err = s.db.Update(ctx, func(tx *database.Tx) error {
+			_, err := tx.Exec(`UPDATE agent_work SET holder = '', acquired_at = 0, expires_at = 0, cut = 0 WHERE holder <> ''`)
 			return err
 		})
 	}

@@ -1,4 +1,4 @@
-package store
+package models
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
-)
 
-// Models holds what the host has learned about models: limits, windows, cache lives and token ratios.
-type Models struct{ *db }
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
 
 // A LimitsRow holds the known limits and prices of a model. Zero means unknown.
 type LimitsRow struct {
@@ -35,8 +35,8 @@ var limitsUpsertSQL string
 
 // Limits returns the known limits of a model. If there are none, found is false.
 func (s *Models) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
 			found = true
 			limits = LimitsRow{
 				Provider:      provider,
@@ -61,8 +61,8 @@ func (s *Models) Limits(ctx context.Context, provider, model string) (limits Lim
 
 // SaveLimits replaces the known limits of a model.
 func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(limitsUpsertSQL,
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(limitsUpsertSQL,
 			l.Provider, l.Model, l.ContextTokens, l.InputTokens, l.OutputTokens,
 			l.PriceFresh, l.PriceWrite, l.PriceRead, l.PriceOutput, l.NPM, l.At)
 		return err

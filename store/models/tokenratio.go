@@ -1,10 +1,13 @@
-package store
+package models
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A TokenRatioRow says how many tokens a model's provider counts for one token of our count, for example 1.4.
@@ -19,8 +22,8 @@ type TokenRatioRow struct {
 
 // TokenRatio returns the learned ratio of a model. If nothing has been learned, found is false.
 func (s *Models) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
 			SELECT ratio, samples, at
 			FROM token_ratios
 			WHERE provider = ? AND model = ?`,
@@ -37,8 +40,8 @@ func (s *Models) TokenRatio(ctx context.Context, provider, model string) (r Toke
 
 // SaveTokenRatio replaces the learned ratio of a model.
 func (s *Models) SaveTokenRatio(ctx context.Context, r TokenRatioRow) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
 			INSERT INTO token_ratios (provider, model, ratio, samples, at)
 			VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (provider, model) DO UPDATE SET

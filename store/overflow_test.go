@@ -2,20 +2,6 @@ package store
 
 import "testing"
 
-func TestWindowIsKeptPerProviderAndModel(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	ctx := t.Context()
-	w := WindowRow{Provider: "anthropic", Model: "claude", OverflowTokens: 200_000, OverflowAt: now}
-	must(t, s.Models.SaveWindow(ctx, w))
-	w.AcceptedTokens, w.AcceptedAt = 190_000, now+1
-	must(t, s.Models.SaveWindow(ctx, w))
-	for _, want := range []WindowRow{w, {Provider: "bedrock", Model: "claude"}, {Provider: "anthropic", Model: "claude-1m"}} {
-		got, err := s.Models.Window(ctx, want.Provider, want.Model)
-		must(t, err)
-		same(t, "window", got, want)
-	}
-}
-
 func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"context"
@@ -6,27 +6,33 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// The results of a run. If a run found nothing to do, its result is RunNoop.
+// The results of a run. If a run found nothing to do, its result is Noop.
 const (
-	RunSuccess = "success"
-	RunFailed  = "failed"
-	RunNoop    = "noop"
+	Success = "success"
+	Failed  = "failed"
+	Noop    = "noop"
 )
 
 // keptRuns is how many runs of a work the store keeps; docs/retention.md tells users.
 const keptRuns = 200
 
 // Runs are the runs of the agents, and their pace.
-type Runs struct{ *db }
+type Runs struct{ db *database.DB }
+
+// NewRuns returns the runs in a database.
+func NewRuns(db *database.DB) *Runs { return &Runs{db} }
 
 // A RunRow records one run of an agent.
 type RunRow struct {
-	Status    string // RunSuccess, RunFailed or RunNoop
+	Status    string // Success, Failed or Noop
 	Reason    string // why the run began; why it failed, or found nothing to do
 	Model     string // the model that gave the accepted answer
-	Usage     RunUsage
+	Usage     Usage
 	StartedAt int64 // Unix ms
 
 	// The fields of the historian: the kind is "incremental", "recomp", "partial" or "wrapup", and Pass the
@@ -49,26 +55,11 @@ type RunRow struct {
 	EndedAt int64
 }
 
-// RunUsage is the usage of a run in tokens, summed over its requests.
-type RunUsage struct {
-	Usage
-	Output int
-}
-
-// run returns the record of the run that made publication p.
-func (p Publication) run() RunRow {
-	r := p.Run
-	r.Status = RunSuccess
-	rows := p.Compartments
-	r.Start, r.End, r.MadeBy, r.Produced = rows[0].Start, rows[len(rows)-1].End, string(rows[0].MadeBy), len(rows)
-	weights := 0.0
-	for _, c := range rows {
-		weight := float64(max(c.RawTokens, 1))
-		r.Fidelity += clampShare(c.Fidelity) * weight
-		weights += weight
-	}
-	r.Fidelity /= weights
-	return r
+// Usage is the usage of a run in tokens, summed over its requests.
+type Usage struct {
+	Input                 int // neither read from nor written to the cache
+	Output                int
+	CacheRead, CacheWrite int
 }
 
 //go:embed query/run_insert.sql
@@ -88,22 +79,22 @@ const runTrimSQL = `
 	) - ?3`
 
 // Record records a run that published nothing. If the run failed, Record counts a failure, and the next run
-// waits until retry, see WorkRow. If the session was deleted in the meantime, Record does nothing.
+// waits until retry, see State. If the session was deleted in the meantime, Record does nothing.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		if run.Status == RunSuccess {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		if run.Status == Success {
 			return fmt.Errorf("its status is %q, which its publication records", run.Status)
 		}
 		if err := ensureWork(tx, w); err != nil {
 			return err
 		}
-		now := s.clock.Now()
-		if run.Status == RunFailed {
-			if err := countFailure(tx, w, run.Reason, now, retry); err != nil {
+		now := s.db.Clock.Now()
+		if run.Status == Failed {
+			if err := CountFailure(tx, w, run.Reason, now, retry); err != nil {
 				return err
 			}
 		}
-		return insertRun(tx, w, run, now)
+		return InsertRun(tx, w, run, now)
 	})
 	if err != nil {
 		return fmt.Errorf("record run of the %s: %w", w, err)
@@ -111,19 +102,20 @@ func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) erro
 	return nil
 }
 
-func insertRun(tx *transaction, w Work, r RunRow, now int64) error {
+// InsertRun records a run that ended at the time now (Unix ms).
+func InsertRun(tx *database.Tx, w Work, r RunRow, now int64) error {
 	subject := w.Subject.String()
-	_, err := tx.exec(runSumsSQL, subject, w.Agent, r.Usage.Input, r.Usage.CacheRead, r.Usage.CacheWrite, r.Usage.Output)
+	_, err := tx.Exec(runSumsSQL, subject, w.Agent, r.Usage.Input, r.Usage.CacheRead, r.Usage.CacheWrite, r.Usage.Output)
 	if err != nil {
 		return fmt.Errorf("sums of runs: %w", err)
 	}
-	_, err = tx.exec(runInsertSQL, subject, w.Agent, r.Status, r.Reason, r.Model,
+	_, err = tx.Exec(runInsertSQL, subject, w.Agent, r.Status, r.Reason, r.Model,
 		r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.CacheWrite, r.StartedAt, now,
 		r.Kind, r.Pass, r.Start, r.End, r.Produced, r.Fidelity, r.MadeBy, r.UnconfirmedQuotes, r.UnconfirmedFacts)
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	if _, err = tx.exec(runTrimSQL, subject, w.Agent, keptRuns); err != nil {
+	if _, err = tx.Exec(runTrimSQL, subject, w.Agent, keptRuns); err != nil {
 		return fmt.Errorf("trim runs: %w", err)
 	}
 	return nil
@@ -131,11 +123,11 @@ func insertRun(tx *transaction, w Work, r RunRow, now int64) error {
 
 // SaveThrottle stores the state of a work's throttle.
 func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
 			return err
 		}
-		_, err := tx.exec(`
+		_, err := tx.Exec(`
 			UPDATE agent_work
 			SET throttle = ?3
 			WHERE subject = ?1 AND agent = ?2`, w.Subject.String(), w.Agent, throttle)
@@ -148,21 +140,21 @@ func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error 
 }
 
 // State returns the state of a work.
-func (s *Runs) State(ctx context.Context, w Work) (state WorkRow, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		state, err = readWork(c, w, s.clock.Now())
+func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		state, err = Read(c, w, s.db.Clock.Now())
 		return err
 	})
 	if err != nil {
-		return WorkRow{}, fmt.Errorf("read state of the %s: %w", w, err)
+		return State{}, fmt.Errorf("read state of the %s: %w", w, err)
 	}
 	return state, nil
 }
 
 // Of returns the newest runs of a work, newest first. If limit is 0, it returns all stored runs.
 func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
-		runs, err = readRuns(c, w, "", limit)
+	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
+		runs, err = ReadRuns(c, w, "", limit)
 		return err
 	})
 	if err != nil {
@@ -171,18 +163,37 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-func readRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
-	err = scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
+// ReadRuns reads the newest runs of a work with the given status, newest first. If status is empty, any status will
+// do. If limit is 0, it reads all stored runs.
+func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
+	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{
 			Run: s.ColumnInt(0), Status: s.ColumnText(1), Reason: s.ColumnText(2), Model: s.ColumnText(3),
-			Usage: RunUsage{
-				Usage:  Usage{Input: s.ColumnInt(4), CacheRead: s.ColumnInt(6), CacheWrite: s.ColumnInt(7)},
-				Output: s.ColumnInt(5),
-			},
+			Usage:     Usage{Input: s.ColumnInt(4), CacheRead: s.ColumnInt(6), CacheWrite: s.ColumnInt(7), Output: s.ColumnInt(5)},
 			StartedAt: s.ColumnInt64(8), EndedAt: s.ColumnInt64(9),
 			Kind: s.ColumnText(10), Pass: s.ColumnInt(11), Start: s.ColumnInt(12), End: s.ColumnInt(13), Produced: s.ColumnInt(14),
 			Fidelity: s.ColumnFloat(15), MadeBy: s.ColumnText(16), UnconfirmedQuotes: s.ColumnInt(17), UnconfirmedFacts: s.ColumnInt(18),
 		})
-	}, w.Subject.String(), w.Agent, status, noLimit(limit))
+	}, w.Subject.String(), w.Agent, status, database.Limit(limit))
 	return runs, err
+}
+
+//go:embed query/run_usage.sql
+var runUsageSQL string
+
+// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens
+// of runs without such an answer, and of runs that are no longer kept.
+func (s *Runs) Usage(ctx context.Context, w Work) (map[string]Usage, error) {
+	all := make(map[string]Usage)
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, runUsageSQL, func(row *sqlite3.Stmt) {
+			u := all[row.ColumnText(0)]
+			u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+row.ColumnInt(1), u.CacheRead+row.ColumnInt(2), u.CacheWrite+row.ColumnInt(3), u.Output+row.ColumnInt(4)
+			all[row.ColumnText(0)] = u
+		}, w.Subject.String(), w.Agent)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read usage of the %s: %w", w, err)
+	}
+	return all, nil
 }

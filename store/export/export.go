@@ -1,4 +1,4 @@
-package store
+package export
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -56,10 +58,10 @@ const (
 // A lease belongs to the host whose run holds it, so an import leaves these columns out.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut"}
 
-// Export returns all rows of the given sessions and all rows of models. It reads them as they were at one
-// moment. Import stores them in another database.
-func (s *Store) Export(ctx context.Context, sessions ...Key) (tables []Table, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
+// From returns all rows of the given sessions and all rows of models. It reads them as they were at one
+// moment. Into stores them in another database.
+func From(ctx context.Context, s *store.Store, sessions ...store.Key) (tables []Table, err error) {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		tables = make([]Table, 0, len(exported))
 		for _, from := range exported {
 			t := Table{Name: from.name}
@@ -87,7 +89,7 @@ func (s *Store) Export(ctx context.Context, sessions ...Key) (tables []Table, er
 
 // read appends the rows of a query.
 func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
-	return scan(c, query, func(row *sqlite3.Stmt) {
+	return file.Scan(c, query, func(row *sqlite3.Stmt) {
 		if t.Columns == nil {
 			for i := range row.ColumnCount() {
 				t.Columns = append(t.Columns, row.ColumnName(i))
@@ -108,18 +110,18 @@ func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
 	}, args...)
 }
 
-// Import stores exported rows in one transaction. It leaves out sessions and models that this database
+// Into stores exported rows in one transaction. It leaves out sessions and models that this database
 // already has. It also leaves out unknown columns, because a newer host may have exported them. The rows may
 // come from anywhere, so the database checks them like its own.
-func (s *Store) Import(ctx context.Context, tables []Table) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		known := make(map[Key]bool)
+func Into(ctx context.Context, s *store.Store, tables []Table) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		known := make(map[store.Key]bool)
 		for _, to := range exported {
 			for _, t := range tables {
 				if t.Name != to.name {
 					continue
 				}
-				if err := t.write(tx.conn, strings.HasPrefix(to.where, ofSession), known); err != nil {
+				if err := t.write(tx.Conn, strings.HasPrefix(to.where, ofSession), known); err != nil {
 					return fmt.Errorf("table %s: %w", t.Name, err)
 				}
 			}
@@ -133,7 +135,7 @@ func (s *Store) Import(ctx context.Context, tables []Table) error {
 }
 
 // write inserts the rows of t. known collects the sessions that existed before the import.
-func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[Key]bool) (err error) {
+func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[store.Key]bool) (err error) {
 	if len(t.Rows) == 0 {
 		return nil
 	}
@@ -161,7 +163,7 @@ func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[Key]bool) (er
 		if len(row) != len(t.Columns) {
 			return fmt.Errorf("a row of %d values for %d columns", len(row), len(t.Columns))
 		}
-		var key Key
+		var key store.Key
 		if isOfSession {
 			key.Harness, _ = row[harness].(string)
 			key.Session, _ = row[session].(string)
@@ -187,7 +189,7 @@ func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[Key]bool) (er
 // taken returns the indexes of the columns that this database also has.
 func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
 	has := make(map[string]bool)
-	err = scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)
+	err = file.Scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)
 	for i, name := range t.Columns {
 		if has[name] && !(t.Name == "agent_work" && slices.Contains(leaseColumns, name)) {
 			taken = append(taken, i)
