@@ -183,8 +183,7 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 }
 
-// If the write-ahead log ends before a frame that its index names, SQLite
-// reports an I/O error.
+// If the write-ahead log ends before a frame that its index names, SQLite reports an I/O error.
 
 // Once, every damaged database that was moved aside stayed for ever.
 func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {

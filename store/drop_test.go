@@ -55,8 +55,8 @@ func TestLaterEditOfAKindReplacesTheEarlier(t *testing.T) {
 		[]EditRow{{Tag: 1, Kind: "compress", Pass: 2, Payload: "2"}, {Tag: 1, Kind: "drop", Pass: 1}})
 }
 
-// Once, a drop was queued by its tag alone, while the unit with that tag waited because another program had
-// locked the database.
+// Once, a drop was queued only by its tag, while the tag's unit waited because another program had locked
+// the database.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

@@ -21,7 +21,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 		c.Head.FoldedPass, c.Head.FoldReason = n+2, reason
 		must(t, s.CommitPass(t.Context(), c))
 	}
-	delta := commit(key, 5) // renders only the delta anew
+	delta := commit(key, 5) // this pass renders only a new delta
 	delta.Head = head(4)
 	delta.Head.FoldedPass, delta.Head.FoldReason, delta.Head.DeltaTokens = 5, "", 77
 	must(t, s.CommitPass(t.Context(), delta))

@@ -110,7 +110,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	if !slices.Equal(added, want) {
 		t.Errorf("added\n%s\nwant\n%s", strings.Join(added, "\n"), strings.Join(want, "\n"))
 	}
-	// 3001 ms · 4096 + 1 is bb9001, 3000 · 4096 + 1 is bb8001.
+	// 3001 ms · 4096 + 1 is bb9001 in hexadecimal, and 3000 ms · 4096 + 1 is bb8001.
 	for got, want := range map[string]string{m.Summary: `^msg_000000bb9001[0-9A-Za-z]{14}$`, m.CompactionPart: `^prt_000000bb8001[0-9A-Za-z]{14}$`, m.SummaryPart: `^prt_000000bb9002[0-9A-Za-z]{14}$`} {
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("id %s is not %s", got, want)
