@@ -22,7 +22,7 @@ import (
 
 // The harness's own store is the same with and without magicctx, byte for byte, apart from random names and
 // times. The session is long enough for notes, for drops and for a head.
-func TestInvariant17LookingChangesNothing(t *testing.T) {
+func TestInvariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessOpenCode)
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A model that keeps reading big files is told that it could drop some of them. Each text stands at the end
-// of content that no request has held before, and from then on it is the same in every request.
+// A model that keeps reading big files gets the hint that it could drop some of them. Each text stands at the
+// end of content that no request has held before, and from then on it is the same in every request.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessOpenCode)
 }

@@ -27,7 +27,7 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessPi)
 }
 
-func TestPiTemplateIsNotTheUser(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessPi) }
+func TestPiTemplateIsNotTheUsersWords(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessPi) }
 
 func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) }
 
@@ -74,6 +74,6 @@ func TestPiWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessPi)
 }
 
-func TestPiInvariant17LookingChangesNothing(t *testing.T) {
+func TestPiInvariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessPi)
 }

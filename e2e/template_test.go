@@ -17,7 +17,9 @@ import (
 
 // The user runs a command of the project. The command's template was written by a stranger. For the historian,
 // only the line that the user typed is the user's, even after a restart.
-func TestTemplateIsNotTheUser(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessOpenCode) }
+func TestTemplateIsNotTheUsersWords(t *testing.T) {
+	testTemplateIsNotTheUser(t, schema.HarnessOpenCode)
+}
 
 func testTemplateIsNotTheUser(t *testing.T, h schema.Harness) {
 	needs(t, h)

@@ -19,7 +19,7 @@ func checkValid(t *testing.T, r *mockllm.Request) {
 }
 
 // turnsOf returns the messages with neighbouring tool messages joined, because in the OpenAI dialect
-// each result is a message of its own.
+// each result is a separate message.
 func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	for _, m := range r.Messages {
 		if n := len(turns); m.Role == "tool" && n > 0 && turns[n-1].Role == "tool" {

@@ -157,7 +157,7 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 
 // A3: the placeholder was derived from the content, which another step of the same
 // pass had already changed.
-func TestBugA3PlaceholderIsOfTheTagAlone(t *testing.T) {
+func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
 		"assistant a1 (10%): §3§ [dropped §3§] | call read c1 {} -> \"[dropped §7§]\" | call read c2 {\"f\":\"b\"} -> \"B\"\n" +
@@ -232,7 +232,7 @@ func TestBugA8HardPassEndsItself(t *testing.T) {
 }
 
 // A17: cleared reasoning and compressed text came back on the next pass.
-func TestBugA17WhatWasTakenStaysTaken(t *testing.T) {
+func TestBugA17RemovedContentStaysRemoved(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Knobs.ReasoningAge, s.w.readings.Knobs.CompressFrom = 1, 20
 	s.happen("user u1: I think we should just use the database.\nassistant a1 (10%): think \"hm\" | <think>aloud</think> so\nuser u2: next\nassistant a2 (10%): ok\nuser u3: go")
@@ -362,7 +362,7 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 // A33: an answer with nothing left counted as the first content in a run of answers.
 // But a message that is left out of the wire neither separates two answers nor starts
 // a run.
-func TestBugA33ReasoningBehindNothingIsFirst(t *testing.T) {
+func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"why\" | two | call read k2 {\"f\":2} -> \"B\"\nassistant t1..t20 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: n")

@@ -62,8 +62,8 @@ func (s *array) newestMeasured() int {
 }
 
 // Measured returns the key of the newest answer with a usage, if that usage measures a wire
-// of the host. Otherwise it returns "", for example because the newest request left without
-// the host.
+// of the host. Otherwise it returns "", for example because the newest request was sent
+// without the host.
 func (s *memo) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key

@@ -77,8 +77,7 @@ func (p *provider) forget() {
 	p.w.restart()
 }
 
-// wantSize compares the size that the last pass believed, before it changed anything,
-// with the provider's count.
+// wantSize compares the size that the last pass assumed, before it changed anything, with the provider's count.
 func (p *provider) wantSize(t *testing.T, real int) {
 	t.Helper()
 	if got := p.w.decision.Size.Current; float64(got) < 0.75*float64(real) || float64(got) > 1.33*float64(real) {
@@ -106,9 +105,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// A revert removes some of the messages that the head covers. The head then leaves the prompt, and the other
-// covered messages come back. The host went on counting the head instead of them: 5,058 tokens, although 13,880
-// were sent.
+// A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the
+// other covered messages come back. The host went on counting the head instead of them: 5,058 tokens, although
+// 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -208,7 +207,7 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 
 // When a summary replaces messages, their thinking is gone too. After a revert the host estimated a prompt with
 // that thinking, and went on counting it: it estimated 12,911 tokens, although 3,959 were sent.
-func TestThinkingLeavesWithItsMessages(t *testing.T) {
+func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
 	for i := range 12 {
@@ -245,16 +244,16 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 			if p.w.decision.Size != size {
 				t.Errorf("first %+v, again %+v", size, p.w.decision.Size)
 			}
-			p.turn(2, 100) // the next usage is believed again
+			p.turn(2, 100) // the host relies on the next usage again
 			p.turn(0, 0)
 			p.wantSize(t, p.prompt())
 		}
 	}
 }
 
-// D5: a fork copies the usages of its original, which report small prompts. If the fork
-// lacks the original's edits, its wire has all the content: the host believed 58 % when
-// the real size was 337 %. A lost database has the same effect.
+// D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's
+// edits, its wire has all the content: the host estimated 58 % when the real size was 337 %. A lost database has
+// the same effect.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -286,9 +285,9 @@ func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	}
 }
 
-// D5: if a session only grows, or is new to the host, its usage reports the current
-// wire and is believed unchanged.
-func TestDefectD5AUsageOfThisWireIsBelieved(t *testing.T) {
+// D5: if a session only grows, or is new to the host, its usage reports the current wire, and the host uses it
+// unchanged.
+func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	p := newProvider(t, 4000, 0.8)
 	for range 5 {
 		p.turn(2, 400)
@@ -345,7 +344,7 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 
 // OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
 // still shows. A host that was new to the session concluded that each of its tokens is two of the provider's.
-func TestPromptOfPrunedOutputsSaysNothing(t *testing.T) {
+func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
 	for i, raw := range p.w.raw {
@@ -394,9 +393,9 @@ func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// F20: while no host ran, the requests of a new fork left unmodified, with all the content that the original had
-// dropped. When the host ran again, it trusted their usage: 27,036 tokens, although the next wire had 10,012.
-func TestUsageOfAnUnchangedRequestIsNotBelieved(t *testing.T) {
+// F20: while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
+// had dropped. When the host ran again, it trusted their usage: 27,036 tokens, although the next wire had 10,012.
+func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, isUnchanged := range []bool{true, false} {
 			p := newProvider(t, 1000, perToken)
@@ -427,7 +426,7 @@ func TestUsageOfAnUnchangedRequestIsNotBelieved(t *testing.T) {
 
 // The estimated size stays near the provider's count in any history of a session: within a factor of 1.5, or
 // within 600 tokens and the error of a bust that is not measured yet.
-func TestTheBelievedSizeIsNearTheRealOne(t *testing.T) {
+func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))
 		p.w.readings.Threshold = float64(rapid.IntRange(30, 70).Draw(rt, "threshold"))

@@ -45,7 +45,7 @@ func TestInvariant6BaselineChangesOnlyOnAHardPass(t *testing.T) {
 
 // Every message of the harness is in the tail, or the head covers it and shows or names
 // its compartment.
-func TestInvariant14NothingIsInNeitherPlace(t *testing.T) {
+func TestInvariant14EachMessageIsInTheTailOrTheHead(t *testing.T) {
 	covered := 0
 	lives(t, func(t *rapid.T, w *world) {
 		if w.start == 0 {

@@ -263,7 +263,7 @@ func (h *life) revert() {
 	h.w.held = min(h.w.held, n)
 	h.w.changed = true
 	// Pi leaves a blank prompt out. The array could then end with an answer whose calls
-	// have left, and no provider answers such a request. The pass fails, and Pi's own
+	// were removed, and no provider answers such a request. The pass fails, and Pi's own
 	// array is sent (docs/pi.md).
 	h.prompt(!h.isShared && !h.w.isPi())
 }
@@ -472,9 +472,10 @@ func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
 
-// For some providers, the text of a step left together with the step's calls, whatever it
-// said (J1). A text leaves by an edit of its own, and never because calls were dropped.
-func TestDroppedCallsLeaveTheTextOfTheirStep(t *testing.T) {
+// For some providers, the text of a step was removed together with the step's calls,
+// whatever it said (J1). A text is removed only by its own edit, never because calls were
+// dropped.
+func TestDroppedCallsDoNotRemoveTheTextOfTheirStep(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
 		onWire := map[string]int{}
 		for _, m := range w.wire {

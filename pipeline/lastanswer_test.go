@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// J9: the calls of three steps were dropped. The thinking of these steps left with the
-// calls, or because the step fused with the one before it. Then the user reverted the
-// rest of the turn, and one of these steps became the last answer. Anthropic refuses a
-// last answer that has calls and does not begin with its thinking.
+// J9: the calls of three steps were dropped. The thinking of these steps was removed with
+// the calls, or because the step fused with the previous one. Then the user reverted the
+// rest of the turn, and one of these steps became the last answer. Anthropic refuses a last
+// answer that has calls and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -61,7 +61,7 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 
 // J11: a status that only the user sees stood after the newest step, so that step's results
 // counted as read. In an emergency, the pass dropped them before the model had seen them.
-func TestResultsBehindAStatusAreUnread(t *testing.T) {
+func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{900 x}\" | call bash c2 {\"n\":2} -> \"{900 x}\" | call bash c3 {\"n\":3} -> \"{900 x}\" | call bash c4 {\"n\":4} -> \"{900 x}\"\n" +
@@ -96,7 +96,7 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 // J14: the synthetic todo list stood at the end of an answer without calls. A new prompt or
 // a revert made it the last answer. Because of the list, that answer had a call but did not
 // begin with thinking.
-func TestTodoListStandsBehindCallsOnly(t *testing.T) {
+func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
 			s := begin(t, profile, 1)
@@ -128,7 +128,7 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 // J15: a turn ended with a notice, which was removed as an empty shell. So the step before
 // it became the last answer. That step did not begin with thinking, because the model had
 // not thought in this session before.
-func TestAnswerBehindCallsKeepsAText(t *testing.T) {
+func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): call bash c1 {} -> \"A\"\nassistant a2: [SYSTEM DIRECTIVE: X] y\nassistant a3: [SYSTEM DIRECTIVE: X] y\nuser u2: n\nassistant a4 (10%): done\nuser u3: n")
@@ -161,7 +161,7 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 // refuses empty texts. So the step before it became the last answer, which has calls and
 // does not begin with thinking. F25: the same at an unknown provider, which may be a gateway
 // in front of Claude.
-func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {
+func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r\" | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): call bash c2 {} -> \"B\"")
@@ -245,8 +245,9 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 	}
 }
 
-// F25: at an unknown provider a step whose only call is dropped leaves whole. The step ended
-// a turn, so the step before it became the last answer, which does not begin with thinking.
+// F25: at an unknown provider, dropping the only call of a step removes the whole step. The
+// step ended a turn, so the step before it became the last answer, which does not begin with
+// thinking.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"

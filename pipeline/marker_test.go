@@ -147,7 +147,7 @@ func TestMarkerChangesNoWire(t *testing.T) {
 
 // A revert removes the compartments that it reaches. Compartments that end before the
 // marker stay: their messages are hidden, not reverted.
-func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
+func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)
 		all := w.readings.History.Compartments

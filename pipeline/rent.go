@@ -10,10 +10,10 @@ import "github.com/magicctx/magicctx-host/schema"
 // All sums are in tokens read from the cache. For example, a bust that writes 1,000 tokens again
 // costs 11,500, if writing a token costs 1.25 and reading it 0.1.
 type Rent struct {
-	// Paid is what removable content has cost since the last bust.
+	// Paid is the cost of removable content since the last bust.
 	Paid int
-	// Coverable is what messages that a summary could replace have cost since the head last
-	// changed. It counts as paid once their compartment is published.
+	// Coverable is the cost, since the head last changed, of messages that a summary could replace.
+	// It counts as paid once their compartment is published.
 	Coverable int
 	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued
 	// is the part of it that the model had asked to drop. Messages is the number of messages at that
@@ -27,8 +27,8 @@ type Rent struct {
 }
 
 // leastRemoved is the least number of tokens that a bust for rent removes. A smaller bust would
-// hardly show on the bill, and the user is told of each bust. A later bust removes the same content
-// and more.
+// hardly show on the bill, and the user gets a notice of each bust. A later bust removes the same
+// content and more.
 const leastRemoved = 2000
 
 // estimateEvery is the number of new messages after which the session estimates the bust again in
@@ -134,8 +134,8 @@ func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	return m.Price
 }
 
-// paid returns what the content that the bust would remove has cost. hasNews means that the
-// bust would show new summaries.
+// paid returns the cost so far of the content that the bust would remove. hasNews means that the bust
+// would show new summaries.
 func (m Rent) paid(hasNews bool) int {
 	if hasNews {
 		return m.Paid + m.Coverable

@@ -113,8 +113,8 @@ type memo struct {
 	stale    []int // entries among the rendered ones that were edited since
 	// unsettled is the first of the rendered entries that settle must visit.
 	unsettled int
-	// sentToken is the token of the wire that the newest request left with, as reported
-	// by the client. It is empty if the request left with another wire.
+	// sentToken is the token of the wire that the newest request was sent with, as
+	// reported by the client. It is empty if the request was sent with another wire.
 	sentToken string
 	// askedModel is the model that the client asks for, zero if the messages name it.
 	askedModel schema.Model
@@ -215,12 +215,10 @@ func (s *array) Len() int { return len(s.entries) }
 // these messages.
 func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first messages of the array, as many as the argument unchanged says.
-// It replaces all others by raws, and returns the units that it saw for the first time,
-// with their new tags. It gives tags in the order of the transcript. So a restarted
+// Update keeps the first unchanged messages of the array, replaces all others by raws,
+// and returns the units that it saw for the first time, with their new tags. It gives tags in the order of the transcript. So a restarted
 // host that lost the newest tags gives the same ones again. Sent is the token
-// (Wire.Token) of the newest request. It is empty if that request left without a wire
-// of this host.
+// (Wire.Token) of the newest request. It is empty if that request was sent without a wire of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {

@@ -121,7 +121,7 @@ func (s *memo) gauge(i, own int) Gauge {
 }
 
 // isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the
-// estimate for the wire. If the host knows no wire with which the newest request left, the
+// estimate for the wire. If the host does not know the wire of the newest request, the
 // harness may have sent the raw array: it does so while there is no host and its plugin has
 // no patches yet. Such a usage says nothing about a wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }

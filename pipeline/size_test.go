@@ -167,7 +167,7 @@ func TestGrowth(t *testing.T) {
 // wire, but the pass freed space for it, and the next passes still counted it. In the second case the model had
 // bound its thinking before, and the preamble changed. In the third, a call and its thinking had been dropped
 // before. The thinking of a3 is in none of the measured prompts.
-func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
+func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
 		dropped     string
@@ -200,7 +200,7 @@ func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 // F14: an answer without a usage called a tool, and a bust dropped its output. The next pass subtracted the output
 // twice: it was no longer among the messages since the measurement, and it counted as relief. The host estimated
 // 674 tokens when it sent 10,949.
-func TestDropBehindTheMeasurementIsSubtractedOnce(t *testing.T) {
+func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string
 		want       int
@@ -280,7 +280,7 @@ func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 
 // F14, the same for thinking: a new preamble removes all of it from the wire, but the size includes only the
 // thinking in the measured prompt.
-func TestLostThinkingBehindTheMeasurementFreesNothing(t *testing.T) {
+func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }
 	s.happen("user u1: q")

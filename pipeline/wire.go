@@ -29,8 +29,8 @@ type Wire struct {
 	Position render.Position
 	// Setup is the setup that the wire was rendered with.
 	Setup frozen.Setup
-	// Token names the wire together with its preamble. If the request leaves with this
-	// wire, the client returns the token with the next pass.
+	// Token names the wire together with its preamble. If the request is sent with
+	// this wire, the client returns the token with the next pass.
 	Token string
 	// Lost holds the keys of the messages whose thinking this pass removes forever,
 	// because the prompt before the message has changed. LostBlocks counts their

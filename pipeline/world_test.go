@@ -53,8 +53,8 @@ type world struct {
 	// forgot means that the host was killed before a busy store took the bindings of
 	// thinking. Such thinking is lost, and the provider sees a bust.
 	forgot bool
-	// sent is the token of the newest request. It is empty if the request left without
-	// the host.
+	// sent is the token of the newest request. It is empty if the request was sent
+	// without the host.
 	sent string
 	// bindsOf reports whether a model binds its thinking. If it is nil, no model does.
 	bindsOf func(schema.Model) bool

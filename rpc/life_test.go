@@ -411,7 +411,7 @@ func TestSilentHarnessDoesNotHoldUpAPass(t *testing.T) {
 	})
 }
 
-func TestStalledPeerHoldsUpNobody(t *testing.T) {
+func TestStalledPeerDelaysNoOther(t *testing.T) {
 	stuck := newOutbox(writerFunc(func([]byte) (int, error) { select {} }), func(error) {})
 	big := make([]byte, maxOutboxBytes)
 	for _, put := range []struct {

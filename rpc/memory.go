@@ -11,8 +11,8 @@ const (
 	// maxFrameMemory bounds the memory of all frames that the host holds: those
 	// that are still arriving, and those whose calls wait or run.
 	maxFrameMemory = 1 << 30
-	// maxClientMemory is the part of maxFrameMemory that one connection may take. It has room for the largest
-	// frame while that frame grows, and for smaller frames that wait.
+	// maxClientMemory is the part of maxFrameMemory that one connection may take. It is enough for the
+	// largest frame while that frame grows, and for smaller frames that wait.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
 	// maxNames bounds the names of the directories that all clients have open, as

@@ -150,7 +150,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 	wg.Wait()
 }
 
-func TestStatusNeverWaitsBehindAPass(t *testing.T) {
+func TestStatusNeverWaitsForAPass(t *testing.T) {
 	busy, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &scriptedHost{
 		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {

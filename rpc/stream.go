@@ -318,8 +318,8 @@ func responseMessage(resp *jsonrpc2.Response) (message, error) {
 	return m, err
 }
 
-// Close implements jsonrpc2.ObjectStream. It discards whatever the outbox has
-// not written.
+// Close implements jsonrpc2.ObjectStream. It discards everything that the
+// outbox has not written.
 func (s *stream) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closed)

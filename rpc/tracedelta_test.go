@@ -67,7 +67,7 @@ const (
 )
 
 // Once, 26 resyncs of one session wrote 1.3 GB, which a replay refused.
-func TestRepeatedResyncsTakeLittleRoom(t *testing.T) {
+func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	array := make([]json.Value, 100)
 	for i := range array {
@@ -214,7 +214,7 @@ func TestFullDiskStopsNoFrame(t *testing.T) {
 	}
 }
 
-func TestOldestTracesGoFirst(t *testing.T) {
+func TestOldestTracesAreRemovedFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"1700000000001-1.jsonl", "1700000000002-1.jsonl", "1700000000003-9.jsonl", "mine.jsonl"} {
 		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 100), 0o600); err != nil {

@@ -103,7 +103,7 @@ func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 	}
 }
 
-func TestSecondHostIsTurnedAwayByName(t *testing.T) {
+func TestSecondHostIsRefusedWithItsReason(t *testing.T) {
 	dir := t.TempDir()
 	cmd, lines := startCommitter(t, dir)
 	defer func() {

@@ -110,7 +110,7 @@ func lockDatabase(t *testing.T, dir string) (unlock func()) {
 	}
 }
 
-func TestDropOfAnotherUnitGoesWhenTheTagIsTaken(t *testing.T) {
+func TestDropOfALostUnitIsDeletedWhenItsTagIsGivenAgain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 1, UnitKey: "lost"}, {Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}}, ToolReplyRow{}))
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))

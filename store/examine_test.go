@@ -42,7 +42,7 @@ func TestExamineLeavesAnIdleDatabaseUsable(t *testing.T) {
 	load(t, openIn(t, dir), key)
 }
 
-func TestExamineFindsNothingAndMakesNothing(t *testing.T) {
+func TestExamineOfAMissingDatabaseCreatesNothing(t *testing.T) {
 	dir := t.TempDir()
 	x, err := file.Examine(t.Context(), dir)
 	if err != nil || x.Exists {

@@ -101,7 +101,7 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 }
 
 // A failed run must not hide the publication before it.
-func TestLastPublishStandsBehindAFailure(t *testing.T) {
+func TestLastPublishIsShownAfterAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))

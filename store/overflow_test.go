@@ -31,7 +31,7 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 	}
 }
 
-func TestOverflowOfAnUnknownSessionIsNoNews(t *testing.T) {
+func TestOverflowOfAnUnknownSessionIsIgnored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	isNew, err := s.MarkOverflow(t.Context(), key, 1, now, 0)
 	must(t, err)

@@ -156,7 +156,7 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 
 // Once, the publication was announced before its drops and facts were stored. A pass that ran in between was
 // rendered without them.
-func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
+func TestBugH17PublicationIsCompleteWhenItReturns(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	p := whole(t, s)
@@ -189,8 +189,8 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	}
 }
 
-// Once, the lease was checked before the transaction. Two runs that both believed that they held it wrote the
-// same messages twice.
+// Once, the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same
+// messages twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)

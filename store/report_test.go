@@ -58,7 +58,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 }
 
 // Triggers maintain the sums. After any writes, the sums must equal a fresh count.
-func TestSumsAreWhatCountingFinds(t *testing.T) {
+func TestSumsEqualAFreshCount(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0
 	rapid.Check(t, func(r *rapid.T) {

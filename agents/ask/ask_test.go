@@ -131,7 +131,7 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 
 // A harness that reported 10 tokens for each question made a historian of endless answers look free, so it was
 // asked 93 times.
-func TestUsageIsAtLeastWhatWasSaid(t *testing.T) {
+func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
 	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)
 	for _, test := range []struct {

@@ -28,9 +28,9 @@ const (
 	Other Kind = "other"
 )
 
-// Final reports whether no other model may be asked after the failure. After an abort, nobody wants the run
-// to go on. After a timeout, its time is used up. After an overflow, the prompt must be shortened, and
-// sending it again does not help.
+// Final reports whether no other model may be asked after the failure. After an abort, the run must not go
+// on. After a timeout, its time is used up. After an overflow, the prompt must be shortened, and sending it
+// again does not help.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
 // An Error is a failed question.

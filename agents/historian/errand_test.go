@@ -117,7 +117,7 @@ func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 
 // Each chunk sees the earlier compartments of the errand, and keeps its last compartment. If the job
 // says so, no chunk has facts.
-func TestErrandTellsTheStoryOn(t *testing.T) {
+func TestErrandGivesEachChunkTheEarlierCompartments(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		prompts = append(prompts, r.Prompt)

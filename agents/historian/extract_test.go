@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestExtractTellsTheStoryByRule(t *testing.T) {
+func TestExtractIsMadeByRules(t *testing.T) {
 	chunk := chunkOf(1, 4)
 	got := Extract(&chunk, session())
 	want := []chronicle.Compartment{{

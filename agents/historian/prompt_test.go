@@ -112,7 +112,7 @@ func TestSystemPromptNamesTheGrammar(t *testing.T) {
 	}
 }
 
-// Each example is a valid compartment with four tiers, and its importance lies in its band.
+// Each example is a valid compartment with four tiers, and its importance is within its band.
 func TestExamplesAreOfTheirBands(t *testing.T) {
 	limits := [][2]int{{85, 100}, {60, 84}, {30, 59}, {10, 29}, {1, 9}}
 	if len(bands()) != len(limits) {
@@ -167,7 +167,7 @@ func TestExamplesAreChosenByHash(t *testing.T) {
 // One answer can store hundreds of long facts, and summaries as long as their messages. Even then the prompt
 // must be short enough for a model. Otherwise no run would ever succeed again. The prompt shows the newest
 // memories.
-func TestWhatIsKnownLeavesRoomForTheMessages(t *testing.T) {
+func TestReferencesAndMemoriesAreBounded(t *testing.T) {
 	j := Job{Session: "s", Chunk: chunkOf(1, 2)}
 	short := len(Prompt(&j))
 	for n := range 5_000 {

@@ -205,7 +205,7 @@ func TestPausesBetweenRetries(t *testing.T) {
 	}
 }
 
-// The caller's deadline ends the run, because then nobody waits for its result.
+// The caller's deadline ends the run, because after it no caller waits for the result.
 func TestCallersDeadlineEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
@@ -435,7 +435,7 @@ func TestBrokenChunkIsRefused(t *testing.T) {
 	}
 }
 
-func TestExtractiveAsksNobody(t *testing.T) {
+func TestExtractiveAsksNoModel(t *testing.T) {
 	j := newJob()
 	res, err := historian.Extractive(j)
 	if err != nil || res.MadeBy != chronicle.ByExtraction || len(res.Attempts) != 0 {

@@ -33,7 +33,7 @@ func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 
 // The repository's configuration already names the loader, which is missing or ours. uninstall keeps the
 // repository's files, and removes all files that install wrote.
-func TestUninstallLeavesWhatTheRepositoryBroughtAlong(t *testing.T) {
+func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		for name, content := range map[string][]byte{"no loader": nil, "our loader": carried[schema.Harness(harness)].Loader} {
 			t.Run(harness+" "+name, func(t *testing.T) {

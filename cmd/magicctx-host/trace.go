@@ -76,7 +76,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// traceDirs returns the directories in which traces may lie.
+// traceDirs returns the directories that may hold traces.
 func traceDirs(dataDir string) []string {
 	dirs := []string{traceDir(dataDir)}
 	if dir := os.Getenv(traceVariable); dir != "" {

@@ -154,7 +154,7 @@ func TestStrangerIsRefused(t *testing.T) {
 	}
 }
 
-func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
+func TestBlockTokensCountTheTextForTheModel(t *testing.T) {
 	result := tokens.Count("one\ntwo")
 	for raw, want := range map[string]int{
 		`{"type":"text","text":"one\ntwo"}`:                                                                                     result,

@@ -24,7 +24,7 @@ func TestStepsHaveTheirSize(t *testing.T) {
 			if n := len(output); n < 2_500 || n > 3_300 {
 				t.Errorf("turn %d, step %d shows %d bytes, want about 3 KB", turn, step, n)
 			}
-			// OpenCode's read tool puts a number in front of each line.
+			// OpenCode's read tool puts a number at the start of each line.
 			size := tokens.Count(output) + linesPerCall*2 + s.after(place{turn, step - 1}).tokens()
 			if size < 950 || size > 1_200 {
 				t.Errorf("turn %d, step %d takes %d tokens, want about 1,100", turn, step, size)

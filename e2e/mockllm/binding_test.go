@@ -295,7 +295,7 @@ func TestThinkingBetweenTexts(t *testing.T) {
 }
 
 // Thinking that the model made after a change is bound to the changed prefix, so it is valid.
-func TestThinkingBehindAChangeIsValid(t *testing.T) {
+func TestThinkingAfterAChangeIsValid(t *testing.T) {
 	c := threeSteps(t, BindingDrop)
 	c.messages[2]["content"] = []object{toolResult("t1", "[dropped §2§]")}
 	r := c.ask(Step{Blocks: []Block{think(5), Text("On.")}})

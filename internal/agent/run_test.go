@@ -265,7 +265,7 @@ func TestAgentHasADeadline(t *testing.T) {
 }
 
 // If a shim does not react to an abort, it must not block the host.
-func TestAgentThatIgnoresItsAbortIsLeftBehind(t *testing.T) {
+func TestAgentThatIgnoresItsAbortDoesNotBlockTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &deaf{}
 		r := aRun(t, c)

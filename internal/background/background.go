@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Work is the work that a host does while nobody waits for it, for example the runs of the historian.
+// Work is the work that a host does in the background, for example the runs of the historian.
 type Work struct {
 	running  sync.WaitGroup
 	lifetime context.Context

@@ -119,7 +119,7 @@ func listenAndDie(t *testing.T, path string) {
 	l.Close()
 }
 
-func TestAllIsWell(t *testing.T) {
+func TestHealthyMachineHasNoProblems(t *testing.T) {
 	o := well(t)
 	checks := map[string]bool{}
 	for _, f := range examine(t, o) {
@@ -134,7 +134,7 @@ func TestAllIsWell(t *testing.T) {
 }
 
 // A machine on which magicctx was never used has no problems either.
-func TestNothingThereYetIsWell(t *testing.T) {
+func TestUnusedMachineHasNoProblems(t *testing.T) {
 	o := well(t)
 	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
 	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
@@ -548,7 +548,7 @@ func TestRepairGoesOn(t *testing.T) {
 	}
 }
 
-func TestFilesOfOthersAreTold(t *testing.T) {
+func TestFilesOfOtherUsersAreReported(t *testing.T) {
 	x := examination{Options: well(t), notes: notes{check: "permissions"}}
 	path := filepath.Join(x.DataDir, "magicctx.db")
 	if err := os.Chown(path, 12345, -1); err != nil {

@@ -324,7 +324,7 @@ func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 }
 
 // A38: the limit from one model's refusal was applied to the next model.
-func TestBugA38LimitIsOfItsModel(t *testing.T) {
+func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
 	say := func(id, model string) {
@@ -353,7 +353,7 @@ func TestBugB17SpecialTokensAreText(t *testing.T) {
 }
 
 // B19: a bust had removed the pile, but the level of the last reminder still suppressed the next one.
-func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
+func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
 		t.Fatal("no reminder")

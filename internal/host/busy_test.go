@@ -207,7 +207,7 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 
 // F21: the first pass of a session could not be stored, so its request left without the host's system prompt.
 // The host nevertheless bound the thinking in the answer to a prompt with that system prompt.
-func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
+func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
 	h.restart()

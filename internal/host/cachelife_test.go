@@ -86,7 +86,7 @@ func (c *chat) wantLife(life time.Duration, reason string) {
 
 // OpenAI keeps an idle prefix for ten minutes and more. A host that gives it up
 // after five minutes busts a live prefix.
-func TestIdleIsAFactOfTheRoute(t *testing.T) {
+func TestIdleTimeDependsOnTheRoute(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, model, npm string
 		pause                      time.Duration
@@ -280,7 +280,7 @@ func TestMissesThatProveNothing(t *testing.T) {
 }
 
 // The learned life of one model says nothing about another model.
-func TestLifeIsLearnedOfAModel(t *testing.T) {
+func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
 	c.turn(all)

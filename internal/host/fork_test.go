@@ -214,7 +214,7 @@ func equalSnapshots(a, b store.Snapshot) bool {
 }
 
 // Drops that are queued in the original are also queued in the fork. Its first bust applies them.
-func TestForkInheritsWhatWaits(t *testing.T) {
+func TestForkInheritsQueuedDrops(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))
 	f.user("f1", "try otherwise")

@@ -544,8 +544,8 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// The documents of a project took up to twice the history's budget, nothing said that they are data, and nobody
-// could switch them off.
+// The documents of a project took up to twice the history's budget, no text said that they are data, and no
+// setting switched them off.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -22,7 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// harness is a shim in miniature, in front of a real host with a real store.
+// harness is a small shim for a real host with a real store.
 type harness struct {
 	t        testing.TB
 	kind     schema.Harness
@@ -455,7 +455,7 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 
 // Defect C6 (docs/defects.md): if a new date comes together with another change, the two cost one bust and
 // not two.
-func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
+func TestDefectC6DateChangesTogetherWithAnotherChange(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
 	if got := h.ask("B\nToday's date: 2"); got != "B\nToday's date: 2" {
@@ -529,7 +529,7 @@ func TestUsageIsJournalledWithItsPass(t *testing.T) {
 }
 
 // B22: tool units were found only by the id of their call, so they outlived their message.
-func TestBugB22RemovedMessageTakesItsToolsAlong(t *testing.T) {
+func TestBugB22RemovedMessageLosesItsToolUnits(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
 	event := `{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":"a1"}}`

@@ -192,7 +192,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 }
 
 // If markers are switched off, a session gets its whole array back when the harness starts.
-func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
+func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	h, db := marked(t)
 	h.bust()
 	if len(h.marks(db)) != 1 {
@@ -267,7 +267,7 @@ func TestMarkerRefusesAnotherRelease(t *testing.T) {
 	}
 }
 
-func TestMarkerGoesWithItsSession(t *testing.T) {
+func TestMarkerIsRemovedWithItsSession(t *testing.T) {
 	h, db := marked(t)
 	h.bust()
 	event := json.Value(`{"type":"session.deleted","properties":{"info":{"id":"ses_1"}}}`)

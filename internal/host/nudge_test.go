@@ -47,9 +47,8 @@ func (h *harness) newestNote() string {
 	return note
 }
 
-// reading returns a session whose model has read a lot. The window is 100,000
-// tokens, of which 65,000 lie below the threshold. There are four outputs of
-// 6,000 tokens each, of which three can be dropped.
+// reading returns a session whose model has read a lot. The window is 100,000 tokens, of which 65,000 are
+// below the threshold. There are four outputs of 6,000 tokens each, of which three can be dropped.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -117,7 +116,7 @@ func TestDroppingBeginsAnew(t *testing.T) {
 
 // A note may also stand at the end of the user's new words, but not at a text with a reminder of the harness,
 // and not at a blank one.
-func TestNoteStandsWhereItCanBeRead(t *testing.T) {
+func TestNotesStandAtNewWordsAndOutputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		add  func(h *harness)
 		want bool
@@ -155,7 +154,7 @@ func TestModelWithoutToolIsToldNothing(t *testing.T) {
 }
 
 // When an output is dropped, its note disappears with it.
-func TestNoteLeavesWithItsOutput(t *testing.T) {
+func TestNoteIsDroppedWithItsOutput(t *testing.T) {
 	h := reading(t, 40_000)
 	if note := h.newestNote(); !strings.Contains(note, tones[0]) {
 		t.Fatalf("note %q", note)

@@ -482,7 +482,7 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 
 // A compaction that keeps everything puts its summary before older messages, so the newest tag stands first.
 // Even then, a fork begins like its original.
-func TestPiForkBehindACompactionBeginsLikeItsOriginal(t *testing.T) {
+func TestPiForkAfterACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
 	p.pass()

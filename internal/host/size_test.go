@@ -106,7 +106,7 @@ func TestDefectD5LostDatabase(t *testing.T) {
 
 // D5: after a refusal the host freed space as if the prompt had just reached the limit, and the next prompt
 // was refused again. The refusal names the real size of the prompt.
-func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
+func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
 	h.pass()
@@ -137,7 +137,7 @@ func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
 // A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says
 // nothing about the shorter prompt that follows. But until an answer reported its usage, the host assumed
 // that this prompt was as large.
-func TestRefusalIsNotBelievedOfAShorterPrompt(t *testing.T) {
+func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string
 		back               int  // number of messages that are taken back

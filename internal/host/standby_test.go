@@ -139,7 +139,7 @@ func TestDamageIsToldOnce(t *testing.T) {
 
 // A broken disk or a person may damage the database while it is open. The pass that finds the damage runs
 // again with a new database. The user gets one notice of this, and no other.
-func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
+func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -59,7 +59,7 @@ func (h *harness) wantThinking(when string, want ...string) {
 
 // Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then
 // refuses that thinking. So the same pass removes it, and no later pass brings it back. Thinking before the first changed byte stays.
-func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
+func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
 		h.think(fmt.Sprintf("a%d", i), fmt.Sprintf("output %d", i), 1000)
@@ -92,7 +92,7 @@ func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
 
 // D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to such a request,
 // not to the one that the host would have made.
-func TestDefectD10ThinkingOfARequestWithoutTheHostGoes(t *testing.T) {
+func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
 	h.pass()
@@ -161,7 +161,7 @@ func TestDefectD10DateIsRenewedAfterTheNight(t *testing.T) {
 }
 
 // D10: a switch to another model removes the thinking that the new model cannot read.
-func TestDefectD10ModelSwitchTakesAllThinking(t *testing.T) {
+func TestDefectD10ModelSwitchRemovesAllThinking(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
 	h.tool("a2", "done", "stop", 1000)
@@ -242,7 +242,7 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 // Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
 // text/complete removed an imitated tag from the text before the later thinking had arrived. That made the
 // thinking invalid.
-func TestImitatedTagStaysInFrontOfBoundThinking(t *testing.T) {
+func TestImitatedTagStaysBeforeBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()
 	stored := h.completed("§1§ so I look")

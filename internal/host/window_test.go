@@ -180,7 +180,7 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 
 // A window of 8,192 tokens was mistaken for an error and replaced by one of 128,000, so the host freed no space
 // before the refusal.
-func TestASmallWindowIsBelieved(t *testing.T) {
+func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
 	h.user("u1", "find it")
@@ -272,7 +272,7 @@ func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	}
 }
 
-func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
+func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "look")
 	if _, err := h.send(schema.TransformParams{Session: testSession, Directory: "/p", Parent: "ses_0"}); err != nil {
@@ -287,7 +287,7 @@ func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
 
 // P13: the provider counts the maximum answer as a part of the prompt. The host learned the same window again, so
 // the prompt grew to the refused size once more.
-func TestRoomForTheAnswerIsLearned(t *testing.T) {
+func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
 	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"APIError","data":{"message":` +
@@ -295,7 +295,7 @@ func TestRoomForTheAnswerIsLearned(t *testing.T) {
 	h.wantWindow(95_904, schema.LimitOverflow, h.clock.Now())
 }
 
-func TestARefusalWithoutALimitMakesRoomOnly(t *testing.T) {
+func TestRefusalWithoutALimitOnlyFreesSpace(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
 	h.answered("a8", 120_000)
@@ -323,7 +323,7 @@ func TestOtherErrorsAreNotOverflows(t *testing.T) {
 	}
 }
 
-func TestPassesGoByWhatIsBelieved(t *testing.T) {
+func TestPassesUseTheLearnedLimit(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
 	h.drop("call-1", "2")

@@ -217,7 +217,7 @@ func wantStopped(t *testing.T, h *harness, errand, reason string) {
 }
 
 // At 95 % a pass does not wait for a wrap-up. The pass ends the wrap-up, and publishes an extract.
-func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
+func TestEmergencyEndsAWrapUp(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
 	h.command("ctx-wrapup")

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Harness holds the facts about one harness that an installation needs: where its configuration lies, how
+// A Harness holds the facts about one harness that an installation needs: where its configuration is, how
 // the configuration lists a plugin, and which plugins conflict with ours. All other code in this package is
 // the same for all harnesses.
 type Harness struct {

@@ -80,7 +80,7 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 
 // If a file was edited after the installation and magicctx is installed again, the backup must not
 // become the installed file.
-func TestInstallAfterAnEditKeepsTheWayBack(t *testing.T) {
+func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
 	h.write(file, "{\n  \"compaction\": {\"auto\": true}\n}\n")
@@ -318,7 +318,7 @@ func TestLinkAndPermissionsStay(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
+func TestFailedWriteIsReported(t *testing.T) {
 	t.Run("link to nothing", func(t *testing.T) {
 		h := newHome(t)
 		if err := os.Symlink("nowhere", filepath.Join(h.dir, "opencode.json")); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A record tells how to undo the edit of a file. It lies in the user's data directory together with the
+// A record tells how to undo the edit of a file. It is in the user's data directory, together with the
 // backup. It must not be beside the file: a repository could ship a record there that names files to
 // delete.
 type record struct {

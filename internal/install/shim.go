@@ -20,9 +20,9 @@ import (
 
 // A Shim holds the plugin that is built into this program, and the program that the plugin starts.
 type Shim struct {
-	// Bundle is the plugin. It lies in the data directory.
+	// Bundle is the plugin. It is in the data directory.
 	Bundle []byte
-	// Loader loads the bundle from the data directory of the user who runs it. It lies in a project.
+	// Loader loads the bundle from the data directory of the user who runs it. It is in a project.
 	Loader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string
@@ -209,7 +209,7 @@ func removeOwn(files []string) error {
 // inCache matches programs in the caches of npx and `go run`, which may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost makes the shim start the program at executable. If that lies in a cache that may be emptied, the
+// UseHost makes the shim start the program at executable. If that is in a cache that may be emptied, the
 // shim starts a copy in the data directory. invoked is the path by which the program was started. If it is
 // the same file, UseHost prefers it, because it may be a link that stays when the program is updated.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {

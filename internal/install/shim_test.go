@@ -23,7 +23,7 @@ func (h *home) problems() []ShimProblem {
 
 // A program installs the shim that it carries. Doctor finds the shim of another version, a moved program and
 // a second program. Installing again repairs each of them.
-func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
+func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
 	before := h.contents()
@@ -183,7 +183,7 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 }
 
 // The shim stays as long as any installation uses it. A loader that somebody has edited stays, too.
-func TestUninstallLeavesWhatOthersUse(t *testing.T) {
+func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
 	h.apply(h.install())

@@ -148,7 +148,7 @@ func environment() []string {
 		"GIT_NO_LAZY_FETCH=1",        // git fetches no missing objects of a partial clone,
 		"GIT_ALLOW_PROTOCOL=",        // not even if it is an old git
 		"GIT_OPTIONAL_LOCKS=0",       // git writes nothing
-		"GIT_TERMINAL_PROMPT=0",      // git asks nobody
+		"GIT_TERMINAL_PROMPT=0",      // git asks no questions
 		"GIT_CONFIG_NOSYSTEM=1",      // only the user's and the repository's configuration count
 		"GIT_GRAFT_FILE="+os.DevNull, // a graft would give the commits other parents
 	)

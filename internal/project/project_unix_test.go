@@ -35,7 +35,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// git hangs, for example because the repository lies on a file system that no longer answers.
+// git hangs, for example because the repository is on a file system that no longer answers.
 func TestProjectWaitsForGitOnlySoLong(t *testing.T) {
 	dir := t.TempDir()
 	site, _ := commits(t, dir, "site")

@@ -126,7 +126,7 @@ func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts from a bust at last to the one before next fit into the limit.
+// fits reports whether the prompts after a bust at last, up to the one before a bust at next, fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }

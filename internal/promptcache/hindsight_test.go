@@ -47,7 +47,7 @@ func TestHindsight(t *testing.T) {
 		// At request 2, the prompt has 110 tokens. Without the 45 useless ones, 65 are left, and the 15 after the
 		// first 50 are sent again.
 		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5, 0},
-		// The provider finds the prefix in front of the second piece only at its start, so 65 tokens are sent again.
+		// The provider finds only the start of the prefix before the second piece, so 65 tokens are sent again.
 		"look-back":               {session(0, 4, Piece{Place: 92, Tokens: 5}), []int{1, 2}, 10*9 + 65*9, []int{1}, 10*9 + 2*5, 0},
 		"a summary of 30 instead": {session(0, 4, Piece{Place: 50, Tokens: -30, From: 50}), []int{2}, 40 + (110-10-50)*9, []int{1}, 10*9 - 2*30, 0},
 	} {

@@ -174,7 +174,7 @@ func TestPiFileIsFound(t *testing.T) {
 	})
 }
 
-func TestPiRefusesWhatIsNoSession(t *testing.T) {
+func TestPiFileThatIsNoSessionIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ id, content, want string }{
 		"unknown":          {"nobody", "", "PI_CODING_AGENT_SESSION_DIR"},
 		"a path":           {"../../etc/passwd", "", "no session with such an id"},

@@ -84,7 +84,7 @@ func Parts(m Message, o TextOptions) (parts []string) {
 	return parts
 }
 
-// Indentation stands in front of each line of a part but the first.
+// Indentation is at the start of each line of a part except the first.
 const Indentation = "    "
 
 // indent indents the lines after a line break. It handles every character at which a reader may begin a new

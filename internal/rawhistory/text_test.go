@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func TestTextIsToTheLetter(t *testing.T) {
+func TestTextIsVerbatim(t *testing.T) {
 	long := strings.Repeat("é", 300)
 	raw := json.Value(`{"info":{"id":"m","role":"assistant"},"parts":[{"type":"step-start"},{"type":"reasoning","text":"why not"},` +
 		`{"type":"text","text":"Two  lines:\n\t§2§ <b>&amp;"},` +

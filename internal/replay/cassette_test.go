@@ -459,7 +459,7 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	if len(published) != 1 || <-published != "rescued" {
 		t.Fatal("the replay has not waited for the end of a withdrawn run")
 	}
-	c.play(takes[1]) // the question was withdrawn, so the answer reaches nobody
+	c.play(takes[1]) // the question was withdrawn, so no one gets the answer
 	settle()
 	c.Begin()
 	late, cancel := context.WithCancel(t.Context())

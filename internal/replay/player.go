@@ -140,7 +140,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodNotifyShow:
-		return schema.Empty{}, nil // nobody reads the notice in a replay
+		return schema.Empty{}, nil // no one reads the notice in a replay
 	case schema.MethodModelLimits:
 	default:
 		return p.trace.answer(method, params)

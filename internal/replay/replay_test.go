@@ -138,7 +138,7 @@ const (
 	first = `{"at":2000,"from":"shim","body":{"jsonrpc":"2.0","id":2,"method":"session/transform","params":{"session":"s","directory":"/p","base":0,"keep":0}},"attachment":[{"info":{"id":"u1","sessionID":"s","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},"parts":[{"id":"p","type":"text","text":"hi"}]}]}` + "\n"
 )
 
-func TestWhatIsNoTraceIsRefused(t *testing.T) {
+func TestFileThatIsNoTraceIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, trace, want string }{
 		{"empty", "", "no request"},
 		{"text", "not a trace\n", "this is no trace of magicctx; give a file"},

@@ -29,7 +29,7 @@ func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	}
 }
 
-// If the provider accepted a prompt, it fitted, whatever the simulation says.
+// If the provider accepted a prompt, it fitted, even if the simulation says otherwise.
 func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	accepted, own := sized(1100, 1100, 1000), sized(1100, 1100, 1000)
 	accepted.isAccepted = true

@@ -31,7 +31,7 @@ type Route struct {
 	// beyond MinTokens in steps of Step tokens. Step is 0 if the provider
 	// documents no steps.
 	Step int
-	// Source is the public document behind the row.
+	// Source is the public document that the row is taken from.
 	Source string
 	// Cliff depends on the model only, so the table has none; see Of.
 	Cliff Cliff

@@ -31,7 +31,7 @@ func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 }
 
 // A session that is forgotten keeps only the lasting state of its features.
-func TestForgetKeepsWhatLasts(t *testing.T) {
+func TestForgetKeepsLastingState(t *testing.T) {
 	passing, lasting := NewSlot[int](), NewLastingSlot[int]()
 	s := &Session{}
 	*passing.Of(s), *lasting.Of(s) = 1, 2

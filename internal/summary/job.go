@@ -49,8 +49,8 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// job returns what the historian needs to summarise a chunk. It reads the raw messages only if they are needed:
-// if no model answers, they are not.
+// job returns the historian's job for a chunk. The job reads the raw messages only when they are needed, so
+// never if no model answers.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()

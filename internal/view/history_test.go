@@ -124,7 +124,7 @@ func TestMessagesCannotBeForged(t *testing.T) {
 	})
 }
 
-func TestMessageIsPrintedToTheLetter(t *testing.T) {
+func TestMessageIsPrintedVerbatim(t *testing.T) {
 	var b strings.Builder
 	if err := PrintMessage(&b, []string{"[7] result of bash:\n    ok\n    \n    \tindented\n    ", "[7] A: " + strings.Repeat("long ", 60) + "end"}, Page{Width: 40, Color: true}); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Live is the data behind the live status screen.
+// Live is the data for the live status screen.
 type Live struct {
 	// Status is the newest answer of the host, nil before the first one.
 	Status *schema.StatusResult

@@ -38,7 +38,7 @@ func TestAnOverlayShowsTheAdditions(t *testing.T) {
 	}
 }
 
-func TestACloneOfAnOverlayGoesItsOwnWay(t *testing.T) {
+func TestCloneOfAnOverlayIsIndependent(t *testing.T) {
 	o := three().With(frozen.Additions{Edits: []frozen.Edit{{Tag: 1, Kind: frozen.Strip}}})
 	c := o.Clone()
 	c.Lay(frozen.Edit{Tag: 1, Kind: frozen.Drop})

@@ -77,11 +77,10 @@ type State struct {
 	bindings map[string]*Binding
 }
 
-// NewState returns a state from its stored parts: units ascending by tag, edits
-// of those units in any order, and the queue in its order. It leaves out a
-// queued drop if the tag belongs to no unit, or to a unit with another key.
-// Such a drop would remove content that nobody has marked. The caller sets the
-// setup.
+// NewState returns a state from its stored parts: units ascending by tag, edits of
+// those units in any order, and the queue in its order. It leaves out a queued drop if
+// the tag belongs to no unit, or to a unit with another key. Such a drop would remove
+// content that the model has not marked. The caller sets the setup.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,

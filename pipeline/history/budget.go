@@ -55,8 +55,8 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns the size in tokens of the newest messages that stay verbatim: what
-// spending allows, and no more than the protected tail of a window.
+// WorkingSet returns the size in tokens of the newest messages that stay verbatim. It is the
+// size that the spending setting allows, but no more than the protected tail of a window.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }

@@ -15,7 +15,7 @@ var categories = []string{
 }
 
 const (
-	// unjudged is the importance shown for a memory that nobody has judged.
+	// unjudged is the importance shown for a memory without an importance.
 	unjudged = 50
 	// wrapperTokens is the size of the tags around a list of memories, and of its notice.
 	wrapperTokens = 26

@@ -12,7 +12,7 @@ import (
 )
 
 // genMessages draws a session: prompts, answers, huge messages, missing ordinals, and
-// calls. With longArcs, a result may lie in a later message than its call.
+// calls. With longArcs, a result may be in a later message than its call.
 func genMessages(t *rapid.T, longArcs bool) *Messages {
 	var list []Message
 	n := rapid.IntRange(0, 40).Draw(t, "messages")
@@ -67,7 +67,7 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut of a snapshot lies between a call and its result, or after a call of the tail
+// No cut of a snapshot is between a call and its result, or after a call of the tail
 // whose result is still to come.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

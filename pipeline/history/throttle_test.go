@@ -85,7 +85,7 @@ func TestThrottleCountsMoney(t *testing.T) {
 }
 
 // A run reserves its tokens, and its end replaces them by the tokens that were read.
-func TestThrottleBooksWhatWasRead(t *testing.T) {
+func TestThrottleCountsTheTokensThatWereRead(t *testing.T) {
 	g := Grant{Way: ByModel, Tokens: 1000}
 	begun := Throttle{Waited: 3}.Begun(7, g)
 	if want := (Throttle{Runs: 1, Tokens: 1000, Pass: 7}); begun != want {

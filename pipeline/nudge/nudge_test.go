@@ -71,7 +71,7 @@ func TestMessageVectors(t *testing.T) {
 
 // A model is never nagged. Until it drops something, it gets at most one reminder of
 // each tone, and each reminder is more urgent than the one before.
-func TestRemindersOnlyBecomeGraver(t *testing.T) {
+func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(0, 400_000).Draw(t, "window")
 		undropped := 0

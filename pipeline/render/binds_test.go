@@ -27,7 +27,7 @@ func TestBindsThinking(t *testing.T) {
 		{"anthropic", "claude-mythos-5-1", false}, // signs its thinking and does not check it
 		{"anthropic", "claude-5-1-mythos", false},
 		{"anthropic", "claude-mythos-5-5", true},
-		// The same models behind gateways and clouds.
+		// The same models at gateways and clouds.
 		{"bedrock", "eu.anthropic.claude-sonnet-5-5-v1:0", true},
 		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", false},
 		{"vertex", "claude-haiku-5-5@20261001", true},

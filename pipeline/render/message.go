@@ -30,7 +30,7 @@ type Frame struct {
 	// KeepsCall means that a call of the message has to stay. If all of them are
 	// dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText means that the message must not leave as an empty shell or as an
+	// KeepsText means that the message must not be removed as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
 	// Marked means that the message holds rows of the host's compaction marker: it is the
@@ -56,10 +56,10 @@ type Frame struct {
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
 // Patch returns the operations that turn the raw message of m into its share of the
-// wire. It edits contents first and notes which parts leave. Only then does it leave
-// out reasoning, because that depends on the parts that stay. The remove operations
-// come after the edits and run from the end of the message, so that no operation shifts
-// the path of a later one.
+// wire. It edits contents first and notes which parts are removed. Only then does it
+// leave out reasoning, because that depends on the parts that stay. The remove
+// operations come after the edits and run from the end of the message, so that no
+// operation shifts the path of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
 		// The harness may hide the message only because it has no text. A
@@ -182,7 +182,7 @@ func (r *messageRenderer) contents() {
 		return
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// When the last arc of a message leaves, its reasoning leaves as well:
+		// When the last arc of a message is removed, its reasoning is removed as well:
 		// providers reject thinking without the call that it led to, and signed
 		// thinking may only be left out whole. If the provider requires the reasoning
 		// of earlier turns (ForgetsReasoning is false), it also wants it beside the
@@ -194,9 +194,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave takes the whole message off the wire. Empty texts and empty reasoning
-// leave as well: the harness leaves them out for some providers only, and the
-// other providers refuse them.
+// leave removes the whole message from the wire. This includes empty texts and empty
+// reasoning: the harness leaves them out for some providers only, and the other
+// providers refuse them.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -293,13 +293,14 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText stands for a message that has nothing left worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has nothing left worth sending. If the provider's steps
-// leave whole and the message has calls, it vanishes. It also vanishes if the harness
-// leaves out empty messages for this provider. Otherwise a text stays, because the
-// messages before and after it must not be merged. A message with signed thinking, or
-// with Frame.KeepsText, keeps a text even where the harness leaves out empty messages:
-// it may be the last answer, for example after a revert. Without that text an older
-// step with calls would be the last one, and that step's thinking may be missing.
+// shell renders a message that has nothing left worth sending. If steps are only
+// removed whole for this provider (Profile.StepsLeaveWhole) and the message has calls,
+// it vanishes. It also vanishes if the harness leaves out empty messages for this
+// provider. Otherwise a text stays, because the messages before and after it must not
+// be merged. A message with signed thinking, or with Frame.KeepsText, keeps a text
+// even where the harness leaves out empty messages: it may be the last answer, for
+// example after a revert. Without that text an older step with calls would be the last
+// one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()

@@ -31,8 +31,8 @@ type Profile struct {
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request
 	// whose last answer has calls and does not begin with thinking. Anthropic's
-	// models do so on every route. One of them may stand behind a provider that
-	// we do not know.
+	// models do so on every route. A provider that we do not know may serve one of
+	// them.
 	WantsThinkingFirst bool
 	// StepsLeaveWhole: a call must follow the user or the results of other calls,
 	// and the first of several parallel calls carries the signature for all of them

@@ -21,11 +21,11 @@ func (r *messageRenderer) reasoning() {
 	}
 }
 
-// removeLoneReasoning leaves out reasoning whose continuation has left. Adjacent
+// removeLoneReasoning leaves out reasoning whose continuation was removed. Adjacent
 // reasoning parts form a group, and the parts up to the next group or step are its
 // continuation. OpenAI refuses a reasoning item without the item that followed it.
-// For example, if the call of `reasoning, text, reasoning, call` has left, the
-// second reasoning item has to leave as well.
+// For example, if the call of `reasoning, text, reasoning, call` is removed, the
+// second reasoning item has to be removed as well.
 func (r *messageRenderer) removeLoneReasoning() {
 	leads := false
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {

@@ -59,7 +59,7 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 
 // Any text is sent with its prefix and otherwise unchanged. The one exception is an
 // answer that starts with a given tag: it loses that tag.
-func TestContentIsNeverTakenForATag(t *testing.T) {
+func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
 			"§", "§", "1", "9", "10", "823", "0", " ", " ", "\n", ".", "$", `">`, "BGB", "wann", "[dropped ", "]", "§1§ ", "§9§ ", "§10§ ", "ä", "<!-- +5m -->\n",

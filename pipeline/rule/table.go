@@ -73,17 +73,18 @@ const (
 //     refuses all edits of a pass that breaks a rule of the provider or cannot
 //     be stored (Pass.run in internal/pass/pass.go).
 //   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call
-//     as a skeleton in two cases. Either the provider wants steps to leave whole
+//     as a skeleton in two cases. Either steps are only removed whole
 //     (Profile.StepsLeaveWhole) and another call or a text of the message stays;
-//     or the message has to keep a call and all others have left
-//     (Frame.KeepsCall). A dropped call leaves in all other cases. If only blank
+//     or the message has to keep a call and all others were removed
+//     (Frame.KeepsCall). A dropped call is removed in all other cases. If only blank
 //     text would be left of its answer, or if steps leave whole, the whole answer
-//     leaves with it. A dropped text or file is always the placeholder, unless
+//     is removed with it. A dropped text or file is always the placeholder, unless
 //     its message is an empty shell.
 //
-// Thinking also leaves without a rule and without an edit, because the provider would refuse it: with the last
-// call of its message, after a message whose results have left (fused), and, for a model that binds its thinking,
-// once anything before it has changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
+// Thinking that the provider would refuse is removed without a rule and without an
+// edit: together with the last call of its message; after a message whose results
+// were removed (fused); and, for a model that binds its thinking, once anything before
+// it has changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
 // pipeline/render decide that in each rendering.
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},

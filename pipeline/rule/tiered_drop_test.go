@@ -146,7 +146,7 @@ func TestTieredDrop(t *testing.T) {
 
 // Bug class B13: units that cannot be dropped counted as freed, so the rule
 // freed too little.
-func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
+func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 5_000
@@ -159,7 +159,7 @@ func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
 // Bug class B14: too little was dropped, because conversation counted as
 // irreducible, or because units that earlier rules had dropped counted as still
 // there.
-func TestBugB14TailIsAllThatIsActive(t *testing.T) {
+func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that
 	// are sent. The floor is 8, the placeholder of the text, so the target is
 	// 8+0.3·59,992 = 18,005.6. The rule wants to free 61,994 tokens, so all ten

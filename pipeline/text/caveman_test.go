@@ -98,7 +98,7 @@ func TestCompressKeepsModality(t *testing.T) {
 }
 
 // Defect C16: a word was removed and its punctuation stayed.
-func TestCompressLeavesNoPunctuationBehind(t *testing.T) {
+func TestCompressRemovesPunctuationWithItsWord(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "Obviously, it works", "it works"},
 		{Lite, "It works. Actually, no", "It works. no"},

@@ -10,7 +10,7 @@ import (
 const imageURLUnits = 200
 
 // IsProcessableImage reports whether a file part carries its image within its URL. Such
-// an image may leave the wire once the model has answered it.
+// an image may be removed once the model has answered it.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }

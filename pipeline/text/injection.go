@@ -77,8 +77,8 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is what is left of a text. at holds the place of each of its bytes in the
-// whole text.
+// A remainder is the part of a text that is still there. at holds the place of each of
+// its bytes in the whole text.
 type remainder struct {
 	text string
 	at   []int

@@ -12,7 +12,7 @@ import (
 // Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer
 // together with the tool results directly after it. In Pi's array these results are
 // separate messages. Every other message of Pi is a step alone. The shim joins the
-// messages of a step and separates them again, so that a call and its result lie in one
+// messages of a step and separates them again, so that a call and its result are in one
 // message, as the code after the codec expects.
 type Pi struct{}
 
@@ -132,7 +132,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 }
 
 // attachedTo returns the length of the files and skills at the start of a prompt. Pi puts
-// them there in elements, for example `<file name="/a.go">`, and piped input in front of
+// them there in elements, for example `<file name="/a.go">`, and piped input before
 // files. It escapes nothing, so only the last end tag surely ends them.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// LookDirs returns the directories in which a host of dataDir may have its socket, whatever the environment
-// was in which it started: the directory that the host has recorded, the RuntimeDirs of this process, and the
-// RuntimeDirs of a process with or without XDG_RUNTIME_DIR and TMPDIR.
+// LookDirs returns the directories in which a host of dataDir may have its socket, in whatever environment it
+// started: the directory that the host has recorded, the RuntimeDirs of this process, and the RuntimeDirs of
+// a process with or without XDG_RUNTIME_DIR and TMPDIR.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {
@@ -74,8 +74,8 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 }
 
 // recordPath is the path of the file that names the runtime directory of the
-// running host. It lies in the data directory, which all clients of the host
-// know, whatever their environment is.
+// running host. It is in the data directory, which all clients of the host know,
+// whatever their environment is.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
 // maxRecordBytes is larger than any path.

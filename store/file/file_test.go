@@ -126,7 +126,7 @@ func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-func TestSecondStoreOfAProcessIsTurnedAway(t *testing.T) {
+func TestSecondStoreOfAProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	f := openIn(t, dir)
 	_, err := openFile(t, dir)
@@ -158,7 +158,7 @@ func TestRealDatabaseIsRefusedUnderTest(t *testing.T) {
 	}
 }
 
-func TestRefuseRealSeesThroughDetours(t *testing.T) {
+func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	root := t.TempDir()
 	home, xdg, data := filepath.Join(root, "home"), filepath.Join(root, "xdg"), filepath.Join(root, "data")
 	env := func(name string) string {

@@ -130,7 +130,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 
 // Wherever a marker is set, OpenCode's array begins at that place or before it. There is only one marker at a
 // time, and removing it restores each byte.
-func TestMarkersMoveAndGo(t *testing.T) {
+func TestMarkersAreMovedAndRemoved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		db := rawhistorytest.NewOpenCode(t, t.TempDir())
 		n := rapid.IntRange(3, 14).Draw(rt, "messages")

@@ -2,13 +2,12 @@ import type { Instance } from "./instance.ts"
 import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry } from "./pi.ts"
 
 /**
- * Decides about Pi's own compaction.
- *
- * While magicctx works, it makes room itself. So the shim cancels a compaction that Pi starts because of the size, but
- * not one that the user asks for. After a refusal of a prompt as too long, a cancelled compaction would end the turn
- * with an error, and Pi's own compaction would replace the history by a summary. So Pi gets a compaction that keeps
- * every entry. Then Pi retries the turn, and the host, which knows of the refusal, makes room in the pass of that
- * retry. If that prompt is refused as well, Pi compacts as it would without us.
+ * Decides about Pi's own compaction.  While magicctx works, it frees space itself. So the shim cancels a compaction
+ * that Pi starts because of the size, but not one that the user asks for. After a refusal of a prompt as too long, a
+ * cancelled compaction would end the turn with an error, and Pi's own compaction would replace the history by a
+ * summary. So Pi gets a compaction that keeps every entry. Then Pi retries the turn, and the host, which knows of the
+ * refusal, makes room in the pass of that retry. If that prompt is refused as well, Pi compacts as it would without
+ * us.
  */
 export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
   if (!instance.enabled || instance.isInTrouble) return undefined

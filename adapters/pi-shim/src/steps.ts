@@ -3,7 +3,7 @@ import type { Message } from "./pi.ts"
 
 /**
  * A step: one message of Pi. If the message is an answer of the model, the step also holds the results of its tool
- * calls, which are separate messages in Pi. So a call and its result lie in one message of the protocol.
+ * calls, which are separate messages in Pi. So a call and its result are in one message of the protocol.
  */
 export interface Step {
   id: string

@@ -34,7 +34,7 @@ export class MutationApplier {
     this.key = key
   }
 
-  /** The messages in front of the newest wire, as the host sent them. */
+  /** The messages before the newest wire, as the host sent them. */
   get head(): readonly unknown[] {
     return this.state?.head ?? []
   }

@@ -123,7 +123,7 @@ export class Passes {
     return this.#sessions.get(session)?.sent
   }
 
-  /** The messages in front of the session's newest wire, as the host sent them. */
+  /** The messages before the session's newest wire, as the host sent them. */
   head(session: string): readonly unknown[] {
     return this.#sessions.get(session)?.applier.head ?? []
   }

@@ -40,7 +40,7 @@ func passOf(results, written, read int) *replay.Pass {
 	return &replay.Pass{Sources: replay.Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
 }
 
-func TestPageEscapesWhatTheTraceSays(t *testing.T) {
+func TestPageEscapesTheTextsOfTheTrace(t *testing.T) {
 	const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"' style=x {{.}}`
 	p := passOf(10, 20, 30)
 	p.Session, p.Model, p.Verdict, p.Bust, p.BustCause, p.Cause = hostile, hostile, hostile, true, hostile, hostile
@@ -311,7 +311,7 @@ func TestMoneyGridHasRoundAmounts(t *testing.T) {
 }
 
 // A click on a bust shows its removed units, the largest first, its cost, its gain and its outcome.
-func TestBustTellsItsStory(t *testing.T) {
+func TestBustShowsItsDetails(t *testing.T) {
 	bust := passOf(10, 20, 30)
 	bust.Bust, bust.BustCause, bust.Verdict = true, "pressure", schema.Soft
 	bust.Taken = []replay.Taken{
