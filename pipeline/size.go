@@ -225,14 +225,15 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown estimates, from an array that the host sees for the first time, the size of the
-// prompt without its messages, and the provider's tokens per token of the host. It reads
-// usages up to the first prompt that has not grown with the array, because up to there no
-// content had been dropped. A prompt that has grown by much more than the array had content
-// that the array lacks by now, for example outputs that the harness has pruned.
+// grown makes a first Gauge from an array that the host sees for the first time: the size
+// of the prompt without its messages, and the provider's tokens per token of the host. It
+// reads usages in order, and stops at the first prompt that has not grown as the array has.
+// If the prompt has grown less, content was dropped before it. If it has grown much more,
+// it held content that the array no longer has, for example outputs that the harness has
+// pruned.
 func (s *content) grown() Gauge {
 	var first, last Gauge
-	raw, thought, compacted := 0, 0, s.compactedAt() // thought is the thinking since last
+	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer that last measures
 	for i := range s.entries {
 		e := &s.entries[i]
 		if e.isMeasured() && e.header.created >= compacted {
