@@ -17,7 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Two processes of one user run side by side, each with a long session. Without -all, only Pi has the second one.
+// Two processes of one user run side by side, each with a long session. Without -all, only Pi runs a
+// second one.
 func TestLongSessions(t *testing.T) { testLongSessions(t, schema.HarnessOpenCode) }
 
 func testLongSessions(t *testing.T, h schema.Harness) {
@@ -29,7 +30,7 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	other := w.addProject("other", files)
 
 	options := []opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
-	options[0].Config["snapshot"] = true // snapshots are on, as users have them
+	options[0].Config["snapshot"] = true // snapshots are on, as they are for users
 	options[1].Project = other
 	if h == schema.HarnessOpenCode && !suite.All() {
 		options = options[:1]
@@ -112,7 +113,7 @@ func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 }
 
 // checkBusts asserts that the journal is correct: each request extends the previous one, unless the
-// journal has its pass as a bust with a known cause.
+// journal records its pass as a bust with a known cause.
 func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	if len(passes) != len(requests) {

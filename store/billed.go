@@ -69,7 +69,7 @@ func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 	return all, nil
 }
 
-// A DroppedRow is a unit that an edit has taken off the wire.
+// A DroppedRow is a unit that an edit has removed from the wire.
 type DroppedRow struct {
 	UnitRow
 	Edit EditRow

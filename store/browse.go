@@ -29,7 +29,7 @@ func Browse(ctx context.Context, dir string, browse func(*Browser) error) error 
 // A SessionName identifies a session for people.
 type SessionName struct {
 	Key       Key
-	Title     string // as the harness shows it, empty if unknown
+	Title     string // the title that the harness shows, empty if unknown
 	Directory string
 }
 
@@ -52,7 +52,7 @@ func readName(row *sqlite3.Stmt) SessionName {
 type HistoryOverview struct {
 	SessionName
 	Compartments int
-	Messages     int     // that the compartments cover
+	Messages     int     // the number of messages that the compartments cover
 	RawTokens    int     // the tokens of these messages
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	NewestAt     int64   // the time of the newest compartment, Unix ms

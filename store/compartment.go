@@ -51,8 +51,8 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and where they end. If a disk or another program has
-// changed their ranges, it restores them: a host that believed them would number messages that do not exist.
+// Compartments returns the compartments of a session in order, and where they end. If a disk or another program
+// has changed their ranges, it repairs them. Otherwise the host would number messages that do not exist.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err
@@ -92,7 +92,7 @@ func readCompartments(c *sqlite3.Conn, key Key) (rows []chronicle.Compartment, e
 
 func readCompartment(s *sqlite3.Stmt) chronicle.Compartment {
 	var keys []string
-	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // without keys, the compartment covers the messages before its end by their place
+	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // a compartment without keys counts its messages backwards from its end
 	return chronicle.Compartment{
 		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), Keys: keys, AfterSummary: s.ColumnText(4),
 		Title:      s.ColumnText(5),

@@ -12,7 +12,7 @@ import (
 )
 
 // An Inheritance is the state that a copy of another session (a fork) takes over, besides units and edits.
-// Those are in PassCommit, as for any session.
+// Units and edits are in PassCommit, as for any session.
 type Inheritance struct {
 	Queued []DropRow
 	System SystemState

@@ -117,7 +117,7 @@ func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
 
 // Open does not see damage after the first page; a later statement does. The
 // host then stops writing, and the next start replaces the database.
-func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
+func TestDamageFoundLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)
 	s := openIn(t, dir)
 	var root int
@@ -140,7 +140,7 @@ func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
 	}
 }
 
-func TestSoundSuspectIsKept(t *testing.T) {
+func TestSuspectWithoutDamageIsKept(t *testing.T) {
 	dir, path := filled(t)
 	must(t, os.WriteFile(path+".suspect", []byte("a bad cable\n"), 0o600))
 	s := openIn(t, dir)
@@ -182,9 +182,6 @@ func TestTornLogIsNoDamage(t *testing.T) {
 		t.Errorf("%d passes, want the one before the tear", got)
 	}
 }
-
-// If the write-ahead log ends before a frame that its index names, SQLite
-// reports an I/O error.
 
 // Once, every damaged database that was moved aside stayed for ever.
 func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 // A DropRow is a drop that waits for the next bust.
 type DropRow struct {
 	Tag int
-	// UnitKey is the key of the unit with this tag. If the tag now belongs to another unit, the drop is
-	// meaningless and is deleted.
+	// UnitKey is the key of the unit that the drop is for. If the tag now belongs to another unit, the drop
+	// is obsolete and is deleted.
 	UnitKey  string
 	QueuedAt int64 // Unix ms
 }

@@ -11,7 +11,7 @@ import (
 type EditRow struct {
 	Tag     int
 	Kind    string
-	Pass    int    // the pass that first applied it
+	Pass    int    // the pass that first applied the edit
 	Payload string // data that the kind needs besides the tag
 }
 

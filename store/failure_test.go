@@ -18,7 +18,7 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 	var pages int
 	must(t, s.Writer().QueryRow(`PRAGMA page_count`).Scan(&pages))
 	var limit int
-	must(t, s.Writer().QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite lowers the limit only to the current size
+	must(t, s.Writer().QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite does not lower the limit below the current size
 	if limit != pages {
 		t.Fatalf("limit is %d pages, want %d", limit, pages)
 	}

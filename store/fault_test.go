@@ -139,7 +139,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 					}
 					break
 				}
-				if !errors.Is(err, errFault) { // an earlier failure has left something behind
+				if !errors.Is(err, errFault) { // another error: an earlier failure has changed something
 					t.Fatalf("failed at statement %d: %v", i, err)
 				}
 				if got := contents(t, s); !equal(got, before) {

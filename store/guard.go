@@ -60,7 +60,8 @@ func (g *Guard) Trouble() string {
 // IsDamaged reports whether a write failed because the database is damaged.
 func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
 
-// Reason tells a person why the store fails, and what to do about it. It leaves out what was to be stored.
+// Reason tells a person why the store fails, and what to do about it. It leaves out which data was to be
+// stored.
 func Reason(err error) string {
 	cause := err
 	for inner := err; inner != nil && errors.Is(inner, ErrCannotPersist); inner = errors.Unwrap(inner) {

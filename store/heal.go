@@ -24,9 +24,10 @@ func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }
 
-// healRanges makes the compartments of a session contiguous again: if an end cannot be, it counts the keys. It limits
-// their sizes to a number that can be summed up. isSound means that nothing had to be changed. If a compartment has no
-// keys either, healRanges leaves it out together with all after it, so their messages are summarised again.
+// healRanges makes the compartments of a session contiguous again: if an end is impossible, it uses the number of
+// keys. It limits their sizes to a number that can be summed up. isSound means that nothing had to be changed. If
+// a compartment has no keys either, healRanges leaves it out together with all after it, so their messages are
+// summarised again.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1
@@ -64,9 +65,9 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises the counters of a loaded session to the numbers that its rows already use. Otherwise,
-// after the loss of a counter, a tag or pass number would be given a second time, and no pass of the session
-// could be stored.
+// healCounters raises the counters of a loaded session to the numbers that its rows already use. Otherwise, if a
+// counter were lost, a tag or pass number would be given a second time, and no pass of the session could be
+// stored.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {
@@ -81,8 +82,8 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// hasNonsenseSums reports whether a sum over the session's units is too large to be raised again. The trigger
-// that raises it would then fail, and each pass with it.
+// hasNonsenseSums reports whether a sum over the session's units is too large to be increased. The trigger that
+// increases it would then fail, and so would each pass.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = file.Scan(c, `
 		SELECT count(*)
@@ -93,7 +94,7 @@ func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	return found, err
 }
 
-// healSums limits the session's sums to a number that can still be raised.
+// healSums limits the session's sums to numbers that can still be increased.
 func (s *Store) healSums(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -100,7 +100,7 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 	return sum, err
 }
 
-// lastRun returns the newest run of a session with the given status. If status is empty, any status will do.
+// lastRun returns the newest run of a session with the given status, or with any status if it is empty.
 func lastRun(c *sqlite3.Conn, key Key, status string) (*work.RunRow, error) {
 	runs, err := work.ReadRuns(c, HistorianOf(key), status, 1)
 	if len(runs) == 0 {

@@ -19,21 +19,21 @@ func TestHeadIsStoredWithItsPass(t *testing.T) {
 		t.Errorf("a session without a fold has the head %+v", h)
 	}
 	must(t, s.CommitPass(t.Context(), fold(2)))
-	must(t, s.CommitPass(t.Context(), commit(key, 3))) // leaves the head alone
+	must(t, s.CommitPass(t.Context(), commit(key, 3))) // this pass leaves the head as it is
 	must(t, s.Close())
 	s = openIn(t, dir)
 	same(t, "head", load(t, s, key).Head, head(2))
 
 	taken := fold(4)
-	taken.Units[0].Tag = 1 // the session has it already
+	taken.Units[0].Tag = 1 // the session already has this tag
 	if err := s.CommitPass(t.Context(), taken); err == nil {
 		t.Fatal("a tag was given twice")
 	}
 	same(t, "head after a pass that was not stored", load(t, s, key).Head, head(2))
 }
 
-// A head whose compartments were replaced has to be folded again. This must hold for every order of the pass
-// that folds and the write that replaces.
+// A head whose compartments were replaced has to be folded again. This must hold whether the pass that folds
+// or the write that replaces them comes first.
 func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -64,7 +64,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	must(t, err)
 	must(t, s.History.Promote(t.Context(), publication(t, s, compartment(1, 9))))
 	needs("after a recomp", true)
-	folded(read.Generation) // the pass had read the old compartments
+	folded(read.Generation) // this pass had read the old compartments
 	needs("after a fold of the old compartments", true)
 	_, read, err = s.History.Compartments(t.Context(), key)
 	must(t, err)
@@ -83,7 +83,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
 		rows := []chronicle.Compartment{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
-		if test.from == 9 { // the revert begins right after the last but one compartment
+		if test.from == 9 { // the revert begins with the first message of the last compartment
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)
@@ -102,7 +102,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 			t.Errorf("from %d: memories are gone", test.from)
 		}
 
-		// The messages come back, and their compartments with them.
+		// The messages come back, and so do their compartments.
 		withdrawn, err := s.History.Withdrawn(t.Context(), key)
 		must(t, err)
 		var seqs []int
@@ -158,7 +158,7 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	s.Clock.(*clock.Manual).Advance(time.Minute)
 	must(t, s.History.Promote(t.Context(), p))
 	rows := stored(compartment(1, 6), compartment(7, 7), compartment(8, 9))
-	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept ones are as old as before
+	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept compartments keep their time
 	same(t, "promoted", compartments(t, s), rows)
 	if _, found, err := s.History.Staged(t.Context(), key); found || err != nil {
 		t.Errorf("the recomp is still staged: %v", err)
@@ -174,8 +174,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of the messages that it takes back. If it takes
-// a message of a partial recomp's range, that recomp cannot go on, so all of it is deleted.
+// A revert deletes the staged compartments of the messages that it takes back. If it takes a message in the
+// range of a partial recomp, that recomp cannot continue, so all of it is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
@@ -203,7 +203,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	}
 }
 
-// withScores is a compartment with the scores that whole gives to its second one.
+// withScores is a compartment with the same scores as the second one of whole.
 func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
@@ -240,14 +240,14 @@ func TestForkInheritsHistory(t *testing.T) {
 	same(t, "original", contents(t, s), original)
 
 	stale := load(t, s, key).Head
-	stale.Refold = true // the fork lacks compartments of it
+	stale.Refold = true // the fork lacks some compartments that the head shows
 	if !inherit(stale).Head.Refold {
 		t.Error("a head that needs a fold needs none in the fork")
 	}
 }
 
-// The reference vector TV-24: a pending marker is cleared only if it is the one that was carried out. A
-// publication in between may have stored a newer one.
+// The reference vector TV-24: a pending marker is cleared only if it is the one that was carried out.
+// Meanwhile, a publication may have stored a newer one.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -270,7 +270,7 @@ func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	next := publication(t, s, compartment(8, 9))
 	next.Marker = `{"endMessageId":"m9","ordinal":9,"publishedAt":7}`
 	must(t, s.History.Publish(t.Context(), next))
-	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older drain ends late
+	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older marker is carried out late
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: next.Marker, Applied: "at m7"}})
 	must(t, s.Markers.SaveApplied(t.Context(), key, "at m9", next.Marker))
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Applied: "at m9"}})

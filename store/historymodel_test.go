@@ -16,12 +16,12 @@ import (
 
 // A historyModel imitates the history of one session in memory, without SQL.
 type historyModel struct {
-	known          bool // the session is stored
+	known          bool // whether the session is stored
 	now            int64
 	rows           []chronicle.Compartment
 	staged         []chronicle.Compartment
 	recomp         string
-	start, end     int // of a partial recomp
+	start, end     int // the range of a partial recomp
 	generation     int
 	holder         string
 	expires        int64
@@ -32,7 +32,7 @@ type historyModel struct {
 	marker         string
 	applied        string
 	head           *HeadRow
-	seen           map[string]int // facts, by their content
+	seen           map[string]int // how often each fact was seen, by its content
 	pass           int
 	headGeneration int
 }
@@ -128,8 +128,9 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		ok(rt, err)
 		defer func() { s.Close() }()
 		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
-		// runs have begun at some time, and may still want to publish.
-		// Most steps are those of a, so that long histories come about.
+		// runs are names of runs that have begun at some time and may still
+		// want to publish. Most steps are those of run a, so that long
+		// histories come about.
 		holders := rapid.SampledFrom([]string{"a", "a", "a", "b"})
 		found := map[string]HistoryEnd{"a": {Ordinal: 1}, "b": {Ordinal: 1}}
 		publish := func(rt *rapid.T, replaces bool) {

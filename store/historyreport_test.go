@@ -21,7 +21,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 		c.Head.FoldedPass, c.Head.FoldReason = n+2, reason
 		must(t, s.CommitPass(t.Context(), c))
 	}
-	delta := commit(key, 5) // renders only the delta anew
+	delta := commit(key, 5) // this pass renders only a new delta
 	delta.Head = head(4)
 	delta.Head.FoldedPass, delta.Head.FoldReason, delta.Head.DeltaTokens = 5, "", 77
 	must(t, s.CommitPass(t.Context(), delta))
@@ -101,7 +101,7 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 }
 
 // A failed run must not hide the publication before it.
-func TestLastPublishStandsBehindAFailure(t *testing.T) {
+func TestLastPublishIsShownAfterAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))

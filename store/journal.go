@@ -86,7 +86,7 @@ func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 }
 
 // SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the
-// session. Harnesses report the same pass more than once. The last report replaces the earlier ones, also in
+// session. Harnesses report the same pass more than once. The last report replaces the earlier ones, even in
 // the sums. If a pass is no longer in the journal, for example because it was trimmed, SaveUsage ignores the
 // report.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {

@@ -45,7 +45,7 @@ func TestUsageCountsOncePerPass(t *testing.T) {
 		must(t, s.CommitPass(ctx, commit(key, n)))
 	}
 	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10))
-	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10)) // a repeated report
+	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10)) // the same report once more
 	must(t, s.SaveUsage(ctx, key, 2, 1, 10, 1))   // a partial report
 	must(t, s.SaveUsage(ctx, key, 2, 7, 110, 20)) // the final report
 	must(t, s.SaveUsage(ctx, key, 1, 6, 100, 10)) // a late correction

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Snapshot is the frozen state of a session, all of it read at one moment.
+// A Snapshot is the frozen state of a session. All of it is read at one moment.
 type Snapshot struct {
 	Session SessionRow
 	Units   []UnitRow // in order of their tags
@@ -68,8 +68,8 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// The session may now give the tags of the lost units again. That is better than a session that
-		// cannot be loaded.
+		// The session may now give the tags of the lost units again. That is better than not loading the
+		// session at all.
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

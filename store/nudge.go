@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A NudgeRow records what a session's model was told about output that it could drop.
+// A NudgeRow records the reminders that a session's model has got about output to drop.
 type NudgeRow struct {
 	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level.
 	// Level is "" if there was no reminder.
@@ -20,7 +20,7 @@ type NudgeRow struct {
 	HasMessage bool
 }
 
-// Nudge returns the record of a session. If its model was told nothing, the record is zero.
+// Nudge returns the record of a session. If its model has got no reminder, the record is zero.
 func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `

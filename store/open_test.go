@@ -108,7 +108,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 				s.Close()
 				t.Fatal("the migration succeeded")
 			}
-			s = openIn(t, dir) // still at the old version, neither fenced nor locked
+			s = openIn(t, dir) // the database still has the old version, and is neither marked nor locked
 			if units := load(t, s, key).Units; len(units) != 2 {
 				t.Errorf("%d units", len(units))
 			}

@@ -26,8 +26,8 @@ func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, t
 	return isNew, nil
 }
 
-// ClearOverflow records that the session's prompts fit again, or that a pass has made room. It keeps the
-// number of the pass that overflowed, so that a late report of the same refusal is not taken as new.
+// ClearOverflow records that the session's prompts fit again, or that a pass has freed space. It keeps the
+// number of the pass that overflowed, so that a late report of the same refusal does not count as new.
 func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -16,7 +16,7 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 	}
 	mark(1, now, true)
 	mark(1, now+5, false)
-	must(t, s.CommitPass(ctx, commit(key, 2))) // the row was read before, so it lacks the value
+	must(t, s.CommitPass(ctx, commit(key, 2))) // this commit's row was read earlier, so it lacks the value
 	if got := load(t, s, key).Session; got.OverflowAt != now || got.OverflowPass != 1 {
 		t.Errorf("overflow at %d in pass %d", got.OverflowAt, got.OverflowPass)
 	}
@@ -31,7 +31,7 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 	}
 }
 
-func TestOverflowOfAnUnknownSessionIsNoNews(t *testing.T) {
+func TestOverflowOfAnUnknownSessionIsIgnored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	isNew, err := s.MarkOverflow(t.Context(), key, 1, now, 0)
 	must(t, err)

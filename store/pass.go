@@ -13,7 +13,7 @@ type PassCommit struct {
 	// Session is the session's row after the pass. CommitPass writes only the
 	// fields that SessionRow lists as written by CommitPass.
 	Session SessionRow
-	Units   []UnitRow // new units, and all units that waited
+	Units   []UnitRow // new units, and all units that could not be stored before
 	Edits   []EditRow
 	Drained []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
@@ -29,16 +29,16 @@ type PassCommit struct {
 	Nudge *NudgeRow
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
-	// Removals are what the pass has taken off the wire. Rereads are the units that were removed before and
-	// that the model has now read again. A removal before the pass RereadSince is not counted.
+	// Removals are the tokens that the pass has removed from the wire. Rereads are removed units that the
+	// model has now read again. A reread does not count for a removal before the pass RereadSince.
 	Removals    []RemovalRow
 	Rereads     []RereadRow
 	RereadSince int
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
-	// RoomMade clears the overflow, because the pass has made room or the refused prompt was taken back.
+	// RoomMade clears the overflow, because the pass has freed space or the refused prompt was taken back.
 	RoomMade bool
-	// SystemSent clears the pending system prompt, because the pass's request leaves with it.
+	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
 	SystemSent bool
 	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
 }
@@ -159,8 +159,8 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 }
 
 // deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether
-// the session has any drop. Most sessions have none, and even then SQLite would build a table in memory for
-// the deletion.
+// the session has any drop. Most sessions have none, and SQLite would build a table in memory for the
+// deletion even then.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

@@ -33,8 +33,8 @@ type Publication struct {
 // Publish appends the compartments of a run to those of its session. It stores everything else of p in
 // the same transaction. If it fails with work.ErrLeaseLost or work.ErrStale, it stores nothing.
 //
-// The caller may tell others of the publication only after Publish has returned nil, because the next
-// pass then reads all of it.
+// The caller may report the publication only after Publish has returned nil, because the next pass then
+// reads all of it.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
@@ -80,7 +80,7 @@ func (s *History) publish(ctx context.Context, p Publication, replaces bool) err
 	return nil
 }
 
-// checkEnd fails with work.ErrStale if the history of a session does not end at after any more.
+// checkEnd fails with work.ErrStale unless the history of a session still ends at after.
 func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	end, err := readHistoryEnd(tx.Scan, key)
 	if err != nil {
@@ -93,7 +93,7 @@ func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the facts of a publication, and what its run has found out about itself.
+// insertFindings stores the facts of a publication, and the record of its run.
 func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	if err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now); err != nil {
 		return err

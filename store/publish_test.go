@@ -33,7 +33,7 @@ func compartment(start, end int) chronicle.Compartment {
 	}
 }
 
-// stored returns rows as they are read back when they were published now.
+// stored returns rows as they are read back after a publication at the present time.
 func stored(rows ...chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq, rows[i].CreatedAt = i, now
@@ -56,7 +56,7 @@ func acquire(t testing.TB, s *Store, holder string) {
 	}
 }
 
-// publication returns the publication of a run that began with the history as it is now.
+// publication returns the publication of a run that began with the present history.
 func publication(t testing.TB, s *Store, rows ...chronicle.Compartment) Publication {
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)
@@ -78,7 +78,7 @@ func historyOf(t testing.TB, s *Store) HistorySummary {
 	return h
 }
 
-// whole returns a publication with everything that it can hold.
+// whole returns a publication with a value in every field.
 func whole(t testing.TB, s *Store) Publication {
 	p := publication(t, s, compartment(1, 6), compartment(7, 9))
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
@@ -120,7 +120,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	})
 }
 
-// Once, sequence numbers were taken from the number of rows, or counted from 1, and met a number that was
+// Once, sequence numbers were the number of rows, or counted from 1. So a new number could be one that was
 // already in use.
 func TestBugH15SequencesHaveNoGap(t *testing.T) {
 	s := openIn(t, t.TempDir())
@@ -156,11 +156,11 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 
 // Once, the publication was announced before its drops and facts were stored. A pass that ran in between was
 // rendered without them.
-func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
+func TestBugH17PublicationIsCompleteWhenItReturns(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	p := whole(t, s)
-	// seen says which parts a reader finds at one moment.
+	// seen says which parts of a publication a reader finds at one moment.
 	seen := func() (parts []string) {
 		must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
 			for _, table := range []string{"compartments", "memories", "agent_runs"} {
@@ -189,8 +189,8 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	}
 }
 
-// Once, the lease was checked before the transaction. Two runs that both believed that they held it wrote the
-// same messages twice.
+// Once, the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same
+// messages twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)
@@ -253,8 +253,8 @@ func TestLeasesEndWithTheirHost(t *testing.T) {
 	acquire(t, s, "run-2")
 }
 
-// A run that hung was replaced, and a revert came in between. If the hung run acquires its lease again, it
-// must not lose the note of the revert.
+// A run that hung was replaced, and a revert came meanwhile. If the hung run acquires its lease again, the
+// note of the revert must not be lost.
 func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -294,7 +294,7 @@ func TestPublicationMustBeWellFormed(t *testing.T) {
 	}
 }
 
-// A model's numbers may be anything.
+// A model may return any numbers.
 func TestNumbersOfAModelAreClamped(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

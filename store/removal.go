@@ -14,7 +14,7 @@ import (
 // RuleSummaries stands for the rule of a removal by summaries.
 const RuleSummaries = "summaries"
 
-// A RemovalRow holds the tokens that a rule has taken off the wire in one pass.
+// A RemovalRow holds the tokens that a rule has removed from the wire in one pass.
 type RemovalRow struct {
 	Rule   string
 	Tokens int
@@ -30,7 +30,7 @@ type RereadRow struct {
 	Tokens  int
 }
 
-// rereadSQL counts a reread for the pass and the rule that first took the unit's content off the wire, unless
+// rereadSQL counts a reread for the pass and the rule that first removed the unit's content from the wire, unless
 // that pass was too long ago.
 const rereadSQL = `
 	UPDATE removals SET rereads = rereads + 1, reread = min(tokens, reread + ?5)
@@ -78,8 +78,8 @@ func (s *Reports) Removals(ctx context.Context, key Key) ([]schema.Removal, erro
 	return all, nil
 }
 
-// ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as the
-// identity of the project is not known, there are none.
+// ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as
+// the identity of the project is not known, it returns none.
 func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)

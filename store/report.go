@@ -13,15 +13,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Reports reads what people see: sessions with their sums, and what was dropped, removed and billed.
+// Reports reads the data that people see: sessions with their sums, and the dropped, removed and billed tokens.
 type Reports struct{ db *database.DB }
 
 // UnitSums are the sums over all units of one kind in a session.
 type UnitSums struct {
 	Kind        string // "text", "file" or "tool"
 	Units       int
-	Tokens      int64 // of their content; for tools, of the results
-	InputTokens int64 // of the arguments of tool calls
+	Tokens      int64 // the tokens of their content; for tools, of the results
+	InputTokens int64 // the tokens of the arguments of tool calls
 	// DroppedUnits and DroppedTokens count the units that an edit of kind "drop" or "skeleton" took off the
 	// wire. The input of a skeleton stays on the wire, so it is not counted.
 	DroppedUnits       int

@@ -58,7 +58,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 }
 
 // Triggers maintain the sums. After any writes, the sums must equal a fresh count.
-func TestSumsAreWhatCountingFinds(t *testing.T) {
+func TestSumsEqualAFreshCount(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -179,7 +179,7 @@ func TestNewestPriceIsTold(t *testing.T) {
 	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 5, Cause: "not-worth-it", Bust: false, Price: schema.BustPrice{Resent: 700, Forecast: 4}})
 }
 
-// The query finds the price through an index of its own. Otherwise a status
+// The query finds the price through its own index. Without this index, a status
 // would read the whole journal of every session without a price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())

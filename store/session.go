@@ -21,7 +21,8 @@ type Key struct {
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
 // A SessionRow is the state of a session, without its units. Each group of fields has exactly one method that
-// writes it. So no writer overwrites a newer value that another one has stored since the row was read.
+// writes it. Otherwise a writer could overwrite a newer value that another one has stored since the row was
+// read.
 type SessionRow struct {
 	Key Key
 
@@ -33,7 +34,7 @@ type SessionRow struct {
 	Provider     string
 	Model        string
 	Epoch        int
-	TagCounter   int // highest tag ever given; a stored lower value is ignored
+	TagCounter   int // highest tag ever given; if the stored value is higher, that one stays
 	Passes       int
 	Busts        int
 	WireMessages int    // length of the last wire
@@ -43,7 +44,7 @@ type SessionRow struct {
 	// was made. If a wire changes unexpectedly, they show whether the harness changed its messages or we made
 	// a mistake.
 	RawMessages int
-	// RawTokens is the estimated size of the next prompt if magicctx did not work. It is 0 if it is unknown.
+	// RawTokens is the estimated size of the next prompt without magicctx. It is 0 if it is unknown.
 	// ForgetRawTokens sets it to 0.
 	RawTokens int
 	RawChain  string
@@ -77,8 +78,9 @@ type SessionRow struct {
 	ExplicitFlush bool
 
 	// Written by MarkOverflow and ClearOverflow. OverflowAt, in Unix ms, is the time at which the provider
-	// refused a prompt of the session as too long. It becomes 0 when room was made. OverflowPass is the pass
-	// of the last refused prompt. OverflowTokens is the size of that prompt as named by the provider, or 0.
+	// refused a prompt of the session as too long. It becomes 0 when space was freed. OverflowPass is the
+	// pass of the last refused prompt. OverflowTokens is the size of that prompt as named by the provider, or
+	// 0.
 	OverflowAt     int64
 	OverflowPass   int
 	OverflowTokens int
@@ -110,7 +112,7 @@ type SetupState struct {
 	ShowGaps    bool
 	TodoMessage string // message that carries the synthetic todo list, or ""
 	TodoState   string
-	ReclaimUpTo int // highest tag whose unit had its grace
+	ReclaimUpTo int // highest tag that an earlier pass could have dropped
 }
 
 // EpisodeState is the stored state of the pressure episode. It is zero outside an episode.
@@ -127,8 +129,8 @@ type GaugeState struct {
 	Tokens, Own, Base int
 }
 
-// RentState is the meter of a session: what content that a bust could have taken has cost since the last bust.
-// Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
+// RentState is the meter of a session: the cost, since the last bust, of content that a bust could have
+// removed. Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }

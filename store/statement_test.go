@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// If SQLite has to build a table in memory, this takes longer than writing the row. The user waits for each
-// such statement at every pass.
+// If SQLite has to build a table in memory for a statement, that takes longer than writing the row. At
+// every pass, the user would wait for such a statement.
 func TestPassStatementsBuildNoTable(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
@@ -20,7 +20,7 @@ func TestPassStatementsBuildNoTable(t *testing.T) {
 	second := commit(key, 2)
 	second.Head = head(1)
 	must(t, s.CommitPass(t.Context(), second))
-	if len(prepared) < 5 { // begin, session, unit, journal, commit
+	if len(prepared) < 5 { // at least begin, session, unit, journal and commit
 		t.Fatalf("only %d statements were prepared", len(prepared))
 	}
 	for _, query := range prepared {

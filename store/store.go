@@ -14,8 +14,7 @@ import (
 // required.
 type Options = file.Options
 
-// The errors of the file are errors of the store. Callers test for them with
-// errors.Is.
+// The errors of the file are also errors of the store. Callers test for them with errors.Is.
 var (
 	ErrLocked        = file.ErrLocked
 	ErrForeign       = file.ErrForeign
@@ -26,8 +25,8 @@ var (
 	ErrGone          = file.ErrGone
 )
 
-// A Store is the open database. Its methods read and write sessions as passes do. Everything else has a type of
-// its own. On each machine, only one process at a time can have the store of a directory open.
+// A Store is the open database. Its own methods read and write sessions for passes. All other data has separate
+// types. On each machine, only one process at a time can have the store of a directory open.
 type Store struct {
 	*database.DB
 	History  *History
@@ -47,7 +46,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Leases.ReleaseAll(ctx); err != nil { // no need to fail: the leases expire
+	if err := s.Leases.ReleaseAll(ctx); err != nil { // not an error, because the leases expire
 		s.Log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
 	}
 	return s, nil

@@ -217,7 +217,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// soon returns a context for waits that must end early. It is no measure of speed.
+// soon returns a context for waits that must end early. Tests do not use it to measure speed.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)

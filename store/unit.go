@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A UnitRow is one tagged unit of a session. Its sizes were measured once, when
-// the unit was first seen.
+// A UnitRow is one tagged unit of a session. Its sizes were measured only once,
+// when the unit was first seen.
 type UnitRow struct {
 	Tag        int
 	UnitKey    string // the harness's identity of the part; the store does not interpret it
@@ -27,7 +27,8 @@ type UnitRow struct {
 	GapSeconds int
 	// Note is the text that the host has put at the end of the content, or "".
 	Note string
-	// Fingerprint is the same for a unit and its twin in a copy of the session. It is 0 if none was computed.
+	// Fingerprint is the same for a unit and for its counterpart in a copy of
+	// the session. It is 0 if none was computed.
 	Fingerprint int64
 	// Typed is the line that the user typed, if the unit holds the template of a command, or "".
 	Typed string
@@ -66,7 +67,8 @@ const typedSelectSQL = `
 	SELECT message_key, typed FROM units
 	WHERE harness = ? AND session_id = ? AND typed <> ''`
 
-// Typed returns the lines that the user typed in place of templates of commands, by message key.
+// Typed returns the lines that the user typed and that the harness replaced by
+// the templates of commands, by message key.
 func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		lines, err = (&Browser{c}).Typed(key)
@@ -75,7 +77,7 @@ func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, er
 	return lines, err
 }
 
-// Typed is Store.Typed.
+// Typed does the same as Store.Typed.
 func (b *Browser) Typed(key Key) (map[string]string, error) {
 	lines := make(map[string]string)
 	err := file.Scan(b.conn, typedSelectSQL, func(row *sqlite3.Stmt) { lines[row.ColumnText(0)] = row.ColumnText(1) }, key.Harness, key.Session)

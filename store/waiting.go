@@ -21,23 +21,23 @@ import (
 // While another program holds a lock on the database, no pass can be stored. The pass still answers, so the
 // wire contains tags that no row records. If the host were then killed, the next host would give the same
 // tags again. A host gives tags in the order of the transcript, so units that are still in the transcript
-// would get the same tags. But if the user removed messages meanwhile, the model would see a tag on another
-// piece than the one on which it first read it.
+// would get the same tags. But if the user removed messages meanwhile, the model would see a tag on other
+// content than before.
 //
-// It does not help to send such a wire without the new tags, because adding them later would change messages
+// Sending such a wire without the new tags does not help, because adding them later would change messages
 // that were already sent. Reserving a range of numbers in advance does not help either: a new host cannot
-// know how many of them the last host has shown. If it skipped them all, every killed host would change the
-// tags of units that were sent.
+// know how many of them the last host has shown. If it skipped them all, each killed host would change the
+// tags of units that were already sent.
 //
-// The units therefore wait in a file beside the database, one file for each
-// session that met the lock. Load reads the file, and the next write that
-// stores the units removes it. Like the database, the file survives a killed
-// process. Unlike the database, it need not survive a power cut.
+// The units therefore wait in a file beside the database, one file for each session whose pass could not be
+// stored. Load reads the file, and the next write that stores the units removes it. Like the database, the
+// file survives a killed process. Unlike the database, it need not survive a power cut.
 
-// Waiting are these files.
+// Waiting manages these files.
 type Waiting struct {
 	db *database.DB
-	// has holds the sessions that have such a file. There are few, and without has each pass would have to ask the disk.
+	// has holds the sessions that have such a file. There are only a few. Without this set, each pass
+	// would have to look at the disk.
 	has sync.Map
 }
 
@@ -50,8 +50,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	}
 	s.has.Store(key, true)
 	name := s.path(key)
-	// Write to a temporary file and rename it, so that a host killed here leaves either the whole file or
-	// none.
+	// Write to a temporary file and rename it. If the host is killed meanwhile, the file is there either
+	// completely or not at all.
 	err := os.WriteFile(name+".tmp", b.Bytes(), file.Mode)
 	if err == nil {
 		err = os.Rename(name+".tmp", name)

@@ -47,7 +47,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// A session may meet the lock before its first row is stored.
+// A session may find the database locked before its first row is stored.
 func TestUnitsWaitForASessionThatWasNeverStored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	units := commit(key, 1).Units

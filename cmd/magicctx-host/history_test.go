@@ -219,13 +219,13 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 		r.fails("set OPENCODE_DB", "expand", "9same")
 	})
 
-	r.must(r.store.Close()) // the host has gone
+	r.must(r.store.Close()) // the host has stopped
 	if out := r.prints("show", "9same"); !strings.Contains(out, "Part 1") {
 		t.Errorf("without a host: %s", out)
 	}
 }
 
-// A session without summaries can be expanded, and has nothing to show.
+// The messages of a session without summaries can be expanded, but there are no summaries to show.
 func TestHistoryWithoutSummaries(t *testing.T) {
 	r := newHistoryRig(t)
 	key := store.Key{Harness: "opencode", Session: "ses_bare"}

@@ -43,7 +43,7 @@ func runReal(t *testing.T, args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// Without a host, status shows the sessions that the store knows, and still says that no host runs.
+// Without a host, status shows the sessions in the store, and says that no host runs.
 func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -54,7 +54,7 @@ func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	}
 }
 
-// uninstall names the sessions that will not fit without magicctx, and no other.
+// uninstall names exactly the sessions that will not fit without magicctx.
 func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

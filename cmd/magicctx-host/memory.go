@@ -39,7 +39,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintln(s.out, "magicctx remembers nothing yet.")
 		return err
 	}
-	newest := make(map[string]chronicle.Memory) // by project
+	newest := make(map[string]chronicle.Memory) // the newest memory, by project
 	for _, m := range all {
 		if m.SeenAt >= newest[m.Project].SeenAt {
 			newest[m.Project] = m

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// memory list shows what the historian has learned, and memory rm removes it, also under a host that has the
-// database open.
+// memory list shows the historian's facts, and memory rm removes one, even while a host has the database
+// open.
 func TestMemoryListAndRm(t *testing.T) {
 	dir := t.TempDir()
 	host, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})

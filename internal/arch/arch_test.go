@@ -84,7 +84,8 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms are the packages that the host is made of. The host imports them, and no room imports the host.
+// rooms are the packages that the host is made of. The host imports them, and
+// none of them imports the host.
 const rooms = "internal/agent internal/learn internal/marking internal/model internal/notice internal/pass internal/prompt internal/session internal/status internal/summary internal/tool"
 
 // importers lists the only packages that may import a package.

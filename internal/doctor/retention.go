@@ -21,7 +21,7 @@ func (x *examination) retention(ctx context.Context) {
 		format.Count(file.KeptAside, "damaged database"), format.Count(file.KeptCopies, "backup"))
 	oldest, err := file.OldestUse(ctx, x.DataDir)
 	if errors.Is(err, file.ErrForeign) || errors.Is(err, file.ErrBusy) {
-		return // the check of the store reports it
+		return // the check of the store reports this error
 	}
 	if err != nil {
 		x.warn("see the findings about the store", "the age of the sessions is unknown: %v", err)

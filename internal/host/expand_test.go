@@ -93,7 +93,7 @@ func record(t testing.TB, page string) string {
 
 const turnsRecord = "[1] U: find it\n[2] call read {\"f\":\"a1\"}\n[2] result of read:\n    %s\n[3] call read {\"f\":\"a2\"}\n[3] result of read:\n    two\n[4] U: thanks"
 
-func TestExpandShowsMessagesToTheLetter(t *testing.T) {
+func TestExpandShowsMessagesVerbatim(t *testing.T) {
 	h := turn(t)
 	if got, want := record(t, h.expand(`{"start":1,"end":4}`)), fmt.Sprintf(turnsRecord, found); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -207,8 +207,8 @@ func TestExpandIsOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
-// What the user withheld from the model does not come back through ctx_expand, neither from memory nor from the
-// harness's store.
+// Content that the user withheld from the model does not come back through ctx_expand, neither from memory nor
+// from the harness's store.
 func TestExpandNamesWithheldWords(t *testing.T) {
 	check := func(name, page, want string) {
 		t.Helper()

@@ -68,7 +68,7 @@ func (p *piSession) user(text string) {
 	p.clock.Advance(time.Second)
 }
 
-// call adds an answer that thinks and calls a tool, with the tool's result.
+// call adds an answer with thinking and a tool call, and the tool's result.
 func (p *piSession) call(id, output string, promptTokens int) {
 	now := p.clock.Now()
 	p.add(`{"id":"assistant:%d","message":{"role":"assistant","content":[{"type":"thinking","thinking":"why %s","thinkingSignature":"sig-%s"},{"type":"toolCall","id":%q,"name":"read","arguments":{"path":%q}}],`+
@@ -264,7 +264,7 @@ func TestPiModelSwitch(t *testing.T) {
 	}
 }
 
-// The end of an answer reports the usage, the end or the refusal of its request.
+// The event at the end of an answer reports its usage, its end, or the refusal of its request.
 func TestPiEvents(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -329,9 +329,9 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. If the prompt differs, the turn's first
-// request is sent with it, and its pass takes a new preamble. All thinking that is bound to the old prompt
-// leaves the wire.
+// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's
+// first request is sent with the new one, and its pass begins a new preamble. All thinking that is bound to
+// the old prompt is removed from the wire.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {
@@ -434,7 +434,8 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// F27: if the pass after the changed prompt cannot be stored, the next stored pass has the bust.
+// F27: if the pass after the changed prompt cannot be stored, the journal records the bust with the next
+// stored pass.
 func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	p := changedPi(t)
 	unlock := p.lockDatabase()
@@ -450,8 +451,8 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	}
 }
 
-// A fork of Pi has its original's messages under the same keys. It begins with the
-// original's tags, drops and thinking, also after a message whose time does not last.
+// A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
+// and thinking, even after a message whose time does not last.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")
@@ -481,7 +482,7 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 
 // A compaction that keeps everything puts its summary before older messages, so the newest tag stands first.
 // Even then, a fork begins like its original.
-func TestPiForkBehindACompactionBeginsLikeItsOriginal(t *testing.T) {
+func TestPiForkAfterACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
 	p.pass()

@@ -34,7 +34,7 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 // A scriptedHistorian answers with its current script.
 type scriptedHistorian struct {
 	answer func(schema.AgentRunParams) (string, error)
-	// If asked is not nil, it receives each question. The answer then waits for goOn or aborted.
+	// If asked is not nil, each question is sent to it. The answer then waits for goOn or aborted.
 	asked         chan schema.AgentRunParams
 	goOn, aborted chan struct{}
 }
@@ -191,7 +191,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	h.command("ctx-recomp")
 	<-script.asked
 	script.goOn <- struct{}{}
-	<-script.asked // of the second chunk: the first one is staged
+	<-script.asked // the question about the second chunk: the first one is staged
 	if st, found, err := h.store.History.Staged(t.Context(), testKey); !found || len(st.Compartments) == 0 || err != nil {
 		t.Fatalf("staged %+v, %v, %v", st, found, err)
 	}
@@ -209,7 +209,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 		t.Errorf("the user was told again: %q", h.shown)
 	}
 	script.asked = nil
-	h.command("ctx-recomp") // the lease is free
+	h.command("ctx-recomp") // the lease is free again
 	h.settle()
 	if got := h.texts(); !strings.HasPrefix(got[0], "New") {
 		t.Errorf("the next recomp did nothing: %q", got)
@@ -222,7 +222,7 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.config.Historian.Model = "small/model"
 	h.host.clients.SetLimits(h, schema.Model{Provider: "small", ID: "model"}, schema.ModelLimits{ContextTokens: 16_000})
 	h.host.clients.Open(h, schema.InitializeParams{Harness: h.kind, Directory: h.project}, h.config, nil)
-	h.pass() // the state has the new configuration
+	h.pass() // this pass makes the session use the new configuration
 }
 
 // A host that is killed in the middle of a recomp leaves the finished chunks. The next host continues after
@@ -256,7 +256,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	if said := h.command("ctx-recomp 1-10"); !strings.Contains(said, "unfinished recomp waits") {
 		t.Errorf("another range: %q", said)
 	}
-	h.pass() // the array comes back
+	h.pass() // the reverted messages come back
 	if said := h.command("ctx-recomp"); !strings.Contains(said, "goes on") {
 		t.Errorf("said %q", said)
 	}
@@ -269,7 +269,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	}
 }
 
-// Whatever a bad historian answers, the old compartments stay.
+// If a bad historian answers a recomp, the old compartments stay, whatever the answer is.
 func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	for name, answer := range map[string]func(schema.AgentRunParams) (string, error){
 		"garbage": func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil },
@@ -295,8 +295,8 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// While a recomp waits for its model, passes go on as if there were none. At 80 % the historian takes its
-// place, and the finished chunks stay.
+// While a recomp waits for its model, passes go on as usual. At 80 % a run of the historian ends the recomp, and
+// the finished chunks stay.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -331,8 +331,8 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 }
 
-// A revert of messages after the recomp's range does not affect the recomp. A revert that takes back a
-// message of a compartment ends it.
+// A revert of messages after the recomp's range does not affect the recomp. A revert of a message that a
+// compartment covers ends it.
 func TestRevertDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("New")
@@ -362,8 +362,8 @@ func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// The host did not tell the store of a revert that removed no compartment. So a run under way published a
-// summary of messages that were gone, and the head hid the messages that the user had written in their place.
+// The host did not tell the store of a revert that removed no compartment. So a running historian published a
+// summary of messages that were gone, and the head hid the messages that the user had written instead.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -379,7 +379,7 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 	h.clock.Advance(time.Second)
 	h.pass()
-	close(script.goOn) // the answer of the run comes late
+	close(script.goOn) // the run answers only now
 	h.settle()
 	if got := h.texts(); len(got) != 0 {
 		t.Errorf("published %q of messages that are gone", got)
@@ -390,8 +390,9 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run that had lost its lease still worked on messages that another run had summarised. Then the harness compacted the
-// session, and hid them. The host took them for reverted, and withdrew the summary that the head shows.
+// A run had lost its lease, but went on with messages that another run had summarised. Then the harness compacted
+// the session, which hid these messages. The host mistook them for reverted, and withdrew the summary that the
+// head shows.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -419,8 +420,8 @@ func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	}
 }
 
-// The user reverts messages that a run is summarising. If the run answers before the host can end it, the store refuses
-// the answer.
+// The user reverts messages that a run is summarising. If the run answers before the host can end it, the store
+// rejects the answer.
 func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("More")

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// tidyEvery is how often a running host deletes expired data. The first time is tidyAfter the start, and not
-// at the start: then a user waits for the first answer, and the machine is busy with it.
+// tidyEvery is how often a running host deletes expired data. The first time is tidyAfter the start, because at
+// the start the user waits for the first answer.
 const (
 	tidyEvery = 24 * time.Hour
 	tidyAfter = 5 * time.Second
@@ -41,7 +41,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time that lies kept before the oldest tidy that has to agree. One clock may be wrong.
+	// before returns the time that is one retention period before the oldest of the tidies that must agree. A
+	// single clock reading may be wrong.
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())

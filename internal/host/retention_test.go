@@ -67,8 +67,8 @@ func TestWrongClockDeletesNothing(t *testing.T) {
 	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {
 		name   string
-		before int             // daily tidies before the session is used
-		after  []time.Duration // how far the clock moves before each tidy after that use
+		before int             // the daily tidies before the session is used
+		after  []time.Duration // how far the clock moves before each later tidy
 		isKept bool
 	}{
 		{"the first tidy of all", 0, []time.Duration{jump}, true},

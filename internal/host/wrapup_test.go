@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// wrapped returns a session of 31 turns without compartments, after a pass. Its historian
-// reads small chunks.
+// wrapped returns a session of 31 turns without compartments, after its first pass. Its historian reads
+// small chunks.
 func wrapped(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	h.talk(0, 30, 300, 20_000)
@@ -30,8 +30,8 @@ func wrapped(t *testing.T) (*harness, *scriptedHistorian) {
 func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	for _, test := range []struct {
 		command string
-		first   string // message of the tail
-		last    int    // covered message
+		first   string // the first message of the tail
+		last    int    // the last covered message
 	}{{"ctx-wrapup", "u028", 56}, {"ctx-wrapup 1", "now", 60}, {"ctx-wrapup 30", "u001", 2}} {
 		h, _ := wrapped(t)
 		if said := h.command(test.command); !strings.Contains(said, "being summarised") {
@@ -54,7 +54,8 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	}
 }
 
-// If nothing can be dropped, /ctx-flush frees nothing. Then it names the command that does, if there is one.
+// If nothing can be dropped, /ctx-flush frees nothing. Then it names a command that frees space, if
+// there is one.
 func TestFlushPointsToWrapUp(t *testing.T) {
 	h, _ := wrapped(t)
 	if said := h.command("ctx-flush"); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
@@ -106,7 +107,7 @@ func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0
 	script.answer = func(p schema.AgentRunParams) (string, error) {
-		if asked++; asked <= 2 { // the first answer and its repair
+		if asked++; asked <= 2 { // both the first answer and its repair are bad
 			return "too long for me", nil
 		}
 		return inParts("Sum")(p)
@@ -204,7 +205,7 @@ func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	wantStopped(t, h, "wrap-up of messages 1-56", "401 unauthorized")
 }
 
-// wantStopped checks that /ctx-status says once why an errand has stopped, also after a restart.
+// wantStopped checks that /ctx-status says only once why an errand has stopped, even after a restart.
 func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	t.Helper()
 	h.restart()
@@ -215,8 +216,8 @@ func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	}
 }
 
-// At 95 % a pass does not wait for a wrap-up. It ends the wrap-up, and publishes an extract.
-func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
+// At 95 % a pass does not wait for a wrap-up. The pass ends the wrap-up, and publishes an extract.
+func TestEmergencyEndsAWrapUp(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
 	h.command("ctx-wrapup")

@@ -42,7 +42,7 @@ func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Valu
 			at = min(at, message.Created) // Pi dates a step by its beginning, and the next one may begin before this report arrives
 		}
 		if s.Pipe != nil && s.Pipe.Has(message.Key) {
-			return nil // a late report: a pass has already seen this step
+			return nil // this report is late: a pass has already seen this step
 		}
 		if message.Model.ID != "" {
 			m = message.Model
@@ -61,7 +61,7 @@ func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema
 	writing, cancel := l.Guard.Writing(ctx)
 	defer cancel()
 	isNew, err := l.Store.MarkOverflow(writing, s.Key, s.Row.Passes, at, o.PromptTokens)
-	if err != nil { // the host remembers in memory what the store could not write in time
+	if err != nil { // if the store could not write the refusal in time, the host remembers it in memory
 		isNew = s.Row.OverflowPass != s.Row.Passes
 	}
 	if !isNew {

@@ -43,7 +43,7 @@ func (ms *Models) learnedLife(ctx context.Context, m schema.Model) route.Learned
 	return life
 }
 
-// LearnLife changes the learned life of a model.
+// LearnLife changes the learned cache life of a model.
 func (ms *Models) LearnLife(ctx context.Context, m schema.Model, change func(route.Learned) route.Learned) error {
 	known := func() route.Learned { return ms.learnedLife(ctx, m) }
 	return ms.lives.change(m, known, change, func(before, after route.Learned) error {

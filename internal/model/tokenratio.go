@@ -31,8 +31,8 @@ const (
 	// sampleMemory is the number of samples that a ratio remembers. Each new sample moves the ratio by at
 	// least 1/16 of the difference, so the ratio follows a provider that changes its vocabulary.
 	sampleMemory = 16
-	// mostSurprise is how far a sample may lie from a ratio that is in use. 0.25 means 25 % of the ratio. A
-	// sample that lies further away is moved to this limit, because it may be wrong.
+	// mostSurprise bounds the distance of a sample from a ratio that is in use. 0.25 means 25 % of the
+	// ratio. A more distant sample is moved to this limit, because it may be wrong.
 	mostSurprise = 0.25
 )
 

@@ -25,7 +25,7 @@ func TestLearnedRatioIsRobust(t *testing.T) {
 				rt.Fatalf("sample %v moved %v to %v", s, before, r.Ratio)
 			}
 		}
-		// A provider that changes its vocabulary is followed.
+		// The ratio follows a provider that changes its vocabulary.
 		for range 300 {
 			r = learned(r, 1.3, 0)
 		}

@@ -83,8 +83,8 @@ func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens
 }
 
 // refused returns a change that records a refusal at the given time. limitTokens is the limit that the
-// provider named, or 0. Prompts that were accepted earlier no longer prove anything, because the provider, or
-// the account behind it, may have changed.
+// provider named, or 0. Prompts that were accepted earlier no longer prove anything, because the provider or
+// the account may have changed.
 func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0

@@ -37,7 +37,7 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	defer e.Sessions.Trim()
 	defer s.Unlock()
 	done := false
-	defer func() { // this also runs if the pass panics, because the next pass must not continue half a pass
+	defer func() { // this also runs if the pass panics, because the next pass must not continue a half-finished one
 		if !done {
 			s.Forget()
 		}
@@ -67,8 +67,8 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times its size. The host may then wait minutes for a model. So it
-// returns that memory to the system after the harness has its answer.
+// A resync leaves garbage of several times its size, and the host may then be idle for minutes. So it
+// returns that memory to the system as soon as the harness has its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
@@ -120,7 +120,7 @@ type Pass struct {
 	Wire     pipeline.Wire
 }
 
-// begin brings the session's transcript up to date.
+// begin updates the session's transcript.
 func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*Pass, error) {
 	started := time.Now()
 	isResync := p.Base == 0
@@ -249,7 +249,7 @@ func (ps *Pass) run(ctx context.Context) error {
 		return client.Disabled(store.Reason(err))
 	case errors.Is(err, store.ErrBusy):
 		// The provider must not see an edit that is not stored. But the user should not wait for another
-		// program's lock. So the pass becomes steady and answers.
+		// program's lock. So the pass becomes steady and answers without the edit.
 		ps.e.Log.Warn("pass not stored, the database is busy", "session", ps.Session.Key.Session, "error", err)
 		ps.keepUnits()
 		s := ps.Session
@@ -278,9 +278,9 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 	return ps, nil
 }
 
-// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating only compute, so
-// nothing else would notice it. The client has already stopped waiting for this pass, but the session's next
-// call waits for the pass to return.
+// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so no
+// other code would notice it. The client no longer waits for this pass, but the session's next call waits
+// until the pass returns.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -335,7 +335,7 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 }
 
 // BindsThinking reports whether the model binds its thinking to everything before it. The configuration
-// decides. If it is silent, the model's id decides.
+// decides, if it names the model, and otherwise the model's id.
 func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":
@@ -396,7 +396,7 @@ func (ps *Pass) commit(ctx context.Context) error {
 	w := ps.Wire
 	after := s.Pipe.After(d, w, ps.At)
 	row := ps.rowAfter(after)
-	after.Passes = row.Passes // a copy counts its passes from 1
+	after.Passes = row.Passes // a fork counts its passes from 1
 	c := store.PassCommit{
 		Session: row, Pass: ps.journalLine(row),
 		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
@@ -511,7 +511,7 @@ func (ps *Pass) answer() schema.WireMutation {
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
-		// system prompt than the next one, and thinking in its answer will not be valid after the next one
+		// system prompt than the next one, and thinking in its answer will be invalid in the next one
 		// (F21).
 		m.Wire = ""
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// lacks reports a fact that decided the recorded passes but is not in the trace.
+// lacks reports that a fact is not in the trace although it decided the recorded passes.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
@@ -30,7 +30,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	}
 	if e.Result == nil {
 		p.lacks("the configuration and the earlier state of session %s: %s", e.Params.Session, e.Error)
-		p.session(e.Params.Session).hasState = true // lacks has already reported it
+		p.session(e.Params.Session).hasState = true // lacks has already reported the missing state
 		return nil
 	}
 	if err := p.configure(ctx, e.Params.Directory, e.Result.Config); err != nil {

@@ -44,7 +44,7 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	}
 	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: compartments, Withdrawn: withdrawn, End: end, HeadGeneration: end.Generation}
 	if len(compartments) > 0 {
-		// The log comes first: if a memory changes in between, the next log tells the model once more.
+		// The log is read first: if a memory changes between the two reads, the next log repeats the change.
 		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 			return Chronicle{}, err
 		}
@@ -72,7 +72,7 @@ func (c *Chronicle) CoveredEnd() chronicle.Place {
 func (ss *Sessions) RefreshChronicle(ctx context.Context, s *Session) error {
 	again, err := ss.ReadChronicle(ctx, s)
 	if err != nil {
-		s.Forget() // the next pass must not miss what is stored
+		s.Forget() // the session must not go on with the old state, because the new one is stored
 		return err
 	}
 	again.HeadGeneration = s.Chronicle.HeadGeneration

@@ -35,7 +35,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	sum := s.History
 	var throttle history.Throttle
-	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // if another release wrote the throttle, it starts again from zero
+	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // a throttle that another release wrote may be unreadable; then it starts from zero
 	if sum.Runs == 0 && sum.Compartments == 0 && sum.RunningSince == 0 && throttle.Waited == 0 {
 		return nil
 	}

@@ -59,7 +59,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	switch {
 	case s.Saved != nil:
 		saved = format.Saving(s.Saved.Money)
-	case s.NextBust != nil && s.NextBust.Cost != nil: // NextBust has a price
+	case s.NextBust != nil && s.NextBust.Cost != nil: // this case has a price
 		saved = "saving not measured yet"
 	}
 	lines = append(lines, fmt.Sprintf("Cache hits: %s; %s.", format.Percent(s.CacheHitRate), saved))
@@ -76,7 +76,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	return lines
 }
 
-// nextBustSentence says when the next bust comes, and what it does.
+// nextBustSentence says when the next bust is due, and how much it frees.
 func nextBustSentence(s schema.SessionStatus, n *schema.NextBust) string {
 	text := "it frees up to " + format.Tokens(n.Freed)
 	switch {
@@ -156,7 +156,7 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 	}
 	if st.Failures > 0 {
 		text := fmt.Sprintf("The historian has failed %s", format.InARow(st.Failures, format.AgeOf(st.FailedAt, now)))
-		if st.Stopped == nil || st.Stopped.Reason != st.LastError { // else the line before says it
+		if st.Stopped == nil || st.Stopped.Reason != st.LastError { // otherwise the previous line gives the reason
 			text += ": " + format.Clean(st.LastError)
 		} else {
 			text += "."

@@ -37,7 +37,7 @@ func (s *screen) picture(st schema.SessionStatus) {
 	s.legend(st.Tokens)
 }
 
-// cutRest joins all but the first text with dots, as far as they fit after it.
+// cutRest joins all texts with dots. It leaves out texts after the first one that do not fit.
 func cutRest(texts []string, width int) string {
 	rest, used := "", columns(texts[0])
 	for _, text := range texts[1:] {
@@ -145,8 +145,8 @@ func nextBustOf(st schema.SessionStatus) string {
 	return text
 }
 
-// boundsOf says what a bust frees at most, and what it costs at least. If that cost is unknown or below a cent,
-// boundsOf says how much is sent again.
+// boundsOf gives two bounds of a bust: the most that it frees, and its least cost. If that cost is unknown or
+// below a cent, boundsOf gives the number of tokens that are sent again.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees up to " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
@@ -228,7 +228,7 @@ func hitOf(st schema.SessionStatus) string {
 func savedOf(st schema.SessionStatus) string {
 	switch {
 	case st.Saved != nil:
-	case st.NextBust != nil && st.NextBust.Cost != nil: // the model has a price
+	case st.NextBust != nil && st.NextBust.Cost != nil: // the model has a known price
 		return "not measured yet"
 	default:
 		return "unknown: the harness names no price, or nothing was measured yet"

@@ -11,9 +11,9 @@ import (
 // mostPasses is the largest number of passes that is worth printing in full.
 const mostPasses = 999
 
-// Price describes what a bust costs and gains, for example "re-sends 12.9k,
-// removes 9.8k, pays off in 3 requests, 41 expected". It pays off only if the session goes on for so many passes
-// before it must free space at any cost; that many are expected.
+// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
+// requests, 41 expected". It pays off only if the session has more expected requests than that before it must
+// free space at any cost.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	switch n := math.Ceil(b.BreakEven); {

@@ -12,7 +12,7 @@ func TestPrice(t *testing.T) {
 		"re-sends 700, removes 80, pays off in 999+ requests, 4 expected":   {Resent: 700, Removed: 80, BreakEven: 5000, Forecast: 4},
 		"re-sends 0, removes 80, pays off at once":                          {Removed: 80},
 		"re-sends 700, removes 0, never pays off":                           {Resent: 700, BreakEven: 3},
-		"re-sends 16.6k, adds 21, never pays off":                           {Resent: 16_600, Removed: -21}, // it said "removes -21, pays off at once"
+		"re-sends 16.6k, adds 21, never pays off":                           {Resent: 16_600, Removed: -21}, // the text was once "removes -21, pays off at once"
 	} {
 		if got := Price(price); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -85,7 +85,7 @@ func historied(st schema.SessionStatus) *schema.StatusResult {
 	return all
 }
 
-// both is the status of a host that OpenCode and Pi use, with one id in both.
+// both is the status of a host that serves OpenCode and Pi, with the same session id in both.
 func both() *schema.StatusResult {
 	st := statusOf(3)
 	st.Sessions[1].Harness = schema.HarnessPi
@@ -288,7 +288,8 @@ func TestScreenAlwaysFits(t *testing.T) {
 	})
 }
 
-// solid draws the parts of the bar and of its legend as they are drawn with colours.
+// solid draws the parts of the bar and of its legend in the way in which they are drawn with
+// colours.
 func solid(text string) string {
 	for _, part := range sources(schema.TokensBySource{}) {
 		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })
@@ -300,7 +301,7 @@ func solid(text string) string {
 // barCells matches the lines of a bar.
 var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%#=│·]+$`)
 
-// Summaries that have lost most details are a fault, and then the history is not healthy.
+// If summaries have lost most details, that is a fault, and the history is not called healthy.
 func TestPoorSummariesAreNotHealthy(t *testing.T) {
 	for fidelity, isHealthy := range map[float64]bool{0: false, 0.49: false, 0.5: true, 1: true} {
 		st := summarised()
@@ -330,7 +331,7 @@ func TestCausesAreShownInPlainWords(t *testing.T) {
 	}
 }
 
-// If magicctx costs more than it saves, the user reads what its historian costs.
+// If magicctx costs more than it saves, the text names the cost of the historian.
 func TestLossNamesTheHistorian(t *testing.T) {
 	st := schema.SessionStatus{Saved: &schema.Saving{Money: -3.75, Historian: 4.1, Passes: 129}}
 	if got, want := savedOf(st), "cost about $3.75 more than if nothing had been dropped, with $4.10 for the historian"; !strings.HasSuffix(got, want) {
@@ -372,7 +373,7 @@ func TestWindowNamesItsSource(t *testing.T) {
 		{100_000, schema.LimitConfig, 0, "100k, as configured"},
 		{0, schema.LimitDefault, 0, "unknown to the harness's catalogue"},
 		{0, "", 0, "unknown"},
-		{200_000, "", 0, "200k"}, // an older host sends no source
+		{200_000, "", 0, "200k"}, // an older host does not send the source
 	} {
 		if got := windowOf(schema.SessionStatus{ContextTokens: test.tokens, LimitSource: test.source, LimitAt: test.at}, noon); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
@@ -390,7 +391,7 @@ func TestCacheLifeNamesItsSource(t *testing.T) {
 		{time.Hour, "configured", "1 h (configured)"},
 		{12*time.Minute + 4*time.Second, "learned: a prefix was read after 12 min", "12 min (learned: a prefix was read after 12 min)"},
 		{0, "configured", "0 s (configured)"},
-		{0, "", ""}, // an older host sends no cache life
+		{0, "", ""}, // an older host does not send the cache life
 	} {
 		if got := cacheLifeOf(schema.SessionStatus{CacheLifeMS: test.life.Milliseconds(), CacheLifeReason: test.reason}); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
@@ -432,7 +433,7 @@ func TestKeysScrollSortAndFilter(t *testing.T) {
 		{end + "k", Choice{Selected: 10}},
 		{"js", Choice{Sort: 1}},
 		{"ssss", Choice{}},
-		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // a q in a filter quits nothing
+		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // while the user types a filter, q does not quit
 		{"/hex" + back + "ro" + enter + "j", Choice{Filter: "hero", Selected: 1}},
 		{"/hero" + enter + esc, Choice{}},
 		{"/zz" + enter + "jjj", Choice{Filter: "zz"}},
@@ -479,7 +480,7 @@ func TestBarShowsEachPartAndMark(t *testing.T) {
 	})
 }
 
-// A notice is gone after some seconds, so the card says why a wrap-up has stopped.
+// A notice disappears after some seconds, so the card shows why a wrap-up has stopped.
 func TestCardSaysWhyAWrapUpStopped(t *testing.T) {
 	st := summarised()
 	st.History.Stopped = &schema.StoppedRun{Kind: "wrapup", At: before(5 * time.Minute), Start: 1, End: 56, Reason: "401 unauthorized"}

@@ -19,8 +19,8 @@ type Page struct {
 	Width int
 	Color bool
 	Now   time.Time
-	// NamesHarness makes the page of one session say its harness. A page of several sessions does that
-	// by itself if they belong to several harnesses.
+	// NamesHarness makes the page of one session name its harness. A page of several sessions does so if
+	// they belong to several harnesses.
 	NamesHarness bool
 	// Program is the command that starts this program, for remedies.
 	Program string

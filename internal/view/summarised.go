@@ -49,7 +49,7 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	}
 	if h.Failures > 0 {
 		text := fmt.Sprintf("the historian has failed %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)))
-		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // else the line before says it
+		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // otherwise the previous line gives the reason
 			text += ": " + format.Clean(h.LastError)
 		}
 		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
@@ -67,7 +67,7 @@ func retryOf(passes int) string {
 	return "a model is asked again " + when + "; a full window gets extracts without a model"
 }
 
-// historyOf counts the summaries, and says if all is well.
+// historyOf counts the summaries, and says whether all is well.
 func historyOf(st schema.SessionStatus) string {
 	if st.History == nil {
 		return ""

@@ -68,8 +68,8 @@ func (s statements) close(*sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// Update runs f in one immediate write transaction. If f returns an error or panics, Update rolls back;
-// otherwise it commits. f must not wait for anything but SQLite.
+// Update runs f in one immediate write transaction. If f returns an error or panics, Update rolls back; otherwise
+// it commits. f must wait for nothing except SQLite.
 func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := d.InPlace(); err != nil {
 		return err
@@ -215,8 +215,9 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context for a write. It bounds the wait for another program's lock by patience. A transaction
-// that has the lock is bounded by ctx alone: the first one of a long session takes longer, and would never end.
+// Patient returns a context for a write. It bounds the wait for another program's lock by patience. Only ctx
+// bounds a transaction that has the lock: the first transaction of a long session takes longer than patience, and
+// with that bound it could never succeed.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }

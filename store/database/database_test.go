@@ -59,7 +59,7 @@ func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
 	ctx, cancel := database.Patient(t.Context(), patience)
 	defer cancel()
 	err := s.Update(ctx, func(tx *database.Tx) error {
-		<-ctx.Done() // the own work takes longer
+		<-ctx.Done() // the transaction's own work takes longer than patience
 		_, err := tx.Exec(`INSERT INTO tidies (at) VALUES (1)`)
 		return err
 	})

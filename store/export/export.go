@@ -41,7 +41,7 @@ var exported = []struct{ name, where string }{
 	{"agent_runs", ofSession},
 	{"thinking", ofSession},
 	{"removals", ofSession},
-	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the newest pass may still lack its usage
+	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the usage of the newest pass may not be known yet
 	{"memories", ofProject},
 	{"memory_changes", ofProject},
 	{"model_limits", ""},
@@ -110,9 +110,9 @@ func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
 	}, args...)
 }
 
-// Into stores exported rows in one transaction. It leaves out sessions and models that this database
-// already has. It also leaves out unknown columns, because a newer host may have exported them. The rows may
-// come from anywhere, so the database checks them like its own.
+// Into stores exported rows in one transaction. It leaves out sessions and models that this database already
+// has. It also leaves out unknown columns, because a newer host may have exported them. The rows may come
+// from anybody, so the database checks them like its own.
 func Into(ctx context.Context, s *store.Store, tables []Table) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		known := make(map[store.Key]bool)
@@ -193,7 +193,7 @@ func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
 	for i, name := range t.Columns {
 		if has[name] && !(t.Name == "agent_work" && slices.Contains(leaseColumns, name)) {
 			taken = append(taken, i)
-			delete(has, name) // use no column twice
+			delete(has, name) // no column twice
 		}
 	}
 	return taken, err

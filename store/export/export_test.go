@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// If an export left out a table, every trace would lack it.
+// If an export left out a table, every trace would lack that table.
 func TestC12EveryTableOfASessionIsExported(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	tables, err := export.From(t.Context(), s)
@@ -25,7 +25,7 @@ func TestC12EveryTableOfASessionIsExported(t *testing.T) {
 	}
 	storetest.Must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
 		for _, table := range storetest.TablesOfSessions(t, c) {
-			if table != "unit_sums" && !slices.Contains(names, table) { // triggers fill it
+			if table != "unit_sums" && !slices.Contains(names, table) { // triggers fill unit_sums
 				t.Errorf("table %s is not exported", table)
 			}
 		}
@@ -48,7 +48,7 @@ func TestC12ImportIsTheExport(t *testing.T) {
 	storetest.Same(t, "export of the import", again, tables)
 }
 
-// If a session's state comes from an import, none of the imported runs is under way.
+// After an import of a session's state, none of the imported runs counts as running.
 func TestImportLeavesLeasesOut(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	key := storetest.Used(t, s, "a", "", time.UnixMilli(storetest.Now), 3, 7)
@@ -75,7 +75,7 @@ func load(t *testing.T, s *store.Store, key store.Key) store.Snapshot {
 	return snap
 }
 
-// contents returns all rows of all tables but the counters of SQLite.
+// contents returns all rows of all tables, except SQLite's own counters.
 func contents(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })

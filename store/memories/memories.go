@@ -55,13 +55,13 @@ var memorySelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories bounds how many facts of one project the historian's runs can store. The head has room for
-// about a hundred.
+// maxMemories bounds the facts of one project that the historian's runs can store. The head shows about a
+// hundred at most.
 const maxMemories = 1_000
 
 // Learn turns the facts of a session into memories of its project. If a memory with the same content exists, Learn
-// counts it as seen again, and its status stays. It leaves out facts without content. If there are more than
-// maxMemories, it removes the ones that were not seen for the longest time.
+// counts it as seen again, and its status stays. It leaves out facts without content. If the project then has more
+// than maxMemories, it removes those that were not seen for the longest time.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) error {
 	if len(facts) > 0 && project == "" {
 		return errors.New("its facts belong to no project")

@@ -67,7 +67,7 @@ func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 	learn(t, s, project, facts(0, maxMemories)...)
 	storetest.Exec(t, s, `UPDATE memories SET status = 'permanent' WHERE content = 'fact 0'`)
 	storetest.Advance(s, time.Minute)
-	learn(t, s, project, facts(1, 2)...) // seen again
+	learn(t, s, project, facts(1, 2)...) // these are seen again
 	storetest.Advance(s, time.Minute)
 	learn(t, s, project, facts(maxMemories, maxMemories+10)...)
 	got := contentsOf(t, s, s.Clock.Now())
@@ -171,7 +171,7 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	}
 	second := storetest.Commit(2)
 	second.Head = &store.HeadRow{Epoch: 1, ChangeID: 2}
-	storetest.Must(t, s.CommitPass(t.Context(), second)) // shows changes up to 2
+	storetest.Must(t, s.CommitPass(t.Context(), second)) // this head shows the changes up to number 2
 	if n := left(now); n != 3 {
 		t.Errorf("%d young changes are left", n)
 	}
@@ -184,8 +184,8 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	}
 }
 
-// A directory becomes a repository, or an older release has stored the directory itself. What is known about the
-// directory is then known about the repository.
+// A directory becomes a repository, or an older release stored rows under the directory itself. Then all facts
+// about the directory become facts about the repository.
 func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 	const former = "dir:0123456789ab"
 	for _, before := range []string{former, directory} {

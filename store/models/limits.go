@@ -23,7 +23,7 @@ type LimitsRow struct {
 	PriceWrite  float64
 	PriceRead   float64
 	PriceOutput float64
-	NPM         string // npm package through which the harness calls the provider
+	NPM         string // the npm package through which the harness calls the provider
 	At          int64  // Unix ms
 }
 

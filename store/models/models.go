@@ -7,14 +7,14 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// Models holds what the host has learned about models: limits, windows, cache lives and token ratios.
+// Models holds the host's experience with models: limits, windows, cache lives and token ratios.
 type Models struct{ db *database.DB }
 
 // In returns the models in a database.
 func In(db *database.DB) *Models { return &Models{db} }
 
-// Forget deletes the rows of models that no session uses and about which nothing was learned since the
-// time before (Unix ms).
+// Forget deletes the rows of models that no session uses and about which the host has learned nothing
+// since the time before (Unix ms).
 func (s *Models) Forget(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A WindowRow holds the evidence about a model's window from refused and accepted prompts. A zero field means
-// that there was none.
+// A WindowRow holds what refused and accepted prompts show about a model's window. A zero field means that
+// there was no such prompt.
 type WindowRow struct {
 	Provider string
 	Model    string

@@ -29,18 +29,19 @@ const (
 const forgottenRows = 500
 
 // TrustedTidies is how many tidies, at least tidyGap apart, must agree that something has expired. Until then
-// it rests in the database with all its rows, and is used again as if nothing had happened. So a clock that is
-// wrong deletes nothing unless it stays wrong for two weeks of use.
+// it stays in the database with all its rows, and can be used again as before. So a wrong clock deletes
+// nothing unless it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
 // tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied records that a tidy looks for expired data now (Unix ms). Data counts as expired only if earlier tidies have
-// found it expired too. Tidied returns the time of the oldest tidy that must agree, or 0 if there were too few.
+// Tidied records that a tidy looks for expired data now (Unix ms). Data counts as expired only if earlier tidies
+// have found it expired too. Tidied returns the time of the oldest tidy that must agree, or 0 if there were too
+// few.
 //
-// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so nothing that
-// was in use then has expired. If the clock goes back, the tidies of the jump are forgotten.
+// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so sessions that were
+// in use at that time have not expired. If the clock goes back, the tidies with a later time are forgotten.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {
@@ -142,7 +143,7 @@ func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64
 		for _, query := range rowsOfSession {
 			n, err := tx.Exec(query, key.Harness, key.Session, forgottenRows)
 			if err != nil || n > 0 {
-				return err // delete from one table at a time
+				return err // one table at a time
 			}
 		}
 		isDone, isGone = true, true

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// rowsOf counts the rows of a session in all tables that have any.
+// rowsOf counts the rows of a session in every table that has rows of sessions.
 func rowsOf(t *testing.T, s *store.Store, key store.Key) (total int, largest int) {
 	t.Helper()
 	storetest.Must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
@@ -62,7 +62,7 @@ func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 	}
 }
 
-// Whatever a live session still needs does not expire.
+// Anything that a live session still needs does not expire.
 func TestB10LiveSessionsKeepWhatTheyNeed(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	long := time.UnixMilli(storetest.Now)

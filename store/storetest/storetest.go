@@ -22,7 +22,7 @@ import (
 // Now is the time at which a store of Open begins.
 const Now = 1_790_000_000_000
 
-// The session of Commit, and its place.
+// The session of Commit, with its directory.
 const (
 	Directory = "/home/u/project"
 	Project   = "git:4b825dc"

@@ -44,8 +44,8 @@ type Leases struct {
 // NewLeases returns the leases in a database.
 func NewLeases(db *database.DB) *Leases { return &Leases{db, LeaseTerm} }
 
-// Hold makes each lease last until it is released. A replay calls it before its first run, because its
-// clock jumps over the minutes in which a run would renew its lease.
+// Hold makes each lease last until it is released. A replay calls it before its first run, because the clock
+// of a replay jumps, so a run cannot renew its lease in time.
 func (s *Leases) Hold() { s.term = heldTerm }
 
 // heldTerm is longer than any recorded session.
@@ -126,9 +126,9 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. Only one process can have the store open, so while it is being opened no
-// run is alive. ReleaseAll reads first. So if there is nothing to release, Open need not wait for the
-// write lock.
+// ReleaseAll releases all leases. Only one process can have the store open, so no run is alive while the store
+// is being opened. ReleaseAll reads first: if there is nothing to release, Open need not wait for the write
+// lock.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

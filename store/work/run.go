@@ -18,7 +18,7 @@ const (
 	Noop    = "noop"
 )
 
-// keptRuns is how many runs of a work the store keeps; docs/retention.md tells users.
+// keptRuns is how many runs of a work the store keeps. docs/retention.md states this for users.
 const keptRuns = 200
 
 // Runs are the runs of the agents, and their pace.
@@ -30,7 +30,7 @@ func NewRuns(db *database.DB) *Runs { return &Runs{db} }
 // A RunRow records one run of an agent.
 type RunRow struct {
 	Status    string // Success, Failed or Noop
-	Reason    string // why the run began; why it failed, or found nothing to do
+	Reason    string // why the run began, failed, or found nothing to do
 	Model     string // the model that gave the accepted answer
 	Usage     Usage
 	StartedAt int64 // Unix ms
@@ -39,8 +39,8 @@ type RunRow struct {
 	// session's newest pass when the run began.
 	Kind string
 	Pass int
-	// UnconfirmedQuotes and UnconfirmedFacts count what was left out of the model's answer, because the raw
-	// messages do not confirm it.
+	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the model's answer that were left out because the
+	// raw messages do not confirm them.
 	UnconfirmedQuotes, UnconfirmedFacts int
 	// Start and End are the range of messages. If the run succeeded, the store computes them and all fields
 	// below from the publication.
@@ -163,8 +163,8 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-// ReadRuns reads the newest runs of a work with the given status, newest first. If status is empty, any status will
-// do. If limit is 0, it reads all stored runs.
+// ReadRuns reads the newest runs of a work, newest first, with the given status, or with any status if it is
+// empty. If limit is 0, it reads all stored runs.
 func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
 	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{

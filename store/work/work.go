@@ -12,7 +12,7 @@ import (
 // A Subject is what an agent works on: a session, or a whole project. Exactly one of the two is set.
 type Subject struct {
 	Harness, Session string
-	Project          string // its identity
+	Project          string // the identity of the project
 }
 
 // String returns the subject as the store writes it, for example "session opencode/ses_1" or "project git:4b825dc".
@@ -23,7 +23,7 @@ func (s Subject) String() string {
 	return "session " + s.Harness + "/" + s.Session
 }
 
-// A Work is what an agent does for a subject. Each has a lease, a pace and runs of its own.
+// A Work is the work of one agent for a subject. Each has its own lease, pace and runs.
 type Work struct {
 	Agent   string // for example "historian"
 	Subject Subject

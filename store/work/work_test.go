@@ -60,7 +60,7 @@ func TestLeaseOfAProject(t *testing.T) {
 	renew("from ses_1", false)
 	acquire(tidier, "from ses_2", true)
 	renew("from ses_1", false)
-	storetest.Must(t, s.Leases.Release(t.Context(), tidier, "from ses_1")) // not its own
+	storetest.Must(t, s.Leases.Release(t.Context(), tidier, "from ses_1")) // another holder's lease
 	renew("from ses_2", true)
 	storetest.Must(t, s.Leases.Release(t.Context(), tidier, "from ses_2"))
 	acquire(tidier, "from ses_1", true)
@@ -133,7 +133,7 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	if since := stateOf(t, s).RunningSince; since != now {
 		t.Errorf("acquired again, it runs since %d", since)
 	}
-	storetest.Must(t, s.Leases.Release(t.Context(), store.HistorianOf(key), "b")) // not its own
+	storetest.Must(t, s.Leases.Release(t.Context(), store.HistorianOf(key), "b")) // another holder's lease
 	renews("b", false)
 	renews("a", true)
 	manual.Advance(work.LeaseTerm)
@@ -153,7 +153,7 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 }
 
-// The clock of a replay jumps over the minutes in which a run would have renewed its lease.
+// The clock of a replay jumps, so a run cannot renew its lease in time.
 func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	s.Leases.Hold()

@@ -5,8 +5,8 @@ import type { Step } from "./steps.ts"
 const remembered = 100
 
 /**
- * The lines that the user typed. Pi stores only what it makes of a line, for example the text of a prompt template, or
- * piped input with the words of the command line after it.
+ * The lines that the user typed. Pi does not store a line itself, but only the message that it makes from the line:
+ * for example the text of a prompt template, or piped input followed by the words of the command line.
  */
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
@@ -18,9 +18,9 @@ export class Lines {
   }
 
   /**
-   * Calls replaced with the id of each new prompt that holds more or other text than its line, and with that line.
-   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill is
-   * an element of the prompt, and the words of the line follow it.
+   * Looks for new prompts whose text is not just their line, and calls replaced with the prompt's id and the line.
+   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill
+   * becomes an element of the prompt, followed by the words of the line.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {

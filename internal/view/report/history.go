@@ -61,7 +61,7 @@ func Publications(all []replay.Publish) string {
 	return text
 }
 
-// history prints, for each session with summarised history, its history and head after its last pass.
+// history prints the summarised history and the head of each session, as they are after its last pass.
 func (p *printer) history(s replay.Summary) {
 	for _, last := range lastPasses(s.Detail) {
 		if last.Head == nil && last.History == nil {

@@ -20,7 +20,7 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// lostNote describes the thinking that was lost because of busts, "" if there is none.
+// lostNote describes the thinking that was lost because of busts, or "" if none was.
 func lostNote(blocks, tokens int) string {
 	if blocks == 0 {
 		return ""
@@ -38,8 +38,8 @@ func ReadShare(t replay.Tokens) string {
 }
 
 // OutcomeNote says what a bust cost in the end and whether it paid off, as a line of at most 62 columns. If both
-// its cost and its gain are less than leastMoney, it returns "". A bust that paid off gets no amount saved: the
-// removed tokens of several busts would count again and again, and the sum would exceed what the session has saved.
+// its cost and its gain are less than leastMoney, it returns "". It never names a saved amount: the same removed
+// tokens would count for several busts, and the sum would exceed the saving of the session.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:

@@ -66,7 +66,7 @@ func (p *printer) session(s replay.Summary, all bool) {
 type printer struct {
 	view.Painter
 	w *bufio.Writer
-	// outcomes holds a note about each bust, by its pass.
+	// outcomes holds a note about the outcome of each bust, by its pass.
 	outcomes map[int]string
 	// spanWidth and causeWidth are the widths of two columns of the timeline.
 	spanWidth, causeWidth int

@@ -1,4 +1,4 @@
--- A memory that is learned again does not expire.
+-- A memory that is learned again never expires.
 INSERT INTO memories (
 	project, category, content, hash, importance, source, source_harness, source_session,
 	seen_at, created_at, updated_at, directory

@@ -1,5 +1,5 @@
--- The memories beyond the newest ones that the historian has learned of a project. What a
--- user or an agent has stored, or made permanent, stays.
+-- Deletes the memories of a project beyond the newest ones that the historian has learned. Memories that a user or an
+-- agent has stored, or made permanent, stay.
 DELETE FROM memories
 WHERE id IN (
 	SELECT id
