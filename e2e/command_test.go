@@ -31,7 +31,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 		command, says string
 		repeats       bool // whether the answer repeats another command's; each command starts OpenCode again
 	}{
-		{"ctx-status", "Next bust: with your next message", false}, // the previous command asked for the bust
+		{"ctx-status", "Next bust: with the next message", false}, // the previous command asked for the bust
 		{"ctx-flush", "There is nothing to free now.", true},
 		{"ctx-recomp", "The historian is switched off", false}, // the session's model is scripted, so it has no historian
 		{"ctx-wrapup", "The historian is switched off", true},

@@ -274,6 +274,25 @@ func TestInstallForAProject(t *testing.T) {
 	o := d.open()
 	o.ask("What is the answer?", true)
 	o.close()
+
+	// Beside another plugin that prunes, magicctx stands down until that plugin is gone.
+	other := filepath.Join(d.project, ".opencode", "plugin", "dcp.js")
+	if err := os.MkdirAll(filepath.Dir(other), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("export const Other = async () => ({})\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o = d.open()
+	o.ask("And beside another?", false)
+	o.wantToast("dcp.js prunes the same messages")
+	o.close()
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	o = d.open()
+	o.ask("And without it?", true)
+	o.close()
 	if !suite.All() {
 		return // for Pi, TestPiInstallForAProject has the rest
 	}

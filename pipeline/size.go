@@ -126,6 +126,13 @@ func (s *memo) gauge(i, own int) Gauge {
 // no patches yet. Such a usage says nothing about a wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
+// WasRaw reports whether a refused prompt of so many tokens was the raw array rather than today's wire. The
+// harness sends the raw array if it does not reach the host.
+func (s *Session) WasRaw(tokens int, c Counting) bool {
+	size, g := s.size(c)
+	return s.sentToken == "" && isOfRaw(tokens, size.Current, g.estimate(s.raw(len(s.entries))))
+}
+
 // raw returns the host's count of the first n messages with nothing dropped.
 func (s *array) raw(n int) int {
 	tokens := 0

@@ -33,6 +33,7 @@ type Draft struct {
 const (
 	maxAnswer     = 1 << 20
 	maxItems      = 200
+	maxFacts      = 40 // few, because the facts of one answer must not displace those that the project has learned
 	maxItemText   = 2_000
 	maxTitle      = 300
 	maxOrdinal    = 1 << 31
@@ -386,7 +387,7 @@ func (d *Draft) parseFacts(text string) {
 			switch {
 			case !ok:
 				d.Unsourced++
-			case len(d.Facts) < maxItems:
+			case len(d.Facts) < maxFacts:
 				d.Facts = append(d.Facts, chronicle.Fact{Category: text[at[4]:at[5]], Content: content, Source: source})
 			}
 		}

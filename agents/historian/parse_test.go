@@ -215,13 +215,14 @@ func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)
 	f.Add(`<compartment start="1" end="2" title="t"><p1><facts></compartment></compartments><compartment start="1"><p2></compartment><facts/>`)
 	f.Add("<facts><NAMING>\n* [1-2] x\n* x [3\u20134]\n</NAMING></facts>")
+	f.Add("<facts><NAMING>\n" + strings.Repeat("* [1-2] x\n", maxFacts+1))
 	f.Add("<events><a at_compartment=\"1\"><b>x</b></a><unprocessed_from>3</unprocessed_from>\x00\xff")
 	f.Fuzz(func(t *testing.T, answer string) {
 		d := Parse(answer)
 		if again := Parse(answer); cmp.Diff(d, again) != "" {
 			t.Fatal("the same answer gives two drafts")
 		}
-		if len(d.Compartments) > maxItems || len(d.Facts) > maxItems {
+		if len(d.Compartments) > maxItems || len(d.Facts) > maxFacts {
 			t.Fatal("too much of something")
 		}
 		for _, f := range d.Facts {

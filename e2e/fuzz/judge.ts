@@ -527,7 +527,9 @@ export class Judge {
     // bound to the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). If
     // messages come back with their branch while there is no host, the shim does not have their patches either: the
     // host made it forget them when the messages went away (-seed 740017).
-    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => this.sent.has(block.message) && !this.good?.rows.has(block.message))
+    // In a fork, they may be messages that only the original has sent (-seed 3400002 in Pi).
+    const wasSent = (id: string) => this.sent.has(id) || this.original?.messages.has(id) === true
+    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !this.good?.rows.has(block.message))
     const isNewFork = !this.good && this.original !== undefined
     const isForgetful = (outcome === "unchanged" && (this.happened.reloaded || isNewFork)) || comesBack
     if (invalid.length > 0 && !isForgetful) {

@@ -320,7 +320,7 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	if st := h.history(); st.Running != nil || st.Unfinished == nil || st.Unfinished.End != 56 || st.Unfinished.Done == 0 {
 		t.Errorf("status of an unfinished recomp: %+v", st)
 	}
-	if said := h.command("ctx-status"); !strings.Contains(said, "Unfinished: recomp of messages 1-56, up to ") || !strings.Contains(said, "/ctx-recomp goes on.") {
+	if said := h.command("ctx-status"); !strings.Contains(said, "Historian: an unfinished recomp of messages 1-56, up to ") || !strings.Contains(said, "which /ctx-recomp goes on with") {
 		t.Errorf("/ctx-status says\n%s", said)
 	}
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "filling up") || strings.Contains(h.shown[0], "context canceled") {

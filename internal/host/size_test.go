@@ -80,6 +80,32 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
+// While the harness did not reach the host, it sent the raw array, which the provider refused. The host took the
+// refusal for one of its own wire: it dropped content from a wire that fitted, and believed in the raw size.
+func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
+	h, _ := filled(t)
+	h.user("u90", "go on")
+	h.pass()
+	own, raw := h.ownCount(), 0
+	for _, m := range h.messages {
+		raw += strings.Count(string(m), "one ")
+	}
+	h.clock.Advance(time.Second)
+	h.lastWire = "" // the next request leaves without the host
+	h.user("u91", "go on")
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long: %d tokens > 100000 maximum"}}}}`, 4000+raw)
+	h.user("u92", "go on")
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("%s (%s) for a wire that fits", m.Verdict, m.Cause)
+	}
+	h.wantBelieved(4000 + own)
+	h.user("u93", "go on") // no answer has reported a usage
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("%s (%s) in the pass after", m.Verdict, m.Cause)
+	}
+	h.wantBelieved(4000 + own)
+}
+
 // D5: if the database is lost, so are the edits, but the usages in the transcript stay. The first prompt
 // after the loss has to fit.
 func TestDefectD5LostDatabase(t *testing.T) {

@@ -211,7 +211,7 @@ func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	h.restart()
 	h.pass()
 	said := h.command("ctx-status")
-	if !strings.Contains(said, "The "+errand+" stopped") || strings.Count(said, reason) != 1 {
+	if !strings.Contains(said, "Fault: the "+errand+" stopped") || strings.Count(said, reason) != 1 {
 		t.Errorf("/ctx-status says %s", said)
 	}
 }
@@ -281,7 +281,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	if st := h.history(); st.Failures != 1 || !strings.Contains(st.LastError, "401") || strings.Contains(st.LastError, "ask magicctx-historian") || st.FailedAt != h.clock.Now() {
 		t.Errorf("after a failure: %+v", st)
 	}
-	if said := h.command("ctx-status"); !strings.Contains(said, "The recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "The historian has failed once, 0s ago.") || !strings.Contains(said, "of messages 1-56 (") {
+	if said := h.command("ctx-status"); !strings.Contains(said, "Fault: the recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "Fault: the historian has failed once, 0s ago\n") || !strings.Contains(said, "History: 6 summaries for ") {
 		t.Errorf("/ctx-status says\n%s", said)
 	}
 }

@@ -110,7 +110,8 @@ type Pass struct {
 	Life    route.Belief
 	Fresh   []frozen.Unit
 	// Covered is the number of messages that the head stood for before the pass.
-	Covered int
+	Covered     int
+	refusedGone bool // see isRefusedGone
 	// SystemChanged means that the system prompt has changed since the newest stored pass.
 	SystemChanged bool
 
@@ -311,7 +312,6 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 		Route:          ps.Life.Route,
 		Subagent:       ps.Session.Mode().IsSubagent,
 		Flush:          ps.Session.Row.ExplicitFlush,
-		Overflow:       ps.isOverflow(),
 		OverflowTokens: ps.Session.Row.OverflowTokens,
 		Counting:       pipeline.Counting{Model: ps.e.Models.TokenRatio(ctx, m), Measured: ps.e.Models.TokenRatio(ctx, ps.Session.Pipe.MeasuredBy())},
 		Price:          ps.Life.Route.Price(ps.Limits.Price),
@@ -324,6 +324,8 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 		SystemIsOld:    ps.Session.IsSystemOld(ps.At),
 		Knobs:          knobs(ctx, ps.Config, ps.Session.Mode(), ps.Params.Directory),
 	}
+	ps.refusedGone = ps.isRefusedGone(r.Counting)
+	r.Overflow = ps.isOverflow()
 	for _, f := range ps.e.Features {
 		if f.Read != nil {
 			f.Read(ctx, ps, &r)
@@ -349,14 +351,18 @@ func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 // looks at the array.
 func (ps *Pass) isOverflow() bool {
 	at := ps.Session.Row.OverflowAt
-	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.isRefusedGone()
+	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// isRefusedGone reports whether the user has taken the refused prompt back. Then the refusal says nothing
-// about the current prompt.
-func (ps *Pass) isRefusedGone() bool {
+// isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
+// refused prompt, or the harness had sent the raw array because it did not reach the host.
+func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
-	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
+	if row.OverflowAt == 0 {
+		return false
+	}
+	isNewest := row.OverflowPass == row.Passes
+	return pipe.HasLostGauge() || isNewest && (pipe.TookBack() || pipe.WasRaw(row.OverflowTokens, c))
 }
 
 func (ps *Pass) render(d pipeline.Decision) {
@@ -396,7 +402,7 @@ func (ps *Pass) commit(ctx context.Context) error {
 		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
 		Drained: d.Drained, LostThinking: w.Lost,
 		FlushDone:  row.ExplicitFlush,
-		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
+		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.refusedGone),
 		SystemSent: ps.SystemChanged,
 	}
 	if d.Head != nil {

@@ -79,19 +79,6 @@ func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	if n := New(Options{Clients: client.NewRegistry(nil)}).nextBust(st, report(nil, true), facts); !n.IsAsked {
 		t.Errorf("after /ctx-flush: %+v", n)
 	}
-	for want, n := range map[string]*schema.NextBust{
-		"with your next message, if there is something to free.":             {IsAsked: true, Waits: true},
-		"it waits, because it does not pay off yet; it would free about 80.": {Waits: true, Freed: 80},
-		"due; it frees up to 9k.":                                            {At: 26_000, Freed: 9000},
-	} {
-		if got := nextBustSentence(st, n); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	st.Pressure = 0.3
-	if got, want := nextBustSentence(st, &schema.NextBust{At: 26_000, Freed: 9000}), "at 26k; it frees up to 9k."; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }
 
 // The names in a status come from harnesses and from databases of older hosts. A status has to fit into

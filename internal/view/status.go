@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -71,7 +72,7 @@ func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
 func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
 	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
-	s.line(" " + cut("dropped: "+droppedOf(st), s.width-2))
+	s.line(" " + cut("dropped: "+words.Dropped(st), s.width-2))
 	if len(st.DroppedUnits) == 0 {
 		return s.print(w)
 	}

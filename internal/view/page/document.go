@@ -10,8 +10,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -127,7 +127,7 @@ func tiles(s replay.Summary) []tile {
 
 // regretTile shows how much of the removed content the model soon read again.
 func regretTile(r replay.Regret) tile {
-	return tile{Name: "tokens read again", Value: format.Tokens(schema.SumOf(r.Removals).Reread), Note: clean(view.Regret(r.Removals, r.Cost))}
+	return tile{Name: "tokens read again", Value: format.Tokens(schema.SumOf(r.Removals).Reread), Note: clean(words.Regret(r.Removals, r.Cost))}
 }
 
 // billTile shows the bill with the historian's part, and the saving.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/internal/words"
 )
 
 // maxBustLines is the largest number of busts that get a line across the plot. More lines would hide
@@ -143,7 +143,7 @@ func newSessionView(anchor, id string, passes []*replay.Pass, outcomes map[int]r
 // addHistory lists folds and publications.
 func (v *sessionView) addHistory(passes []*replay.Pass) {
 	last := passes[len(passes)-1]
-	v.Standing = view.HistoryLines(last.Head, last.History)
+	v.Standing = words.HistoryLines(last.Head, last.History)
 	for i, p := range passes {
 		notes := report.HistoryNotes(p)
 		switch {

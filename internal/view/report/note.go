@@ -5,7 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -13,9 +13,9 @@ import (
 func PriceNote(p *replay.Pass) string {
 	switch {
 	case p.Waits():
-		return "waits: " + view.Price(p.Price)
+		return "waits: " + words.Price(p.Price)
 	case p.PriceOfBust() != schema.BustPrice{}:
-		return view.Price(p.Price)
+		return words.Price(p.Price)
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package view
+package words
 
 import (
 	"cmp"
@@ -11,28 +11,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// historyFacts draws the facts about a session's summarised history: one line if all is
-// well, and every fault in a line of its own.
-func (s *screen) historyFacts(st schema.SessionStatus) {
-	for _, fault := range historyFaults(st, s.now) {
-		s.factIn(Alarm, "fault", fault)
-	}
-	for _, f := range []struct{ label, text string }{
-		{"history", historyOf(st)},
-		{"in prompt", headOf(st.Head, s.now)},
-		{"historian", historianOf(st.History, s.now)},
-	} {
-		if f.text != "" {
-			s.fact(f.label, f.text)
-		}
-	}
-}
-
 // poorFidelity is the fidelity below which summaries have lost more than they hold.
 const poorFidelity = 0.5
 
-// historyFaults names the reasons why the historian does not summarise the history as it should.
-func historyFaults(st schema.SessionStatus, now time.Time) []string {
+// Faults names the reasons why the historian does not summarise the history as it should.
+func Faults(st schema.SessionStatus, now time.Time) []string {
 	h := st.History
 	if h == nil {
 		return nil
@@ -73,7 +56,7 @@ func historyOf(st schema.SessionStatus) string {
 		return ""
 	}
 	text := summariesOf(st.History)
-	if st.History.Compartments > 0 && len(historyFaults(st, time.Time{})) == 0 {
+	if st.History.Compartments > 0 && len(Faults(st, time.Time{})) == 0 {
 		return "healthy: " + text
 	}
 	return text
@@ -184,7 +167,11 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 		parts = append(parts, workOf(r)+" for "+format.AgeOf(r.Since, now))
 	}
 	if r := h.Unfinished; r != nil {
-		parts = append(parts, fmt.Sprintf("an unfinished recomp of %s", format.Progress(r.Start, r.End, r.Done)))
+		command := "/ctx-recomp"
+		if r.Kind == "partial" {
+			command += fmt.Sprintf(" %d-%d", r.Start, r.End)
+		}
+		parts = append(parts, fmt.Sprintf("an unfinished recomp of %s, which %s goes on with", format.Progress(r.Start, r.End, r.Done), command))
 	}
 	if h.Publishes > 0 {
 		published := fmt.Sprintf("summarised in %d of %s", h.Publishes, format.Count(h.Runs, "run"))
