@@ -395,7 +395,7 @@ func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 }
 
 // An older trace lacks the state. The report says so in its first line.
-func TestC12ReportSaysWhatIsMissing(t *testing.T) {
+func TestC12ReportNamesTheMissingParts(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)
 	long := &conversation{id: "ses_long"}
