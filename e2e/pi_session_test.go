@@ -153,7 +153,7 @@ func userBash(w *world, a agent.Agent) string {
 
 // In print and json mode, standard output belongs to Pi. The extension does not change this output, and Pi
 // ends as soon as it is done.
-func TestPiPrintsNothingOfOurs(t *testing.T) {
+func TestPiPrintsOnlyItsOwnOutput(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})

@@ -114,13 +114,15 @@ type Additions struct {
 	// Relief is the relief after the bust. It is nil if the relief stays as it is.
 	Relief *Relief
 	// FreedBy counts the freed tokens by rule, for example "tiered drop", in the host's
-	// count. Those of messages that the head newly covers stand under Summaries.
+	// count. The tokens of messages that the head newly covers are counted under
+	// Summaries.
 	FreedBy map[string]int
 	// Fold says why the pass has folded the head, "" if it has not.
 	Fold FoldReason
 }
 
-// Summaries stands for the name of a rule where summaries have taken messages off the wire.
+// Summaries replaces the name of a rule if summaries have removed messages from
+// the wire.
 const Summaries = "summaries"
 
 // Steady returns d as a steady decision, without its additions. A pass falls back to
@@ -233,7 +235,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the rules still free down to the low mark,
 	// because everything after the head is sent again anyway.
-	if a.Cause != CauseRent { // a bust for rent takes nothing for its age alone
+	if a.Cause != CauseRent { // a bust for rent removes no content only because of its age
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}
 	p := rule.Propose(v, r.Knobs)

@@ -28,7 +28,8 @@ type History struct {
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
 	// StandsAlone says that documents and memories are a reason for a head, even if there is no compartment. Such
-	// a head covers nothing. It frees no space, so it appears, changes and goes only when the prefix is gone anyway.
+	// a head covers nothing. It frees no space, so it is added, changed and removed only when the prefix is gone
+	// anyway.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
@@ -351,7 +352,7 @@ func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	}
 	freed = s.State.HeadTokens() - c.head.Tokens()
 	shown := s.State.With(frozen.Additions{Head: c.head, Covered: c.keys})
-	for i := range s.entries[:n] { // a revert can have taken the end of the old head, which still covers messages
+	for i := range s.entries[:n] { // a revert can have removed the last messages of the old head, which still covers others
 		for _, it := range s.entries[i].items {
 			if u := s.State.ByTag(it.Tag); u != nil {
 				freed += u.Left() - shown.ByTag(it.Tag).Left()

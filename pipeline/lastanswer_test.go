@@ -258,7 +258,7 @@ func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	s.lastAnswerIs("a2")
 	s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 
-	s = begin(t, "unknown", 1) // the whole step has left before the user takes the rest of the turn back
+	s = begin(t, "unknown", 1) // the whole step is removed before the user reverts the rest of the turn
 	s.happen(strings.Replace(turn, `"r2" | so |`, `"r2" |`, 1) + rest)
 	s.happen("drop 4\nflush")
 	s.shows("a2 assistant", false)

@@ -8,7 +8,7 @@ import (
 
 // The next bust removes the messages of published compartments that the head does not show
 // yet, and the queued drops after them.
-func TestLeavingIsWhatTheNextBustRemoves(t *testing.T) {
+func TestLeavingEqualsTheRemovalsOfTheNextBust(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := talked(t, codec, 8, 4)
 		leaving := func() int { return w.session.Leaving(w.readings.History) }

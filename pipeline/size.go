@@ -15,8 +15,8 @@ const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
-	// Measurement names our belief about the newest usage in the array. Measured is
-	// the size of the prompt that the usage reports (Gauge.Tokens). They are empty and
+	// Measurement names the newest usage in the array, with the size that the host
+	// assumes for its prompt. Measured is that size (Gauge.Tokens). They are empty and
 	// 0 if the array has no usage.
 	Measurement string
 	Measured    int
@@ -26,12 +26,12 @@ type Size struct {
 }
 
 // A Gauge relates the provider's count of a prompt to the host's count. The harness
-// stores a usage in the message of an answer, and the usage does not say which edits
-// its prompt was made with. So if the array or the edits have changed since, the usage
-// may mislead. After a revert to before a bust, the newest usage in the array reports
-// a prompt that still had all its content. In a copy of the session that lost the
-// edits, it reports a prompt that had lost most of it. The gauge records the host's
-// belief about the newest usage, and it is stored (D5 in docs/defects.md).
+// stores a usage in the message of an answer, and the usage does not say with which
+// edits its prompt was made. So if the array or the edits have changed since, the usage
+// may mislead. For example, after a revert to a message before a bust, the newest usage
+// in the array reports a prompt that still had all its content. In a copy of the session
+// without its edits, the newest usage reports a prompt without most of its content. So
+// the host stores, in the gauge, the size that it assumes (D5 in docs/defects.md).
 type Gauge struct {
 	// Of names the usage. Tokens is the size that the host assumes for its prompt:
 	// the reported size, or, if the usage reports another wire than today's, our
@@ -92,8 +92,8 @@ func (s *array) compactedAt() int64 {
 	return s.entries[i].header.created
 }
 
-// gauge returns our belief about the usage of entry i. own is the host's count of that
-// usage's prompt.
+// gauge returns the size that the host assumes for the prompt of entry i's usage. own is
+// the host's count of that prompt.
 func (s *memo) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
@@ -157,18 +157,19 @@ func (s *array) isEstimated(g Gauge) bool {
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
 }
 
-// measurement names the belief about the usage, for example "msg_1/52000". The name
-// changes with the belief, so a bust's relief is subtracted only from the belief that
-// the bust was based on.
+// measurement names the usage and the size that the host assumes for its prompt, for
+// example "msg_1/52000". If the host corrects the size, the name changes. So a bust's
+// relief is subtracted only from the size on which the bust was based.
 func (g Gauge) measurement() string { return messageOf(g.Of) + "/" + strconv.Itoa(g.Tokens) }
 
 // perToken returns the number of provider tokens in one token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// refused corrects the size after the provider refused a prompt, and returns the
-// number of provider tokens in one token of the host's count. A refused prompt had at
-// least limit tokens (0 if that is not known), or named tokens if the provider gave a
-// number (0 if not). The next prompt also has what came after the failed answer.
+// refused corrects the size after the provider refused a prompt, and returns the number
+// of provider tokens in one token of the host's count. The refused prompt had at least
+// limit tokens, the model's limit, and named tokens, the size in the provider's error. A
+// value that is not known is 0. The next prompt also holds the messages after the failed
+// answer.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
@@ -232,14 +233,15 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown estimates, from an array that the host sees for the first time, the size of the
-// prompt without its messages, and the provider's tokens per token of the host. It reads
-// usages up to the first prompt that has not grown with the array, because up to there no
-// content had been dropped. A prompt that has grown by much more than the array had content
-// that the array lacks by now, for example outputs that the harness has pruned.
+// grown makes a first Gauge from an array that the host sees for the first time: the size
+// of the prompt without its messages, and the provider's tokens per token of the host. It
+// reads usages in order, and stops at the first prompt that has not grown as the array has.
+// If the prompt has grown less, content was dropped before it. If it has grown much more,
+// it held content that the array no longer has, for example outputs that the harness has
+// pruned.
 func (s *content) grown() Gauge {
 	var first, last Gauge
-	raw, thought, compacted := 0, 0, s.compactedAt() // thought is the thinking since last
+	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer that last measures
 	for i := range s.entries {
 		e := &s.entries[i]
 		if e.isMeasured() && e.header.created >= compacted {

@@ -50,8 +50,8 @@ type world struct {
 	unsaved []frozen.Unit
 	// refuses means that the validator refuses each wire of a bust.
 	refuses bool
-	// forgot means that the host was killed before a busy store took the bindings of
-	// thinking. Such thinking is lost, and the provider sees a bust.
+	// forgot means that the host was killed before a busy store could store the
+	// bindings of thinking. Such thinking is lost, and the provider sees a bust.
 	forgot bool
 	// sent is the token of the newest request. It is empty if the request was sent
 	// without the host.

@@ -204,8 +204,8 @@ func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	})
 }
 
-// Names travel in every status. A client with very long names must not prevent other clients from reading the
-// status, or the release that runs.
+// Every status holds the names of all clients. A client with very long names must not prevent other clients from
+// reading the status, or the release of the host.
 func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	huge := strings.Repeat("x", 7<<20)
 	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {

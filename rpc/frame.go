@@ -48,8 +48,8 @@ const (
 	// firstGrowBytes bounds the memory that readExactly allocates because a
 	// header announces a length, before any of the bytes arrive.
 	firstGrowBytes = 4 << 20
-	// growth is the factor by which the memory then grows. A factor of 16 takes
-	// an attachment of any size with at most two copies, of a sixteenth each.
+	// growth is the factor by which the memory then grows. With a factor of 16, an
+	// attachment of any size is copied at most twice while its memory grows.
 	growth = 16
 )
 

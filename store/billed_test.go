@@ -49,7 +49,7 @@ func TestBilledPassesHaveThePriceOfABustThatWasMade(t *testing.T) {
 		p.Pass.Price = schema.BustPrice{Resent: 700, Removed: 80}
 		if n == 2 { // this pass only weighed a bust
 			p.Pass.Verdict = "steady"
-		} else { // this pass changed the head, and dropped nothing
+		} else { // this pass changed the head and dropped nothing
 			p.Pass.Verdict, p.Pass.EditsAdded = "hard", 0
 		}
 		must(t, s.CommitPass(t.Context(), p))

@@ -38,7 +38,7 @@ type HeadRow struct {
 	// FoldedPass is the pass that made the baseline, and FoldReason its reason. If a row is stored without a
 	// reason, both keep their stored values.
 	FoldedPass int
-	FoldedAt   int64 // Unix ms; this time decides which memories have expired, not the clock
+	FoldedAt   int64 // Unix ms; a memory has expired if its end date is before this time, whatever the clock shows
 	FoldReason string
 	DocsHash   string
 }

@@ -270,7 +270,7 @@ func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	next := publication(t, s, compartment(8, 9))
 	next.Marker = `{"endMessageId":"m9","ordinal":9,"publishedAt":7}`
 	must(t, s.History.Publish(t.Context(), next))
-	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older marker is carried out late
+	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // the marker that an older publication has asked for is set only now
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: next.Marker, Applied: "at m7"}})
 	must(t, s.Markers.SaveApplied(t.Context(), key, "at m9", next.Marker))
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Applied: "at m9"}})

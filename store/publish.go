@@ -113,7 +113,7 @@ func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	switch {
 	case p.Problem != "":
 		err = work.CountFailure(tx, historian, p.Problem, now, p.Retry)
-	case !isExtracted: // compartments without a model say nothing about the models
+	case !isExtracted: // compartments that no model wrote do not show that the models work again
 		err = work.ClearFailures(tx, historian)
 	}
 	if err != nil {

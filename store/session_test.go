@@ -10,7 +10,7 @@ func TestEachWriterKeepsTheFieldsOfTheOthers(t *testing.T) {
 	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 3, SystemHash: "cd", SystemTokens: 7}
 	must(t, s.SaveSystem(ctx, key, system))
 	must(t, s.RequestFlush(ctx, key, now))
-	must(t, s.CommitPass(ctx, commit(key, 1))) // this commit's row was read earlier, so it lacks both values
+	must(t, s.CommitPass(ctx, commit(key, 1))) // this commit's row was read earlier, so it lacks the two values
 	must(t, s.SaveUsage(ctx, key, 1, 1, 2, 3))
 	must(t, s.CommitPass(ctx, commit(key, 2)))
 

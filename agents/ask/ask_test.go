@@ -78,7 +78,7 @@ type asker func(ctx context.Context, r ask.Request) (ask.Answer, error)
 
 func (f asker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
-// waits answers only when its context ends, and then with an error in other words.
+// waits answers only when its context ends. The text of its error does not mention the context.
 var waits = asker(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 	<-ctx.Done()
 	return ask.Answer{}, errors.New("429 socket closed")

@@ -77,7 +77,7 @@ type Message struct {
 	// Texts are the texts by the message's author: typed by the user or written by the model, according to
 	// Role.
 	Texts []string
-	// Others are the texts of others that the message holds, for example the content of a file that the user
+	// Others are the texts of other authors in the message, for example the content of a file that the user
 	// attached. They are treated like the outputs of tools.
 	Others []string
 	Calls  []Call

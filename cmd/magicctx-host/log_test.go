@@ -48,7 +48,7 @@ func TestFullLogIsMovedAside(t *testing.T) {
 	}
 }
 
-func TestPeopleAtATerminalAreToldWhatStdioIs(t *testing.T) {
+func TestStdioAtATerminalExplainsItself(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("no terminal to be had: %v", err)

@@ -66,7 +66,8 @@ func TestLookerFindsABetterBustTime(t *testing.T) {
 	}
 }
 
-// The historian's summary of turns 1 and 2 makes their blocks ready, even the words of the user, and adds tokens.
+// When the historian has summarised turns 1 and 2, their blocks can be removed, even the words of the user. The
+// summary itself adds tokens.
 func TestLookerKnowsSummaries(t *testing.T) {
 	var l looker
 	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}

@@ -32,9 +32,9 @@ export interface Happenings {
 
 /** The sizes of a prompt in tokens. */
 export interface Sizes {
-  /** As it was sent. */
+  /** The size of the prompt as it was sent. */
   tokens: number
-  /** If the pass had added nothing. */
+  /** The size of the prompt if the pass had added nothing. */
   expected: number
   /** The same without the head, for a pass that finds the head reverted. */
   headless: number

@@ -174,7 +174,7 @@ export class PiPlugin {
     await this.emit("session_tree", { newLeafId: "new", oldLeafId: "old" })
   }
 
-  /** Pi's messages for those of OpenCode. */
+  /** Converts OpenCode's messages to Pi's. */
   private toPi(messages: readonly Message[]): Step[] {
     const all: Step[] = []
     const seen = new Map<string, number>()
@@ -230,7 +230,7 @@ function block(part: Part): Block[] {
 
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
-/** OpenCode's messages for a wire of Pi, made of the raw messages. */
+/** Converts a wire of Pi to OpenCode's messages, with the help of the raw messages. */
 function fromPi(wire: readonly Step[], raw: readonly Message[]): Message[] {
   const originals = new Map(raw.map((message) => [message.info.id, message]))
   const results = new Map(wire.flatMap((step) => (step.role === "toolResult" ? [[step.toolCallId, step] as const] : [])))

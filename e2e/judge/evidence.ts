@@ -8,7 +8,7 @@ export interface Evidence {
    * not one with a changed prefix.
    */
   binds: boolean
-  /** The texts that each proof was given with. */
+  /** The texts for which the model gave each proof. */
   proofs: Map<string, Set<string>>
   /** Sequences of thinking blocks that the model gave one after the other, as proofs. */
   runs: string[][]

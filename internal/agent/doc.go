@@ -1,5 +1,5 @@
-// Package agent holds what every hidden agent needs: its definition, its runs through a connected shim or a
-// cassette, and the lease that keeps two runs from doing the same work. The questions of each agent, and the
+// Package agent serves every hidden agent: it holds the agent's definition, runs it through a connected shim or a
+// cassette, and takes the lease that keeps two runs from doing the same work. The questions of each agent, and the
 // use of its answers, are in the packages below agents.
 //
 // It may import agents, internal/background, internal/client, internal/clock, internal/json, internal/overflow,

@@ -44,8 +44,8 @@ type sources struct {
 	keys     map[string]bool // for example project_docs.enabled, and project_docs
 }
 
-// A name between backticks leads somewhere: documents name only files, functions, tests, tasks and configuration
-// keys that exist. The changelog is an exception, because it also names things that were removed.
+// Documents name between backticks only files, functions, tests, tasks and configuration keys that exist. The
+// changelog is an exception, because it also names things that were removed.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	root := rootOf(t)
 	s := readSources(t, root)

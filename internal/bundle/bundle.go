@@ -19,5 +19,8 @@ var OpenCodeProject []byte
 //go:embed pi-shim.js
 var Pi []byte
 
-// PiProject does the same for Pi as OpenCodeProject does for OpenCode.
+// PiProject is a small module that loads Pi from the data directory of the user who runs it. It can be
+// committed with a project.
+//
+//go:embed pi-project.js
 var PiProject []byte

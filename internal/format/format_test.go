@@ -65,7 +65,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-func TestCleanRemovesWhatATerminalObeys(t *testing.T) {
+func TestCleanRemovesTerminalSequences(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain é日本🙂":                     "plain é日本🙂",
 		"a\x1b[31mred\x1b[0mb":           "aredb",

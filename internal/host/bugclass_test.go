@@ -347,7 +347,7 @@ func TestBugB17SpecialTokensAreText(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "<EOT><META> <|endoftext|>")
 	h.pass()
-	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // each of the two tokens, written as text, takes 4 or more
+	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // each of the two special tokens has at least 4 tokens if it is counted as text
 		t.Errorf("units %+v", units)
 	}
 }

@@ -29,7 +29,7 @@ func (h *harness) dropped() []schema.DroppedUnit {
 }
 
 // The command shows the same figures as the bust of the next pass, because both ask the same code.
-func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
+func TestFlushDescribesTheNextBust(t *testing.T) {
 	h := turn(t)
 	if got := h.command("ctx-flush"); got != "There is nothing to free now." {
 		t.Errorf("before any drop: %s", got)

@@ -364,7 +364,7 @@ func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
 	}
 }
 
-func TestReduceTellsTheModelWhatIsWrong(t *testing.T) {
+func TestReduceTellsTheModelItsMistake(t *testing.T) {
 	h := turn(t)
 	for args, want := range map[string]string{
 		`{}`:             `Error: drop must be a string`,

@@ -148,7 +148,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 	}
 }
 
-func TestRecompRefusesWhatItCannotDo(t *testing.T) {
+func TestRecompRefusesImpossibleRequests(t *testing.T) {
 	h, script := summarised(t)
 	for arguments, want := range map[string]string{
 		"all": "Write /ctx-recomp", "5": "Write /ctx-recomp", "9-3": "Messages 9-3 run backwards. Write /ctx-recomp 3-9.", "0-3": "Write /ctx-recomp", "--upgrade": "Write /ctx-recomp",

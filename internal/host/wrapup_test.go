@@ -142,7 +142,7 @@ func TestWrapUpRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-func TestCancelledWrapUpKeepsWhatIsDone(t *testing.T) {
+func TestCancelledWrapUpKeepsItsPublications(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
 	h.command("ctx-wrapup")

@@ -9,7 +9,7 @@ import (
 
 const shim = "/opt/shim/index.js"
 
-// openCode is a place for the parts that need to know the harness only.
+// openCode is a place for functions that need only the harness.
 var openCode = Place{Harness: OpenCode, Env: func(string) string { return "" }}
 
 func never(string) bool { return false }

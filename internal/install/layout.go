@@ -68,7 +68,7 @@ func layoutOf(d *document) layout {
 	if colon := string(all[0].Value.BeforeExtra); strings.Trim(colon, " \t") == "" {
 		l.colon, l.gap = colon, colon
 	}
-	// The new member will follow the last one, so the last member's lead is the model.
+	// The new member will follow the last one, so it copies the last member's lead.
 	if lead := all[len(all)-1].Name.BeforeExtra; endsInNewLine(lead) {
 		l.indent = afterLastBreak(lead)
 		return l

@@ -108,8 +108,9 @@ func (p *Plan) ownsLoader() bool {
 	return p.place().wrote(p.record.Loader, p.record.LoaderHash)
 }
 
-// wrote reports whether a file that an installation wrote still has the content with this hash. It does not
-// if a directory above it has become a link that leads out of the project: then the file is somebody else's.
+// wrote reports whether a file that an installation wrote still has the content with this hash. If a
+// directory above the file has become a link that leads out of the project, the file is somebody else's, and
+// wrote returns false.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false

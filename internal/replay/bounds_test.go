@@ -133,7 +133,7 @@ func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRu
 	w := &world{agent: agent, shown: make(chan schema.NotifyShowParams, 10), t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
 	w.config.ProtectedTags = 1
 	w.config.Spending = schema.SpendingGenerous // with the default setting, a bust for rent would come before pressure
-	w.config.Notices = nil                      // some tests read shown to wait for the notice of their command
+	w.config.Notices = nil                      // a test that waits for the notice of a command must not get other notices
 	w.config.ExecuteThresholdPercentage = map[string]float64{"default": 40}
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: discard, Clock: w.clock})
 	if err != nil {
@@ -395,7 +395,7 @@ func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 }
 
 // An older trace lacks the state. The report says so in its first line.
-func TestC12ReportSaysWhatIsMissing(t *testing.T) {
+func TestC12ReportNamesTheMissingParts(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)
 	long := &conversation{id: "ses_long"}

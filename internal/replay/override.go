@@ -63,8 +63,8 @@ func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && v.price == schema.Price{} && !v.isLive
 }
 
-// configure sets the configuration keys that decide the mode. It also raises the historian's time limit,
-// because that limit uses the machine's clock, and recorded answers may come late by it.
+// configure sets the configuration keys that decide the mode. It also raises the historian's time limit. That
+// limit uses the machine's clock and not the time of the trace, so a recorded answer could exceed it.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	if v.mode != nil {

@@ -60,7 +60,7 @@ func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string)
 	return ss.SourceOf(ctx, s, directory)
 }
 
-// SourceOf is RawSource for a caller that holds the session's lock and has read its chronicle.
+// SourceOf returns a RawSource for the messages of s. The caller holds the session's lock and has read its chronicle.
 func (ss *Sessions) SourceOf(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	anchors := AnchorsOf(s.Chronicle.Compartments)
 	if s.Pipe != nil {

@@ -1,5 +1,5 @@
-// Package frozen holds what a session's passes have decided and never decide again: the tag of each unit, the
-// edits, the setup. The wire is a pure function of the transcript and this state. The
+// Package frozen holds the lasting decisions of a session's passes: the tag of each unit, the edits, the setup.
+// No later pass takes an edit or a tag back. The wire is a pure function of the transcript and this state. The
 // package also holds the queue of drops, which does not affect the wire.
 //
 // It may import nothing of this module.

@@ -135,7 +135,7 @@ func (u *Unit) Left() int {
 	return u.Tokens*(10-u.Level)/10 + u.InputTokens
 }
 
-// Freed estimates how many tokens e would take off the wire.
+// Freed estimates how many tokens e would remove from the wire.
 func (u *Unit) Freed(e Edit) int {
 	after := *u
 	after.Treatment = u.with(e)

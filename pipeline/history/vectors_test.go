@@ -193,7 +193,7 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	for _, c := range []struct {
 		open, start, end int
 	}{
-		{2, 7, 7}, // the call died long ago
+		{2, 7, 7}, // the call is too old to move the start of the tail
 		// The reference moved the start of the tail forward to the open call, up to 8
 		// and 9. Ours never moves forward (class H7).
 		{8, 7, 7},

@@ -123,7 +123,7 @@ func tool(tag, tokens int) frozen.Unit {
 	return frozen.Unit{Tag: tag, Key: string(rune('a' + tag)), Kind: frozen.ToolUnit, Tool: "read", Tokens: tokens, InputTokens: 1}
 }
 
-func TestPileIsWhatCanBeDroppedNow(t *testing.T) {
+func TestPileHoldsTheDroppableOutput(t *testing.T) {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "text", Kind: frozen.TextUnit, Tokens: 500},
 		tool(2, 100), tool(3, 200), tool(4, 400), tool(5, 800),

@@ -63,8 +63,8 @@ func (r *messageRenderer) thinksAfter(i int) bool {
 	return false
 }
 
-// isSpent reports whether placeholders of texts and files are all that stays beside
-// the reasoning.
+// isSpent reports whether only reasoning and the placeholders of texts and files
+// stay.
 func (r *messageRenderer) isSpent() bool {
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]

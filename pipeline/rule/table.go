@@ -115,7 +115,7 @@ type Proposal struct {
 	Edits []frozen.Edit
 	// Reasons holds the reason of each edit, in the order of Edits.
 	Reasons []Reason
-	// Freed estimates how many tokens the edits take off the wire.
+	// Freed estimates how many tokens the edits remove from the wire.
 	Freed int
 	// By holds the tokens that each rule frees, by the name of the rule.
 	By map[string]int

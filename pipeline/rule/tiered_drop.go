@@ -62,8 +62,8 @@ func TieredDrop(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// freedSoFar returns the tokens that earlier rules of this pass have taken off
-// the current prompt.
+// freedSoFar returns the tokens that earlier rules of this pass have removed
+// from the current prompt.
 func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }

@@ -132,8 +132,9 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 }
 
 // attachedTo returns the length of the files and skills at the start of a prompt. Pi puts
-// them there in elements, for example `<file name="/a.go">`, and piped input before
-// files. It escapes nothing, so only the last end tag surely ends them.
+// them there in elements, for example `<file name="/a.go">`, and piped input before files.
+// It escapes nothing, so a file may contain an end tag, too. Only the last end tag is
+// certain to end them.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")

@@ -63,7 +63,7 @@ func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 }
 
 // Anything that a live session still needs does not expire.
-func TestB10LiveSessionsKeepWhatTheyNeed(t *testing.T) {
+func TestB10LiveSessionsKeepTheirRows(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	long := time.UnixMilli(storetest.Now)
 	today := long.Add(retention.KeptSession + time.Hour)

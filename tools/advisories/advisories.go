@@ -18,8 +18,8 @@ var known string
 // A Weakness is an entry of known.txt.
 type Weakness struct {
 	Module string
-	Fixed  string // the first version without it
-	Names  string // of the advisories
+	Fixed  string // the first version that does not have the weakness
+	Names  string // the ids of the advisories about the weakness
 }
 
 // weaknesses reads the text of a known.txt.
@@ -38,7 +38,7 @@ func weaknesses(text string) (all []Weakness, err error) {
 	return all, nil
 }
 
-// of returns the weaknesses that the versions have, as a line each. versions is keyed by module.
+// of returns the weaknesses of the given versions, one per line. versions maps a module to its version.
 func of(versions map[string]string, all []Weakness) (found []string) {
 	for _, w := range all {
 		version, isUsed := versions[w.Module]
@@ -49,8 +49,8 @@ func of(versions map[string]string, all []Weakness) (found []string) {
 	return found
 }
 
-// Modules returns the known weaknesses of the modules that the go.mod in dir names, as a line each. A tidy go.mod
-// names every module that a package comes from, in the version that is built.
+// Modules returns the known weaknesses of the modules that the go.mod in dir names, one per line. A tidy go.mod
+// names every module from which a package comes, with the version that is built.
 func Modules(dir string) ([]string, error) {
 	path := filepath.Join(dir, "go.mod")
 	raw, err := os.ReadFile(path)
@@ -68,7 +68,7 @@ func Modules(dir string) ([]string, error) {
 	return compare(versions)
 }
 
-// Go returns the known weaknesses of the Go that builds here, as a line each.
+// Go returns the known weaknesses of the Go that builds here, one per line.
 func Go() ([]string, error) {
 	version, err := exec.Command("go", "env", "GOVERSION").Output()
 	if err != nil {

@@ -46,7 +46,7 @@ func (b builder) archive(p platform, manual map[string][]byte) (name string, con
 	return folder + ".tar.gz", out.Bytes(), err
 }
 
-// modified is the time of all files in an archive, so that the same files make the same bytes.
+// modified is the time of all files in an archive, so that the same files give the same bytes.
 var modified = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func mode(name string) int64 {

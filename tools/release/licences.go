@@ -12,8 +12,8 @@ import (
 
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)`)
 
-// notices returns the licence texts of Go and of all modules in the program. They must be shipped with
-// it.
+// notices returns the licence texts of Go and of all modules in the program. Each copy of the program must
+// come with them.
 func (b builder) notices(p platform) ([]byte, error) {
 	root, err := b.run(b.env(p), "go", "env", "GOROOT")
 	if err != nil {

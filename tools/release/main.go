@@ -133,7 +133,8 @@ func (b builder) build(p platform) (string, error) {
 	if p.os == "windows" {
 		path += ".exe"
 	}
-	// The flags are those of the Taskfile and of packaging/pack.mjs, so that the build cache serves all.
+	// These flags are the same in the Taskfile and in packaging/pack.mjs, so that all three share the build
+	// cache.
 	_, err := b.run(b.env(p), "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false",
 		"-ldflags", "-s -w -X "+module+"/rpc.Version="+b.version, "-o", path, "./cmd/"+program)
 	return path, err

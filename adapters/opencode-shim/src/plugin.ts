@@ -17,7 +17,7 @@ const startMS = 2_000
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
-let log: Log | undefined // one for the process; the first directory opens it, not the import
+let log: Log | undefined // the log of the process; it is opened for the first directory, and not when this module is imported
 
 /** The plugin function. OpenCode calls it once for each directory. */
 export async function server(input: PluginInput): Promise<Hooks> {

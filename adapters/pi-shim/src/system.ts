@@ -48,8 +48,8 @@ export class RunPrompt {
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    // If the last answer was only repeated, the host is asked again, unless Pi already forces that answer on the
-    // whole run.
+    // If the shim has only repeated an earlier answer, it asks the host again, unless Pi already uses that answer for
+    // the whole run.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
     this.options = undefined // Pi copies the options for the next pass of the run

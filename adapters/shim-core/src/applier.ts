@@ -34,7 +34,7 @@ export class MutationApplier {
     this.key = key
   }
 
-  /** The messages before the newest wire, as the host sent them. */
+  /** The head's messages, which the newest wire begins with, as the host sent them. */
   get head(): readonly unknown[] {
     return this.state?.head ?? []
   }

@@ -82,7 +82,10 @@ function cannotStart(path: string, { message }: Error, harness: Harness): string
   return broken(path, `cannot be started (${message})`, harness)
 }
 
-/** Whether the signal means that the file is not a whole program. Go itself reports a crash on stderr. */
+/**
+ * Whether the signal means that the file is not a whole program. If a whole program crashes, Go prints a report on
+ * stderr, and the process does not end with one of these signals.
+ */
 function isCrash(signal: string | null): boolean {
   return /^SIG(SEGV|BUS|ILL)$/.test(signal ?? "")
 }

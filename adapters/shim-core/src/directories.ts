@@ -118,7 +118,7 @@ export class Directories {
   }
 }
 
-/** Refuses the answer of a host that is too old to refuse this shim itself. */
+/** Throws if the host speaks another protocol. A newer host refuses such a shim itself, but an old host answers it. */
 function checked(result: InitializeResult): InitializeResult {
   const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
   if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result

@@ -61,7 +61,9 @@ export class DeltaEncoder {
     return !isGuess || this.firstDifference(messages, keep) === keep
   }
 
-  /** Makes the snapshots that confirm needs. Of a whole array they take long, so they are made while the host works. */
+  /**
+   * Makes the snapshots that confirm needs. For a whole array this takes long, so they are made while the host works.
+   */
   prepare(delta: Delta): void {
     delta.snapshots ??= delta.tail.map((message) => this.message.snapshot(message))
   }

@@ -65,7 +65,7 @@ function recordedHost(bundleURL: string): string | undefined {
   }
 }
 
-/** Returns the path of the host that was packaged with the bundle at bundleURL. Adds the places it tried to tried. */
+/** Returns the path of the host that was packaged with the bundle at bundleURL. Appends each path that it has tried to the array tried. */
 export function packagedHost(bundleURL: string, tried: string[]): string | undefined {
   for (const candidate of candidates(bundleURL, tried)) if (isExecutable(candidate)) return candidate
   return undefined

@@ -229,12 +229,12 @@ test("the system prompt decides whether the request has left as the host believe
     for (const system of systems) passes.leavesWith(system, "s")
   }
   await request("answered") // sent with wire 1001
-  await request("replayed") // the same prompt as the host would have answered
+  await request("replayed") // the shim repeats the answer that the host would have given
   await request("answered", "bare") // OpenCode asks again, but by then the host is gone
   await request("bare", "answered") // the request may have used the answer to the first attempt
   await request("replayed") // after a hard pass, the host might have answered with another prompt
   await request("answered", "replayed") // the host was asked again, so its prompt is current
-  await request("answered", "replayed") // this was a hard pass, but the host was asked
+  await request("answered", "replayed") // this was a hard pass, but the host has answered for the prompt
   await request("replayed") // the pass got no answer
   await request("replayed") // the pass without an answer may have been a hard one
   await request()

@@ -205,7 +205,7 @@ const runsAreWhole: Check = ({ turns }, { binds, runs }) => {
   })
 }
 
-/** Thinking is unchanged and carries the proof that the model wrote it. */
+/** Thinking is unchanged and carries its original proof. */
 const signaturesHold: Check = ({ turns }, { proofs }) =>
   turns.flatMap((t, i) =>
     t.blocks.flatMap((b, j) => {

@@ -57,7 +57,7 @@ const callsHaveResponses: Rule = (body) => {
   })
 }
 
-/** In the current turn the first call of each step carries the signature that it was given with. */
+/** In the current turn the first call of each step carries the signature that the model gave it. */
 const firstCallsAreSigned: Rule = (body) => {
   const all = contents(body)
   const turn = all.findLastIndex((c) => c.role === "user" && responses(c).length === 0)

@@ -116,7 +116,7 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-func TestDrawingIsBoundedWhateverThePasses(t *testing.T) {
+func TestDrawingIsBoundedForAnyPasses(t *testing.T) {
 	size := func(n int) int {
 		passes := make([]*replay.Pass, n)
 		for i := range passes {

@@ -239,7 +239,7 @@ func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 }
 
 // Before the figures, a reader must learn how reliable they are.
-func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
+func TestC12ReportBeginsWithTheMissingParts(t *testing.T) {
 	s := summaryOf(passOf(1, 2, 3))
 	if out := printed(t, s); strings.Contains(out, "incomplete") {
 		t.Errorf("a complete trace is called incomplete:\n%s", out)

@@ -57,8 +57,8 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside names the session that a saving is compared with. If the unmodified session was refused, it is another
-// one.
+// beside names the session that a saving is compared with, or returns "" if it is the unmodified session. If a
+// provider would have refused the unmodified session, it is another session.
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""
