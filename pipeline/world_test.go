@@ -67,6 +67,9 @@ type world struct {
 	// past names the prompts that were answered, or not the newest ones, at some time.
 	past map[string]bool
 
+	// witness is for the invariants.
+	witness witness
+
 	// notes is the note that the next pass adds to new content, "" for none.
 	notes string
 
