@@ -50,6 +50,7 @@ func TestStoryGoesOnAfterCompaction(t *testing.T) {
 
 // If the window has enough room, each request of magicctx extends the previous one.
 func TestStoryWithMagicctx(t *testing.T) {
+	suite.OnlyWithAll(t, "TestStoryWithHistorian has a longer session")
 	for _, by := range []billed{byAnthropic, byOpenAI} {
 		t.Run(by.flag, func(t *testing.T) { extendsEachRequest(t, playSmoke(t, by, withMagicctx, scenes[0].limits), by) })
 	}
@@ -58,6 +59,7 @@ func TestStoryWithMagicctx(t *testing.T) {
 // OpenCode's own compaction keeps thinking after a summary that did not exist when the model thought
 // it, so that thinking is invalid. magicctx keeps no thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
+	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
 	for _, v := range []variant{withCompaction, withMagicctx} {
 		t.Run(v.name, func(t *testing.T) {
 			limits := opencodetest.Limits{Context: 26_500, Output: 4_096} // a window that three turns fill
