@@ -41,7 +41,7 @@ func testAgentRuns(t *testing.T, h schema.Harness) {
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	ours := w.serve()
 	oc := w.launch(w.withPlugin())
-	t.Cleanup(ours.kill) // before the world ends the host, whose process this is
+	t.Cleanup(ours.kill) // this cleanup runs before the world ends the host, because that host is this process
 	session := w.session(oc)
 	a := &agents{w: w, host: ours.Host, session: session}
 
@@ -159,7 +159,7 @@ type agents struct {
 	w       *world
 	host    *host.Host
 	session string
-	asked   int // the runs that have a rule of the provider
+	asked   int // the number of runs that have a rule of the provider
 }
 
 // script sets the provider's answer to the next run.
@@ -260,7 +260,8 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that a run ends when the host that began it ends. It must end in the harness as well.
+// survivesNoKill checks that killing the host ends the runs that it has begun. They must end in the harness as
+// well.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})
@@ -284,7 +285,7 @@ func (a *agents) want(what string, kind ask.Kind, message string, err error) {
 	}
 }
 
-// wantOnly waits until OpenCode has no sessions but these. Pi has a file for each session, and none for an agent.
+// wantOnly waits until OpenCode has only these sessions. Pi has a file for each session, and no file for an agent.
 func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Helper()
 	o, ok := oc.(*agent.OpenCode)
@@ -309,7 +310,7 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Errorf("OpenCode has the sessions %q, want %q", got, want)
 }
 
-// removesOrphans checks that a plugin that starts removes the child session of an OpenCode that was killed, and no
+// removesOrphans checks that a new plugin removes the child session that a killed OpenCode has left, and no
 // session of the user.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
@@ -320,7 +321,7 @@ func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 		}
 		return created.ID
 	}
-	// No system has a process with that number.
+	// No operating system has a process with that number.
 	orphan := create(opencodetest.NewSession{Title: "magicctx: history 1-4 (process 2147483647)", ParentID: session})
 	mine := create(opencodetest.NewSession{Title: "magicctx: mine (process 2147483647)"})
 	child := create(opencodetest.NewSession{Title: "magicctx: mine", ParentID: session})
@@ -328,5 +329,5 @@ func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	if err := o.Call(w.ctx, http.MethodPost, "/instance/dispose", nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	w.wantOnly(o, session, mine, child) // its first request starts the plugin anew
+	w.wantOnly(o, session, mine, child) // the first request of an OpenCode starts the plugin
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A badHistorian is a model that gives bad summaries, for example half an answer or none.
@@ -32,7 +32,7 @@ type badHistorian struct {
 // slowness is longer than some steps of the session.
 const slowness = 2 * time.Second
 
-// silence is the historian that never answers. The host does not wait for it.
+// silence is the historian that never answers. The test does not wait for it.
 const silence = "silence"
 
 const endlessLoop = "endless loop"
@@ -70,7 +70,7 @@ func tells(text string) func(chronicle.Range) mockllm.Step {
 	}
 }
 
-// halfAnswer breaks off in its second compartment, at the greatest length of an answer.
+// halfAnswer is an answer of the greatest possible length, which stops in its second compartment.
 func halfAnswer(r chronicle.Range) mockllm.Step {
 	middle := (r.Start + r.End) / 2
 	first := historiantest.Compartment(chronicle.Range{Start: r.Start, End: middle}, "first")
@@ -84,12 +84,13 @@ func callsForEver(chronicle.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
-// turns returns how many turns the session has. The window is full after eight, with an endless loop after two.
+// turns returns the number of turns of the session. The window is full after eight turns, with an endless loop
+// after two.
 func (b badHistorian) turns() int {
 	switch {
 	case suite.All():
 		return 60
-	case b.name == endlessLoop: // each of its runs has many requests
+	case b.name == endlessLoop: // each run of this historian has many requests
 		return 3
 	}
 	return 12
@@ -99,7 +100,7 @@ func (b badHistorian) turns() int {
 // session.
 func (b badHistorian) words() int {
 	switch {
-	case b.isLate: // its turns have three steps
+	case b.isLate: // the turns of this session have three steps
 		return 1_500
 	case b.name == endlessLoop && !suite.All():
 		return 8_000
@@ -107,7 +108,7 @@ func (b badHistorian) words() int {
 	return 2_500
 }
 
-// With each bad historian, prompts still go out and no history is lost. The status names the cause.
+// With each bad historian, prompts are still sent and no history is lost. The status names the cause.
 func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
 
 func testBadHistorians(t *testing.T, h schema.Harness) {
@@ -122,7 +123,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 		}
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
-			steps := 1 // after which the run ends before the next prompt
+			steps := 1 // after one step, the run ends before the next prompt
 			k.words, k.lines = bad.words(), 150
 			if bad.isLate {
 				steps = 3
@@ -152,8 +153,8 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkMadeBy asserts that history was published: by the model if its answers can be used, else without it, and
-// with the cause.
+// checkMadeBy asserts that history was published: by the model if its answers can be used, and otherwise
+// without a model, with the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
 	// A silent historian's requests may end before they reach the provider.
@@ -164,7 +165,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	isTaken := bad.cause == ""
 	for i, row := range k.rows {
 		if i > 0 && isTaken && bad.isLate {
-			break // the window may fill during a later run
+			break // in a later run, the window may be full
 		}
 		if byModel := row.MadeBy == chronicle.ByModel; byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
@@ -175,7 +176,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	}
 	// If the window fills during a run, the newest failure is the end of that run.
 	isNamed := strings.Contains(k.summary.LastError, bad.cause) ||
-		slices.ContainsFunc(k.runs, func(r store.RunRow) bool { return strings.Contains(r.Reason, bad.cause) })
+		slices.ContainsFunc(k.runs, func(r work.RunRow) bool { return strings.Contains(r.Reason, bad.cause) })
 	if !isNamed {
 		k.t.Errorf("the cause is %q, want one with %q", k.summary.LastError, bad.cause)
 	}

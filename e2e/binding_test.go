@@ -18,13 +18,13 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// bindingMode is the provider's reaction to thinking after a changed prefix. A refusal ends the
-// session. To count the blocks of whole sessions, let the provider drop invalid ones:
+// bindingMode is the provider's reaction to thinking after a changed prefix. A refusal ends the session.
+// To count the blocks of whole sessions, make the provider drop invalid ones:
 //
 //	go test ./e2e -run BoundThinking -v -args -binding=drop
 var bindingMode = flag.String("binding", "refuse", "refuse or drop thinking whose prefix has changed, in the tests of models that bind it")
 
-// binding has a model that binds its thinking, and a second model beside it.
+// binding has two models that bind their thinking.
 var binding = dialectCase{mockllm.Anthropic, opencodetest.BindingModel, opencodetest.OtherBindingModel}
 
 // bind makes the provider check the thinking of the models that bind it.
@@ -69,8 +69,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes is true some steps after n busts, each of which made a prompt smaller than the previous
-// one.
+// relievedTimes returns a function that is true some steps after n busts, each of which made a prompt
+// smaller than the previous one.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {
@@ -85,9 +85,9 @@ func relievedTimes(n, more int) func(int) bool {
 	}
 }
 
-// Sessions with a model that binds its thinking to the conversation before it. The provider refuses
-// each request that has a thinking block after a changed prefix. So a session that gets through has
-// sent no such block.
+// These sessions have a model that binds its thinking to the conversation before it. The provider
+// refuses each request that has a thinking block after a changed prefix. So a session that reaches its
+// end has sent no such block.
 func TestBoundThinking(t *testing.T) {
 	testBoundThinking(t, schema.HarnessOpenCode, slices.Concat(bound, []boundCase{
 		{"plan mode", true, boundPlan},
@@ -100,7 +100,7 @@ type boundCase struct {
 	name string
 	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to
 	// a refusal. Without -all, only Pi plays the other sessions, because its sessions take a quarter of the
-	// time. OpenCode then meets pressure in the fork.
+	// time. OpenCode then has pressure in the fork.
 	inBoth bool
 	play   func(*drive)
 }
@@ -160,7 +160,7 @@ func (d *drive) checkBound() {
 		checkBreakpoints(d.t, r)
 	}
 	valid, invalid, foreign, refused := 0, 0, 0, 0
-	newest := map[string]int{} // by conversation, its newest request
+	newest := map[string]int{} // the newest request of each conversation
 	for i, r := range requests {
 		check := r.Thinking
 		valid += check.Count(mockllm.BlockValid)
@@ -208,7 +208,7 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 // withoutGuesses leaves out passes whose answer the shim did not use, because the array had changed
 // before its end. The next pass is for the same array.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
-	next := map[int]int{} // by pass, the number of messages in the next one
+	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {
 		next[p.Pass] = passes[i+1].Messages
 	}
@@ -288,7 +288,7 @@ func boundRevert(d *drive) {
 	}
 }
 
-// boundFork forks the session after a bust and goes on in the copy, whose messages have other ids.
+// boundFork forks the session after a bust and continues in the copy, whose messages have other ids.
 func boundFork(d *drive) {
 	d.open()
 	d.turn(4, "One.")
@@ -439,7 +439,7 @@ func testBoundThinkingAfterAGap(t *testing.T, h schema.Harness) {
 	d.open()
 	d.turn(14, "One.")
 	for i := range 3 {
-		time.Sleep(1100 * time.Millisecond) // long enough to count as the gap
+		time.Sleep(1100 * time.Millisecond) // longer than the configured cache life
 		d.worker.drops = fmt.Sprintf("%d-%d", 3+4*i, 6+4*i)
 		d.turn(5, fmt.Sprintf("Turn %d.", i))
 	}
@@ -468,7 +468,7 @@ func testBoundThinkingAfterARestart(t *testing.T, h schema.Harness) {
 	d.open()
 	d.turn(6, "One.")
 	for _, withHost := range []bool{false, true} {
-		time.Sleep(time.Second) // a user does not quit at the moment of the answer, while its event is still on its way
+		time.Sleep(time.Second) // a user does not quit before the answer's event has arrived
 		w.stop(oc)
 		if withHost {
 			w.stopHost()

@@ -29,11 +29,11 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	}
 	for _, test := range []struct {
 		command, says string
-		repeats       bool // what another one shows; each starts OpenCode anew
+		repeats       bool // whether the answer repeats another command's; each command starts OpenCode again
 	}{
-		{"ctx-status", "Next bust: with your next message", false}, // it was asked for above
+		{"ctx-status", "Next bust: with the next message", false}, // the previous command asked for the bust
 		{"ctx-flush", "There is nothing to free now.", true},
-		{"ctx-recomp", "The historian is switched off", false}, // the session has a script
+		{"ctx-recomp", "The historian is switched off", false}, // the session's model is scripted, so it has no historian
 		{"ctx-wrapup", "The historian is switched off", true},
 	} {
 		if test.repeats && !suite.All() {

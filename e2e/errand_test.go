@@ -18,8 +18,8 @@ func TestErrands(t *testing.T) {
 	testErrands(t, schema.HarnessOpenCode)
 }
 
-// wrappedUp is the number of messages that the wrap-up of the test summarises: those of its first six turns, each of
-// which has a prompt and two answers.
+// wrappedUp is the number of messages that the wrap-up summarises: those of the first six turns, each with a
+// prompt and two answers.
 const wrappedUp = 6 * 3
 
 func testErrands(t *testing.T, h schema.Harness) {
@@ -37,7 +37,7 @@ func testErrands(t *testing.T, h schema.Harness) {
 	e.wantHead("after a cancelled wrap-up", 0, "")
 	e.wantUnchanged("a cancelled wrap-up")
 
-	e.carryOut("ctx-wrapup 3", "Old") // of nine turns
+	e.carryOut("ctx-wrapup 3", "Old") // the session has nine turns
 	e.turn(2)
 	e.wantHead("after a wrap-up", wrappedUp, "Old")
 
@@ -89,7 +89,7 @@ func (e *errands) begin(command, word string) {
 	})
 }
 
-// carryOut runs a command, and waits until its errand is done.
+// carryOut runs a command, and waits until its errand is finished.
 func (e *errands) carryOut(command, word string) {
 	e.t.Helper()
 	e.begin(command, word)
@@ -111,7 +111,7 @@ func (e *errands) cancel(command, cancel, kind string) {
 	e.await("the end of /"+cancel, func() bool { return e.running() == "" })
 }
 
-// running returns the kind of the run under way, empty if there is none.
+// running returns the kind of the current run, or "" if there is none.
 func (e *errands) running() string {
 	e.t.Helper()
 	status, err := e.user.Status(e.ctx)
@@ -149,7 +149,7 @@ func (e *errands) wantHead(when string, through int, word string) {
 			e.t.Errorf("%s, the head shows the summary %q: %v", when, w, got)
 		}
 	}
-	// The last answer is not in its own request.
+	// The last answer is not in the request that it answers.
 	if shown, want := len(marksBehind(r, head)), e.messages()-1-through; shown != want {
 		e.t.Errorf("%s, the newest request shows %d messages after the head, want %d", when, shown, want)
 	}

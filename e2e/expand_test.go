@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The model calls ctx_expand on messages that a compartment stands for, and reads their exact text. It reads
-// them once from the host's memory, and once from the harness's own store, after the harness has compacted
-// the session.
+// The model calls ctx_expand on messages that a compartment stands for, and reads their exact text. The
+// first time, ctx_expand reads them from the host's memory. The second time, after the harness has compacted
+// the session, it reads them from the harness's own store.
 func TestExpand(t *testing.T) { testExpand(t, schema.HarnessOpenCode) }
 
 func testExpand(t *testing.T, h schema.Harness) {
@@ -115,7 +115,7 @@ func (w *world) resultOf(call string) string {
 	return ""
 }
 
-// checkHistory asserts that the command line shows the compartment, and the messages behind it.
+// checkHistory asserts that the command line shows the compartment, and the messages that it covers.
 func (w *world) checkHistory(when, session string) {
 	w.t.Helper()
 	for _, c := range []struct {

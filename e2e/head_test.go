@@ -26,10 +26,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The head stands for the oldest messages of a session: in the real harness, through restarts of the host,
-// a second publication, a copy of the session and a revert.
+// The head stands for the oldest messages of a session. The test checks this in the real harness, through
+// restarts of the host, a second publication, a copy of the session and a revert.
 func TestHead(t *testing.T) { testHead(t, schema.HarnessOpenCode) }
 
 // Each turn of the test has this many messages: the prompt, an answer that reads a file, and an answer.
@@ -57,7 +58,7 @@ func testHead(t *testing.T, h schema.Harness) {
 	k.checkHead(folded, []int{1, 2}, nil)
 
 	k.publish(3)
-	k.turn(6) // a publication waits for a bust, and a restart changes nothing
+	k.turn(6) // a publication waits for a bust, and a restart of the host does not change that
 	before := k.newest()
 	k.checkSamePrefix(folded, before)
 	k.flush()
@@ -153,9 +154,9 @@ type headKeeper struct {
 	*world
 	agent   agent.Agent
 	session string
-	first   map[int]*mockllm.Request // of each turn
-	marks   bool                     // a publication asks for a compaction marker
-	further int                      // number of messages of the next turn that the last compartment of a publication covers
+	first   map[int]*mockllm.Request // by turn: the first request of the turn
+	marks   bool                     // whether a publication asks for a compaction marker
+	further int                      // the number of messages of the next turn that the last compartment of a publication also covers
 }
 
 func promptOf(turn int) string { return fmt.Sprintf("Prompt number %d.", turn) }
@@ -208,8 +209,8 @@ func (k *headKeeper) flush() {
 	}
 }
 
-// openStore kills the host and opens its store in its place. If the shim has started another host before the
-// store was open, openStore kills that one, too.
+// openStore kills the host and opens the store itself. If the shim has started another host before the store
+// was open, openStore kills that one, too.
 func (w *world) openStore() *store.Store {
 	w.t.Helper()
 	for {
@@ -235,7 +236,7 @@ func (w *world) awaitHost() {
 			return
 		case err == nil:
 			w.killHost()
-		case !errors.Is(err, stage.ErrNoHost): // the shim starts one
+		case !errors.Is(err, stage.ErrNoHost): // the shim starts a host
 			w.t.Error(err)
 			return
 		}
@@ -254,13 +255,13 @@ func (k *headKeeper) publish(turns ...int) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	var keys []string // of the messages, each of which has a unit
+	var keys []string // the keys of the messages, each of which has a unit
 	for _, u := range snap.Units {
 		if !slices.Contains(keys, u.MessageKey) {
 			keys = append(keys, u.MessageKey)
 		}
 	}
-	p := store.Publication{Key: key, Holder: "the test", Run: store.RunRow{Kind: "incremental"}}
+	p := store.Publication{Key: key, Holder: "the test", Run: work.RunRow{Kind: "incremental"}}
 	if _, err := s.Leases.Acquire(k.ctx, store.HistorianOf(key), p.Holder); err != nil {
 		k.t.Fatal(err)
 	}
@@ -285,8 +286,8 @@ func (k *headKeeper) publish(turns ...int) {
 	}
 }
 
-// checkHead asserts that a request begins with a head that shows these turns, and that the turns
-// themselves are gone, except the pinned prompts.
+// checkHead asserts that a request begins with a head that shows these turns, and that the turns' own
+// messages are gone, except the pinned prompts.
 func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int, pinned ...int) {
 	k.t.Helper()
 	texts := []string{textAt(r, 0, 0), textAt(r, 1, 0), deltaOf(r)}

@@ -12,15 +12,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With a historian, a session goes through several times its window: no prompt is blocked, fails or is above the
+// With a historian, a session grows to several times its window. No prompt is blocked, fails or exceeds the
 // window, and each message is in the request or in a summary.
 func TestLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessOpenCode) }
 
 // A longHistory is the size of the session.
 type longHistory struct {
-	turns, steps int // a turn has that many steps
-	words, lines int // of a message
-	publishes    int // the smallest number
+	turns, steps int // the number of turns, and of steps in each turn
+	words, lines int // the size of a message in words, and of an output in lines
+	publishes    int // the smallest number of publications
 }
 
 // longHistoryIn returns the size of the session in a harness. Without -all, OpenCode has fewer and longer messages,
@@ -111,14 +111,15 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// testUsersCompaction plays a session whose user runs the harness's own /compact. The historian goes on after it: the
-// harness's summary stands for the messages that the harness has taken, and later ones have summaries of the historian.
+// testUsersCompaction plays a session whose user runs the harness's own /compact. The historian continues after
+// it: the harness's summary stands for the messages that the harness has removed, and the historian summarises
+// later ones.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	const told = "All that the harness has taken, in a sentence."
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	w.mock.AddRule(mockllm.Rule{ // it asks for a summary of the conversation, with no historian's heading in front of it
+	w.mock.AddRule(mockllm.Rule{ // this request asks for a summary of the conversation, without a heading for the historian
 		Name: "compaction", Answer: mockllm.Always(mockllm.Say(told)),
 		Match: func(r *mockllm.Request) bool {
 			return mockllm.WithoutTools(r) && shownToHistorian(r, "long") == chronicle.Range{}
@@ -170,7 +171,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	if through := headOf(last).through; want == 0 || through != want {
 		t.Errorf("the head ends at message %d; the historian's newest run before the flush ends at %d", through, want)
 	}
-	holding := 0 // Pi summarises the beginning of a turn apart, so one message may hold the sentence twice
+	holding := 0 // Pi summarises the beginning of a turn separately, so one message may contain the sentence twice
 	for _, m := range last.Messages {
 		if slices.ContainsFunc(m.Content, func(c mockllm.Content) bool { return strings.Contains(c.Text, told) }) {
 			holding++
@@ -190,7 +191,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 // tellsInParts is a good historian, which makes a compartment of each 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
-// tellsInPartsOf returns such a historian, whose summaries begin with a word.
+// tellsInPartsOf returns such a historian. Its summaries begin with a word.
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {
 	return func(r chronicle.Range) mockllm.Step {
 		var parts []string

@@ -19,7 +19,7 @@ import (
 // piSettings are the settings of a user of Pi before the installation.
 const piSettings = "{\n  \"quietStartup\": true,\n  \"retry\": {\"maxRetries\": 2, \"baseDelayMs\": 20}\n}"
 
-// withPi gives the user of a download a Pi that was used before.
+// withPi gives the user of a download a Pi that has been used before.
 func (d *download) withPi() {
 	d.t.Helper()
 	d.harness = schema.HarnessPi
@@ -32,7 +32,7 @@ func (d *download) withPi() {
 	}
 }
 
-// piOptions returns the options for a Pi whose extensions are those of the user's settings alone.
+// piOptions returns the options for a Pi that loads only the extensions of the user's settings.
 func (d *download) piOptions() pitest.Options {
 	return pitest.Options{
 		Repo: product.Repo, Version: suite.Pi(), Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), KeepSettings: true,
@@ -101,8 +101,8 @@ func (d *download) piConfiguration() map[string]string {
 	return files
 }
 
-// With one downloaded file, a user of Pi installs, works, and removes everything again. The file may be
-// moved in between: then a notice says what to do, and doing that is enough.
+// With one downloaded file, a user of Pi installs, works, and removes everything again. If the file is
+// moved in between, a notice gives the remedy, and the remedy is enough.
 func TestPiInstallFromOneFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -175,7 +175,7 @@ func TestPiInstallForAProject(t *testing.T) {
 		o := d.openPi()
 		o.ask("Am I trusted?", false)
 		o.close()
-		trust = []string{"--approve"} // 0.74 knows neither trust nor this flag
+		trust = []string{"--approve"} // Pi 0.74 knows neither trust nor this flag
 	}
 	o := d.openPi(trust...)
 	o.ask("What is the answer?", true)

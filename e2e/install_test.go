@@ -28,7 +28,7 @@ type download struct {
 func newDownload(t *testing.T) *download {
 	t.Helper()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
-	w.user.DataDir = filepath.Join(w.user.Home.Data, "cortexkit", "magic-context")      // where no variable names one
+	w.user.DataDir = filepath.Join(w.user.Home.Data, "cortexkit", "magic-context")      // the directory that is used if no variable names one
 	if err := os.RemoveAll(filepath.Join(w.user.Home.Config, "magicctx")); err != nil { // a new user has no settings
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func (d *download) log(what string) {
 	d.t.Logf("%5.1f s: %s", time.Since(d.began).Seconds(), what)
 }
 
-// open starts OpenCode, whose plugins are those of the user's configuration alone.
+// open starts an OpenCode with only the plugins of the user's configuration.
 func (d *download) open() *opening {
 	d.t.Helper()
 	oc := d.start(opencodetest.Options{
@@ -198,8 +198,8 @@ func (d *download) configuration() map[string]string {
 	return files
 }
 
-// With an empty home and one downloaded file, a user installs, works, and removes everything again. The
-// file may be moved or broken in between: then a notice says what to do, and doing that is enough.
+// With an empty home and one downloaded file, a user installs, works, and removes everything again. If the
+// file is moved or broken in between, a notice gives the remedy, and the remedy is enough.
 func TestInstallFromOneFile(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -237,7 +237,7 @@ func TestInstallFromOneFile(t *testing.T) {
 	o.wantStatus()
 	o.close()
 
-	// Half of a download.
+	// Only half of the program was downloaded.
 	whole, err := os.ReadFile(d.program)
 	if err != nil {
 		t.Fatal(err)
@@ -274,8 +274,27 @@ func TestInstallForAProject(t *testing.T) {
 	o := d.open()
 	o.ask("What is the answer?", true)
 	o.close()
+
+	// Beside another plugin that prunes, magicctx stands down until that plugin is gone.
+	other := filepath.Join(d.project, ".opencode", "plugin", "dcp.js")
+	if err := os.MkdirAll(filepath.Dir(other), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("export const Other = async () => ({})\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o = d.open()
+	o.ask("And beside another?", false)
+	o.wantToast("dcp.js prunes the same messages")
+	o.close()
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	o = d.open()
+	o.ask("And without it?", true)
+	o.close()
 	if !suite.All() {
-		return // Pi has the rest
+		return // for Pi, TestPiInstallForAProject has the rest
 	}
 
 	d.command("install", "opencode", "--yes")

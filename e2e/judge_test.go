@@ -27,7 +27,7 @@ func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	options.Env = append(options.Env, "MAGICCTX_TRACE="+traces)
 	oc := w.start(options)
 
-	dialects := make(map[string]string) // by session
+	dialects := make(map[string]string) // the dialect of each session
 	read := func(id, path string) mockllm.Block { return mockllm.Tool(id, "read", map[string]any{"filePath": path}) }
 	for dialect, model := range map[string]string{"anthropic": opencodetest.ClaudeModel, "openai-compatible": opencodetest.GPTModel} {
 		s := w.session(oc)

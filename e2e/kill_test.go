@@ -96,7 +96,7 @@ type killer struct {
 	random *rand.Rand
 	doomed map[int]time.Duration // the delay of the kill after each doomed request
 	orders chan order
-	late   chan struct{} // is closed when the last kill is done
+	late   chan struct{} // closed when the last kill is done
 	killed int
 }
 
@@ -132,8 +132,8 @@ func (k *killer) play(session string, steps []mockllm.Step) {
 	})
 }
 
-// arrived orders the kill that follows a request. If the kill of an earlier request is late, because the
-// machine is busy, arrived waits for it, and so does the answer.
+// arrived orders the kill that follows a request. If the kill of an earlier request is late because the
+// machine is busy, arrived waits for it. So the answer waits, too.
 func (k *killer) arrived(request int) {
 	if k.late != nil {
 		<-k.late

@@ -22,7 +22,7 @@ import (
 
 // The harness's own store is the same with and without magicctx, byte for byte, apart from random names and
 // times. The session is long enough for notes, for drops and for a head.
-func TestInvariant17LookingChangesNothing(t *testing.T) {
+func TestInvariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessOpenCode)
 }
 
@@ -53,7 +53,7 @@ func lineAt(lines []string, i int) string {
 // lookingSession plays the session, and returns the lines of the harness's store.
 func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool) []string {
 	t.Helper()
-	const big = 6 // files of 44 kB, which no read tool cuts
+	const big = 6 // the number of files of 44 kB, a size that no read tool cuts
 	files := map[string]string{"notes.txt": "the answer is 41\n"}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
@@ -183,7 +183,7 @@ func (w *world) rowsOf(path string) (lines []string) {
 	each(`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) { tables = append(tables, row.ColumnText(0)) })
 	for _, table := range tables {
 		query := `SELECT * FROM "` + table + `" ORDER BY 1`
-		switch table { // OpenCode logs more or fewer changes of the session, at any place between those of messages
+		switch table { // OpenCode logs a varying number of changes of the session, between changes of messages
 		case "event":
 			query = `SELECT id, aggregate_id, type, data FROM event WHERE type NOT LIKE 'session.updated%' ORDER BY id`
 		case "event_sequence":
@@ -201,13 +201,15 @@ func (w *world) rowsOf(path string) (lines []string) {
 }
 
 var (
-	// randomName matches what a harness draws at random: OpenCode's ids and names of sessions, Pi's ids.
+	// randomName matches the texts that a harness chooses at random: OpenCode's ids and names of sessions, Pi's
+	// ids.
 	randomName = regexp.MustCompile(`\b[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"[0-9a-f]{8}"|"slug":"[a-z-]+"| slug=[a-z-]+`)
 	aTime      = regexp.MustCompile(`\b1[6-9]\d{11}\b|\b20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z`)
 )
 
 // namedAnew replaces each random name by a number, in the order in which the names appear, and each time and the
-// directory of the test by a sign. It leaves out the host's tools where Pi notes which tools it offers.
+// path of the test's directory by a placeholder. It leaves out the host's tools in the list of tools that Pi
+// stores.
 func (w *world) namedAnew(lines []string) []string {
 	numbers := map[string]string{}
 	for i, line := range lines {

@@ -36,7 +36,7 @@ func TestMarker(t *testing.T) {
 	k.turn(6)
 	k.checkSamePrefix(folded, k.newest())
 
-	k.further = 1 // the compartment ends with the prompt of turn 4, at which the marker then stands
+	k.further = 1 // the compartment ends with the prompt of turn 4, so the marker stands at that prompt
 	k.publish(3)
 	k.flush()
 	k.turn(7)
@@ -48,7 +48,7 @@ func TestMarker(t *testing.T) {
 	k.turn(8)
 	k.checkSamePrefix(extended, k.newest())
 
-	// A copy begins with the head of its original, and its copy of the marker goes.
+	// A copy of the session begins with the head of its original. The marker in the copy is removed.
 	copied, err := a.Copy(w.ctx, session)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestMarker(t *testing.T) {
 	w.stop(a)
 	w.stopHost()
 	rows := w.journal(session)
-	// Turns 4 to 8 and the summary.
+	// The array has turns 4 to 8 and the summary.
 	if got, most := rows[len(rows)-1].Messages, 5*turnMessages+1; got > most {
 		t.Errorf("OpenCode's array has %d messages, want at most %d", got, most)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A user sees each bust once, and once that a historian fails again and again.
+// The user gets one notice of each bust, and one notice that a historian keeps failing.
 func TestNotices(t *testing.T) { testNotices(t, schema.HarnessOpenCode) }
 
 func TestPiNotices(t *testing.T) { testNotices(t, schema.HarnessPi) }
@@ -27,8 +27,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	// With flat prices a bust costs nothing. With another setting, content would leave for rent, and there would be no
-	// bust under pressure.
+	// With flat prices a bust costs nothing. With another setting of spending, content would be removed for rent,
+	// and there would be no bust under pressure.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A model that keeps reading big files is told that it could drop some of them. Each text stands at the end
-// of content that no request has held before, and from then on it is the same in every request.
+// A model that keeps reading big files gets the hint that it could drop some of them. Each text stands at the
+// end of content that no request has held before, and from then on it is the same in every request.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessOpenCode)
@@ -24,13 +24,13 @@ func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
-	const big = 5 // files of 44 kB, which no read tool cuts
+	const big = 5 // the number of files of 44 kB, a size that no read tool cuts
 	files := map[string]string{}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
 	}
 	w := newWorldOf(t, h, suite.Root(t), files)
-	// One output is a third of the tokens that may be filled before a pass may bust.
+	// One output has a third of the tokens that a prompt may have before a pass may bust.
 	w.configure(`{"execute_threshold_percentage": 50, "protected_tags": 1}`)
 	options := w.withPlugin()
 	options.Limits = opencodetest.Limits{Context: 64_000, Output: 8_192}
@@ -90,8 +90,8 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 }
 
-// notes returns the notes of the host in a request, each under the id of the call at whose result it stands, or
-// under the text before it.
+// notes returns the notes of the host in a request, by the id of the call whose result has the note, or by the
+// text before the note.
 func notes(r *mockllm.Request) map[string]string {
 	all := map[string]string{}
 	for _, m := range r.Messages {

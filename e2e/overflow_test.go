@@ -15,8 +15,8 @@ import (
 // limitTimeout bounds the time until an event has reached the host.
 const limitTimeout = 20 * time.Second
 
-// The host believes the limit in a refusal until the provider accepts a larger prompt. OpenCode reports both
-// the refusal and the usage to it.
+// The host keeps the limit in a refusal until the provider accepts a larger prompt. OpenCode reports to the
+// host both the refusal and the usage.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessOpenCode)
 }

@@ -24,7 +24,7 @@ func TestPackedPluginWorks(t *testing.T) {
 	if err != nil || len(hosts) != 1 {
 		t.Fatalf("installed hosts: %q, %v", hosts, err)
 	}
-	w.user.Product.Host = hosts[0] // status must run the same program as the one that serves
+	w.user.Product.Host = hosts[0] // status must run the program that also serves
 
 	// The user's configuration file, beside the one that the stage writes.
 	config := filepath.Join(w.user.Home.Config, "opencode", "opencode.jsonc")

@@ -16,14 +16,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// brokenFiles are the ways in which the file of a session of Pi may be broken.
+// brokenFiles are possible damages to the file of a session of Pi.
 var brokenFiles = []struct {
 	name   string
 	damage func(lines [][]byte, newest string) [][]byte
 }{
 	{"lines that are no entries, and half a line at the end", func(lines [][]byte, _ string) [][]byte {
 		lines = slices.Insert(lines, 2, []byte("%%% no JSON\n"), []byte("[]\n"))
-		if suite.Pi() != pitest.V074 { // which opens no file with such a line
+		if suite.Pi() != pitest.V074 { // Pi 0.74 does not open a file with such a line
 			lines = slices.Insert(lines, 2, []byte("null\n"))
 		}
 		return append(lines, []byte(`{"type":"message","id":"0000000a","par`))
@@ -43,8 +43,8 @@ var brokenFiles = []struct {
 	}},
 }
 
-// The file of a session is broken when Pi opens it. The model then reads what it would read without
-// magicctx, and a request either extends the one before or is a bust with a cause.
+// The file of a session is damaged when Pi opens it. The model then gets the same content as without
+// magicctx, and each request either extends the previous one or is a bust with a cause.
 func TestPiBrokenSessionFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -52,11 +52,11 @@ func TestPiBrokenSessionFile(t *testing.T) {
 	session, lines := w.wholeFile()
 	with := w.openEach(w.user.WithPi(product.Host, w.project, w.mock.URL()), lines)
 	w.stopHost()
-	managed := w.requests(session) // those that the host has seen
+	managed := w.requests(session) // the requests that the host has seen
 	bare := w.openEach(w.user.BarePi(w.project, w.mock.URL()), lines)
 	for i, tc := range brokenFiles {
 		t.Run(tc.name, func(t *testing.T) {
-			if len(bare[i].System) == 0 { // Pi has lost its own
+			if len(bare[i].System) == 0 { // Pi has lost its own system prompt
 				checkValid(t, with[i])
 			} else {
 				checkRequest(t, with[i])
@@ -90,7 +90,7 @@ func (w *world) wholeFile() (session string, lines [][]byte) {
 	return session, lines[:len(lines)-1] // the file ends with a line break
 }
 
-// openEach lets a Pi open a session whose file is broken, in each way, and returns the next request of each.
+// openEach lets a Pi open a session once for each damage to its file, and returns the next request of each.
 // Pi shows no notice, because magicctx works.
 func (w *world) openEach(o pitest.Options, whole [][]byte) (requests []*mockllm.Request) {
 	w.t.Helper()

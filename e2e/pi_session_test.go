@@ -67,7 +67,7 @@ func switchAndBack(w *world, a agent.Agent) string {
 	for i := range sessions {
 		sessions[i] = w.session(a)
 		w.play(sessions[i], w.readNotes("toolu_switch1"), mockllm.Say("41."), mockllm.Say("Yes."), mockllm.Say("Really."))
-		w.prompt(a, sessions[i], "Read the notes.") // Pi can only go back to a session with an answer
+		w.prompt(a, sessions[i], "Read the notes.") // Pi can only return to a session that has an answer
 	}
 	for _, text := range []string{"Sure?", "Really?"} {
 		for _, session := range sessions {
@@ -139,7 +139,7 @@ func userBash(w *world, a agent.Agent) string {
 	if err := p.Call(w.ctx, "bash", map[string]any{"command": "cat notes.txt"}, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	if suite.Pi() != pitest.V074 { // there the option is the terminal's alone
+	if suite.Pi() != pitest.V074 { // in Pi 0.74, only the terminal mode has this option
 		if err := p.Call(w.ctx, "bash", map[string]any{"command": "echo secret", "excludeFromContext": true}, nil); err != nil {
 			w.t.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func TestPiKilledInATurnGoesOn(t *testing.T) {
 	if _, err := p.SendAsync(w.ctx, session, opencodetest.Prompt{Text: "Again."}); err != nil {
 		t.Fatal(err)
 	}
-	for range 4 { // the two of the first prompt are in the channel, too
+	for range 4 { // the channel also holds the two values of the first prompt
 		w.wait(arrived, "a request")
 	}
 	p.Kill()
@@ -349,7 +349,7 @@ func TestPiKilledInATurnGoesOn(t *testing.T) {
 	}
 }
 
-// resume runs a Pi that goes on with the session of one that has ended.
+// resume runs a Pi that continues the session of one that has ended.
 func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	w.t.Helper()
 	p, err := ended.Resume(w.ctx, o)
@@ -394,7 +394,7 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 		steps := []mockllm.Step{
 			mockllm.Call("toolu_1", read, input), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Really."),
 		}
-		if isPi { // one more unit, so that the same tag means something else
+		if isPi { // one more unit, so that the same tag stands for other content
 			steps = slices.Insert(steps, 0, in.bash("toolu_0", "echo 41"))
 		}
 		w.mock.AddRule(mockllm.Rule{
@@ -456,7 +456,7 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	for _, test := range []struct{ command, says string }{
 		{"ctx-status", "Next bust: at "},
 		{"ctx-flush", "There is nothing to free now."},
-		{"ctx-recomp", "The historian is switched off"}, // the session has a script
+		{"ctx-recomp", "The historian is switched off"}, // the session's model is scripted, so it has no historian
 		{"ctx-wrapup 0", "At least one turn stays."},
 	} {
 		if err := p.Command(w.ctx, session, test.command); err != nil {
@@ -495,7 +495,7 @@ func TestJudgeConvertsAsPi(t *testing.T) {
 	options := w.withPlugin()
 	options.Env = append(options.Env, "MAGICCTX_TRACE="+traces)
 	p := w.launch(options)
-	dialects := make(map[string]string) // by session
+	dialects := make(map[string]string) // the dialect of each session
 	for _, c := range []struct{ dialect, model string }{{"anthropic", opencodetest.ClaudeModel}, {"openai-compatible", opencodetest.GPTModel}} {
 		s := w.session(p)
 		dialects[s] = c.dialect
@@ -522,7 +522,7 @@ func TestJudgeConvertsAsPi(t *testing.T) {
 	}
 }
 
-// typed is what a person types into a terminal, and what the screen shows after it.
+// typed is an input at the terminal, with the text that the screen then shows.
 type typed struct {
 	keys  string
 	shows []string
@@ -567,7 +567,8 @@ func TestPiScreen(t *testing.T) {
 		typed{"/ctx-status \r", []string{"Next bust: at "}},
 		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	)
-	// Pi's own figure is that of the newest answer. It depends on the length of the clone's path, which is in the prompt.
+	// The figure that Pi itself shows is that of the newest answer. It depends on the length of the clone's
+	// path, because the path is in the prompt.
 	requests := w.mock.Requests()
 	usage := requests[len(requests)-1].Reported
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
@@ -575,9 +576,10 @@ func TestPiScreen(t *testing.T) {
 	if _, err := p.Await(ctx, fmt.Sprintf("%.1f%%/200k", float64(usage.Prompt()+usage.Output)/2000)); err != nil {
 		t.Error(err)
 	}
-	// The lines of Pi and its extensions end at the right edge, or they would go on in the next one.
+	// The lines of Pi and its extensions must end at the right edge. Otherwise they would continue on the next
+	// line.
 	for _, line := range p.Lines() {
-		if strings.Contains(line, "Next bust: at ") && !strings.HasSuffix(strings.TrimSpace(line), "k.") {
+		if strings.Contains(line, "Cache life: ") && !strings.HasSuffix(strings.TrimSpace(line), ")") {
 			t.Errorf("a line of the notice is broken: %s", line)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These tests repeat OpenCode's tests with Pi, as far as Pi supports their scenarios. The assertions on
-// the requests are the same.
+// These tests play OpenCode's scenarios in Pi, as far as Pi supports them. The assertions on the
+// requests are the same.
 
 func TestPiSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessPi) }
 
@@ -27,7 +27,7 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessPi)
 }
 
-func TestPiTemplateIsNotTheUser(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessPi) }
+func TestPiTemplateIsNotTheUsersWords(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessPi) }
 
 func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) }
 
@@ -74,6 +74,6 @@ func TestPiWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessPi)
 }
 
-func TestPiInvariant17LookingChangesNothing(t *testing.T) {
+func TestPiInvariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessPi)
 }

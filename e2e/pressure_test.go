@@ -401,7 +401,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 		d.overflow()
 		d.worker.until(steps(3))
 		d.prompt(opencodetest.Prompt{Text: "Go on."})
-		// The worker reads as much again as before the overflow. By now the host knows the window.
+		// The worker reads as much as before the overflow once more. By now the host knows the window.
 		d.worker.until(steps(14))
 		d.prompt(opencodetest.Prompt{Text: "And on."})
 	}
@@ -449,7 +449,7 @@ func checkOverflow(t *testing.T, requests []*mockllm.Request, passes []store.Pas
 		t.Errorf("the pass after the refusal is %s, %s", p.Verdict, p.Cause)
 	}
 	if requests[next].IsPi() {
-		return // the turn goes on
+		return // the turn continues
 	}
 	if last := requests[next].Messages; !strings.Contains(last[len(last)-1].Content[len(last[len(last)-1].Content)-1].Text, "Go on.") {
 		t.Errorf("the request after the refusal does not end in the user's prompt: %+v", last[len(last)-1])

@@ -44,7 +44,7 @@ func (w *world) registry(p *packing) string {
 	if err != nil || len(manifests) != 3 { // the host, and the packages of both harnesses
 		w.t.Fatalf("installed manifests: %q, %v", manifests, err)
 	}
-	packuments := map[string][]byte{} // by path
+	packuments := map[string][]byte{} // the packuments by path
 	tarballs := http.FileServer(http.Dir(p.tarballs))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		// A ServeMux would treat npm's @scope%2fname as one segment.

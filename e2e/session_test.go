@@ -32,7 +32,7 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	other := w.addProject("other", files)
 
 	options := []opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
-	options[0].Config["snapshot"] = true // snapshots are on, as users have them
+	options[0].Config["snapshot"] = true // snapshots are on, as they are for users
 	options[1].Project = other
 	processes, sessions, stories := make([]agent.Agent, len(options)), make([]string, len(options)), make([]*story, len(options))
 	var told sync.WaitGroup
@@ -116,7 +116,7 @@ func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 }
 
 // checkBusts asserts that the journal is correct: each request extends the previous one, unless the
-// journal has its pass as a bust with a known cause.
+// journal records its pass as a bust with a known cause.
 func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	if len(passes) != len(requests) {

@@ -53,7 +53,7 @@ func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
 	options.Config["snapshot"] = true // a revert restores files from snapshots
 	oc := w.launch(options)
 
-	var sessions []string // at the end, their journal is compared with their requests
+	var sessions []string // after these sessions, their journal is compared with their requests
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			w := w.in(t)

@@ -19,14 +19,14 @@ func TestOutputsLargerThanTheWindow(t *testing.T) {
 	testOutputsLargerThanTheWindow(t, schema.HarnessOpenCode)
 }
 
-// A model with a small window reads three files at once, each of half its window. Once, this prompt and each later one
-// was refused for ever.
+// A model with a small window reads three files at once, each of half its window. Once, the provider refused this
+// prompt and each later one for ever.
 func testOutputsLargerThanTheWindow(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	files := map[string]string{}
 	for _, name := range []string{"one.txt", "two.txt", "three.txt"} {
-		files[name] = strings.Repeat(name+" holds a line of text that is like the others.\n", 980) // just below 50 KB
+		files[name] = strings.Repeat(name+" holds a line of text that is like the others.\n", 980) // each file has just under 50 KB
 	}
 	w := newWorldOf(t, h, suite.Root(t), files)
 	w.configure(`{"historian": {"disable": false}}`)

@@ -14,7 +14,7 @@ import (
 )
 
 // A story is the session that most tests play. It has three turns in which a model reads, searches and
-// edits, and asks for two drops. The pressure crosses the execute threshold (65 %) at known steps.
+// edits, and asks for two drops. The pressure reaches the execute threshold (65 %) at known steps.
 type story struct {
 	turns []script.Turn
 	// first holds the first step of each turn, counted over the whole session.
@@ -24,30 +24,30 @@ type story struct {
 // A drop is a call of ctx_reduce in the story. The drop in turn i takes effect at the first request of
 // turn i+1.
 type drop struct {
-	step int    // counted over the whole session
+	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
 	// placeholders are the tags that leave a placeholder: texts, and tools among the newest 20.
 	placeholders []int
-	// shell is the tag of a text after whose drop its message is empty. For some providers the whole
-	// message is then left out, without a placeholder.
+	// shell is the tag of a text. When that text is dropped, its message is empty. For some providers
+	// the whole message is then left out, without a placeholder.
 	shell int
-	// gone is the tool call that leaves the prompt without a trace, followed by its tag.
+	// gone is the tool call that is removed without a placeholder, followed by its tag.
 	gone    string
 	goneTag int
 }
 
-// drops of the story. The tags of the second one are given in the second turn, so that the first bust
-// cannot free them. When the second drop takes effect, they are older than the newest 20 units, which
-// would be protected.
+// drops are the drops of the story. The tags of the second one are given in the second turn, so that
+// the first bust cannot free them. When the second drop takes effect, its tags are older than the
+// newest 20 units, which are protected.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
 // percentAt is the pressure that the provider reports for a step. It is low, except for the last steps
-// of the first two turns. There it lies between the execute threshold and the force level, so that the
-// bust has to wait until the turn is over. A drop of this story frees little. From the next turn on,
-// the reported pressure is low again, as if the drop had freed much.
+// of the first two turns. In these steps it is between the execute threshold and the force level, so
+// that the bust has to wait until the turn is over. A drop of this story frees little. From the next
+// turn on, the reported pressure is low again, as if the drop had freed much.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {
@@ -111,8 +111,8 @@ func storyFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// checkNoMessage asserts that the host sent no message of its own. Such a message comes whenever
-// OpenCode accepts it, so two runs that it comes in differ.
+// checkNoMessage asserts that the host sent no message of its own. OpenCode accepts such a message at
+// a time that differs from run to run, so two runs with one could not be compared.
 func checkNoMessage(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	for i, r := range requests {

@@ -19,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // historyWindow is the window of the models in the tests of the historian, in tokens.
@@ -30,7 +31,7 @@ type talk struct {
 	*world
 	agent   agent.Agent
 	session string
-	name    string // in each of its prompts, so that the historian's requests can be told apart
+	name    string // the name is in each prompt of the talk, so that the historian's requests can be told apart
 	reader  *worker
 	// words is the length of a prompt and of a finding, and lines the number of lines that each step reads.
 	words, lines int
@@ -38,13 +39,13 @@ type talk struct {
 	// mu guards all fields below.
 	mu    sync.Mutex
 	turns int
-	step  int // in the turn
-	steps int // of the turn
-	asked int // requests of the historian
+	step  int // the number of the current step in the turn
+	steps int // the number of steps of the turn
+	asked int // the number of requests of the historian
 
 	passes  []store.PassRow
 	rows    []chronicle.Compartment
-	runs    []store.RunRow
+	runs    []work.RunRow
 	summary store.HistorySummary
 }
 
@@ -99,7 +100,7 @@ func (k *talk) turn(steps int) {
 }
 
 // settle waits until no run of the historian is under way, as during the pause before the user's next prompt. The
-// scripted model answers at once, so that without the pause hundreds of its steps would pass during one run.
+// scripted model answers at once. So without the pause, one run would last for hundreds of its steps.
 func (k *talk) settle() {
 	k.t.Helper()
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -115,7 +116,7 @@ func (k *talk) settle() {
 				begun--
 			}
 		}
-		if begun <= 0 { // an extract of a pass has not begun before
+		if begun <= 0 { // an extract is published by a pass without a run before it
 			return
 		}
 		select {
@@ -177,8 +178,8 @@ func (k *talk) read() {
 }
 
 // publishes returns the runs that have published, oldest first.
-func (k *talk) publishes() []store.RunRow {
-	all := slices.DeleteFunc(slices.Clone(k.runs), func(r store.RunRow) bool { return r.Status != store.RunSuccess })
+func (k *talk) publishes() []work.RunRow {
+	all := slices.DeleteFunc(slices.Clone(k.runs), func(r work.RunRow) bool { return r.Status != work.Success })
 	slices.Reverse(all)
 	return all
 }
@@ -186,7 +187,8 @@ func (k *talk) publishes() []store.RunRow {
 // A shownHead is the head of a request.
 type shownHead struct {
 	baseline, delta string
-	// shown are the ranges of its compartments. Archived ones are joined. through is the end of the last one.
+	// shown are the ranges of its compartments, with the archived ones joined. through is the end of the last
+	// range.
 	shown   []chronicle.Range
 	through int
 }
@@ -218,7 +220,7 @@ func (h *shownHead) add(start, end string) {
 	from, _ := strconv.Atoi(start)
 	to, err := strconv.Atoi(end)
 	if err != nil {
-		to = from // a range of one message
+		to = from // the range has only one message
 	}
 	h.shown, h.through = append(h.shown, chronicle.Range{Start: from, End: to}), to
 }
@@ -233,7 +235,7 @@ func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	}
 	for i, m := range r.Messages[first:] {
 		for j, c := range m.Content {
-			if c.Type != "text" || first > 0 && i == 0 && j == 0 { // the delta
+			if c.Type != "text" || first > 0 && i == 0 && j == 0 { // this text is the delta
 				continue
 			}
 			if mark := markPattern.FindString(c.Text); mark != "" {
@@ -256,7 +258,7 @@ func (k *talk) checkHistory() {
 	seen := map[string]bool{}
 	before := shownHead{}
 	shownBefore := map[string]bool{}
-	var mayStay []string // the prompts that the head may pin: the two newest ones when it was made
+	var mayStay []string // the prompts that the head may pin: those that were the newest two when the head was made
 	for i, r := range requests {
 		checkRequest(k.t, r)
 		if n := r.Tokens(); n > historyWindow {
@@ -324,10 +326,10 @@ func (k *talk) checkRanges(request int, h shownHead) {
 	}
 }
 
-// compartmentElement is a rendered compartment. Its text holds no character that could end it.
+// compartmentElement matches a rendered compartment. The compartment's text has no character that could end it.
 var compartmentElement = regexp.MustCompile(`<compartment start="\d+" end="\d+" title="[^"<>]*"(?: />|>\n[^<>]*\n</compartment>)`)
 
-// checkIsData asserts that a compartment's text stands only in its element, whatever the text says.
+// checkIsData asserts that a compartment's text stands only in its element, for any text.
 func (k *talk) checkIsData(request int, h shownHead) {
 	k.t.Helper()
 	rest := compartmentElement.ReplaceAllString(h.baseline+h.delta, "")

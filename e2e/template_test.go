@@ -15,9 +15,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The user runs a command of the project, whose template comes from a stranger. To the historian, only the line that
-// the user typed is the user's, also after a restart.
-func TestTemplateIsNotTheUser(t *testing.T) { testTemplateIsNotTheUser(t, schema.HarnessOpenCode) }
+// The user runs a command of the project. The command's template was written by a stranger. For the historian,
+// only the line that the user typed is the user's, even after a restart.
+func TestTemplateIsNotTheUsersWords(t *testing.T) {
+	testTemplateIsNotTheUser(t, schema.HarnessOpenCode)
+}
 
 func testTemplateIsNotTheUser(t *testing.T, h schema.Harness) {
 	needs(t, h)
@@ -30,7 +32,7 @@ func testTemplateIsNotTheUser(t *testing.T, h schema.Harness) {
 	})
 	o := w.withHistorian()
 	pi := w.piOptions(o)
-	pi.Args = []string{"--prompt-template", filepath.Join(w.project, "report.md")} // Pi does not trust the project
+	pi.Args = []string{"--prompt-template", filepath.Join(w.project, "report.md")} // Pi does not trust the project, so name the template
 	var a agent.Agent
 	if h == schema.HarnessPi {
 		a = w.startPi(pi)
@@ -46,7 +48,7 @@ func testTemplateIsNotTheUser(t *testing.T, h schema.Harness) {
 			prompt := textAt(r, 0, 0)
 			select {
 			case shown <- prompt:
-			default: // a later chunk
+			default: // the prompt shows a later chunk
 			}
 			all := historiantest.RangeOf(prompt)
 			return mockllm.Say(historiantest.Output(historiantest.Compartment(chronicle.Range{Start: all.Start, End: all.End}, "Work.")))

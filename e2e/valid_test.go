@@ -19,7 +19,7 @@ func checkValid(t *testing.T, r *mockllm.Request) {
 }
 
 // turnsOf returns the messages with neighbouring tool messages joined, because in the OpenAI dialect
-// each result is a message of its own.
+// each result is a separate message.
 func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	for _, m := range r.Messages {
 		if n := len(turns); m.Role == "tool" && n > 0 && turns[n-1].Role == "tool" {
@@ -46,7 +46,7 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 		t.Errorf("request %d: the last message is of role %s", r.Seq, role)
 	}
 	if r.Dialect != mockllm.Anthropic || r.IsPi() {
-		return // Pi leaves it to Anthropic to join neighbouring messages of one role
+		return // Pi leaves the joining of neighbouring messages of one role to Anthropic
 	}
 	for i := 1; i < len(turns); i++ {
 		if turns[i].Role == turns[i-1].Role {
@@ -99,7 +99,7 @@ func checkBlocks(t *testing.T, r *mockllm.Request) {
 		}
 		calls := slices.ContainsFunc(m.Content, func(c mockllm.Content) bool { return c.Type == "tool_use" })
 		for j, c := range m.Content {
-			// Beside calls, the OpenAI dialect has an empty text in place of no text.
+			// In the OpenAI dialect, a message with calls and no text has an empty text.
 			isNone := r.Dialect == mockllm.OpenAI && calls && c.Text == ""
 			if c.Type == "text" && strings.TrimSpace(c.Text) == "" && !isNone {
 				t.Errorf("request %d, message %d (%s): text %d is blank", r.Seq, i, m.Role, j)

@@ -38,7 +38,7 @@ func checkRequest(t *testing.T, r *mockllm.Request) {
 	checkBreakpoints(t, r)
 }
 
-// checkGuidance asserts that the model gets the explanation of tags once.
+// checkGuidance asserts that the model gets the explanation of tags exactly once.
 func checkGuidance(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	if n := strings.Count(strings.Join(r.System, "\n"), guidanceHeading); n != 1 {

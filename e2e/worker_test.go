@@ -38,8 +38,8 @@ type worker struct {
 	thinksAgain bool
 	// drops are the tags that the next step asks to drop.
 	drops string
-	// hangs is the number of requests until one whose answer never ends. When that request comes, hanging is
-	// closed. busy is the number of requests that the provider refuses for the moment.
+	// hangs is the number of requests up to the one whose answer never ends. When that request comes,
+	// hanging is closed. busy is the number of requests that the provider refuses because it is busy.
 	hangs   int
 	hanging chan<- struct{}
 	busy    int

@@ -24,7 +24,7 @@ const testTimeout = 10 * time.Minute
 // A world is a user's machine: the user, a project, and the model's provider.
 type world struct {
 	t       *testing.T
-	harness schema.Harness // that launch starts, and whose journal is read
+	harness schema.Harness // the harness that launch starts and whose journal is read
 	// thinks is true if the scripted models begin each turn with a thought. Pi asks the provider for that.
 	thinks  bool
 	ctx     context.Context
@@ -88,8 +88,9 @@ func (w *world) addProject(name string, files map[string]string) string {
 // bare returns the options for OpenCode without the shim, in the world's project.
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
-// withFlatPrices returns the options for OpenCode with the shim, at prices with which every bust pays
-// off. The stories need that: they drop little, and their pressure exists only in the reported usage.
+// withFlatPrices returns the options for OpenCode with the shim, at prices with which every bust pays off.
+// The stories need such prices, because they drop little and their pressure exists only in the reported
+// usage.
 func (w *world) withFlatPrices() opencodetest.Options {
 	o := w.withPlugin()
 	o.FlatPrices = true

@@ -72,7 +72,7 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 
 // BindAnswer binds the thinking of an answer that is complete but not yet part of any
 // array, and returns the binding to store. state and wire are as the session's newest
-// pass left them. sent is the token that the answer's request left with. If sent
+// pass left them. sent is the token that the answer's request was sent with. If sent
 // names another wire, BindAnswer does nothing.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
@@ -112,7 +112,7 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
 // lostWith estimates how many tokens of thinking the first n messages of the wire lose
-// if the setup becomes after. If the model binds its thinking, a new preamble
+// if the setup changes to after. If the model binds its thinking, a new preamble
 // invalidates all of it.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
@@ -136,9 +136,9 @@ type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking reports whether the wire of these units still holds the thinking of e. Thinking leaves
-// the wire with its message (if the head covers it, or it is a shell), with an unthink
-// edit, and with the last of the message's calls.
+// sendsThinking reports whether the wire of these units still holds the thinking of e. Thinking is
+// removed with its message (if the head covers it, or it is a shell), by an unthink edit, or with the
+// last of the message's calls.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {

@@ -16,7 +16,7 @@ import (
 // and C in docs/defects.md. The comment of each test describes the bug as earlier
 // context managers had it.
 
-// A10: an idle session bust on every pass of its next turn, because the time of the
+// A10: an idle session busted on every pass of its next turn, because the time of the
 // last response did not move.
 func TestBugA10IdleBustsOncePerTurn(t *testing.T) {
 	w := newWorld(t, true, 1)
@@ -38,9 +38,9 @@ func TestBugA10IdleBustsOncePerTurn(t *testing.T) {
 	}
 }
 
-// A10 again: an idle session bust on every pass until the answer came, even if the
-// passes came within a moment. The second bust then dropped outputs, because the first
-// one had counted as their grace.
+// A10 again: an idle session busted on every pass until the answer came, even if the
+// passes followed each other at once. The second bust then dropped outputs, because
+// the first one had counted as their grace.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -78,8 +78,8 @@ func TestBugA31SkeletonStaysASkeleton(t *testing.T) {
 	}
 }
 
-// begin starts a story without an archive. The tests below describe events in the
-// notation of stories, and examine the world themselves.
+// begin starts a story without an archive of expected results. The tests below write
+// events in the notation of stories, and check the session themselves.
 func begin(t *testing.T, profile string, protected int) *story {
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}, w: newWorld(t, true, protected)}
 	s.w.readings.Profile = profile
@@ -104,8 +104,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// A1 (and reference vector V14): a steady pass took an old call of ctx_reduce out of
-// the prefix. The call counted as old because the array had grown.
+// A1 (and reference vector V14): a steady pass removed an old call of ctx_reduce from
+// the prefix. The call had become old only because the array had grown.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -157,7 +157,7 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 
 // A3: the placeholder was derived from the content, which another step of the same
 // pass had already changed.
-func TestBugA3PlaceholderIsOfTheTagAlone(t *testing.T) {
+func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
 		"assistant a1 (10%): §3§ [dropped §3§] | call read c1 {} -> \"[dropped §7§]\" | call read c2 {\"f\":\"b\"} -> \"B\"\n" +
@@ -232,7 +232,7 @@ func TestBugA8HardPassEndsItself(t *testing.T) {
 }
 
 // A17: cleared reasoning and compressed text came back on the next pass.
-func TestBugA17WhatWasTakenStaysTaken(t *testing.T) {
+func TestBugA17RemovedContentStaysRemoved(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Knobs.ReasoningAge, s.w.readings.Knobs.CompressFrom = 1, 20
 	s.happen("user u1: I think we should just use the database.\nassistant a1 (10%): think \"hm\" | <think>aloud</think> so\nuser u2: next\nassistant a2 (10%): ok\nuser u3: go")
@@ -359,9 +359,10 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// A33: an empty stand-in counted as the first content of a run of answers. But a
-// message that is left out of the wire neither separates two answers nor starts a run.
-func TestBugA33ReasoningBehindNothingIsFirst(t *testing.T) {
+// A33: an answer with nothing left counted as the first content in a run of answers.
+// But a message that is left out of the wire neither separates two answers nor starts
+// a run.
+func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"why\" | two | call read k2 {\"f\":2} -> \"B\"\nassistant t1..t20 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: n")
@@ -527,8 +528,8 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 }
 
 // B9: models imitate tags, and the imitated tags piled up at the start of the texts.
-// The test also has texts that only look like tags. They lost a half of themselves
-// (D2).
+// The test also has texts that only look like tags. Such texts once lost their
+// beginning (D2).
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")
@@ -584,8 +585,8 @@ func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// A9: bytes were rewritten while a turn was still collecting tool results. The drop
-// must wait for the end of the turn.
+// A9: content was rewritten while the model was still in its turn. The drop must wait
+// for the end of the turn.
 func TestBugA9QueuedDropWaitsForTheEndOfTheTurn(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

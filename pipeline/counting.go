@@ -62,8 +62,8 @@ func (s *array) newestMeasured() int {
 }
 
 // Measured returns the key of the newest answer with a usage, if that usage measures a wire
-// of the host. Otherwise it returns "", for example because the newest request left without
-// the host.
+// of the host. Otherwise it returns "", for example because the newest request was sent
+// without the host.
 func (s *memo) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key
@@ -107,7 +107,7 @@ func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]
 	if !found || !foundToo || from > to {
-		return sample, true // a revert has taken one of them
+		return sample, true // one of the two answers was reverted
 	}
 	first, last := &s.entries[from], &s.entries[to]
 	sample.Model = last.header.wrote

@@ -31,7 +31,7 @@ func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 }
 
 // If two reports cannot be about the same content, no ratio is learned from them.
-func TestSampleTokensRefusesWhatProvesNothing(t *testing.T) {
+func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	usage := func(input, read int) obj {
 		return obj{"tokens": obj{"input": input, "cache": obj{"read": read, "write": 0}}}
 	}
@@ -61,8 +61,8 @@ func TestSampleTokensRefusesWhatProvesNothing(t *testing.T) {
 	}
 }
 
-// If a user message is newer than every usage, it gets the size that the model's
-// provider would count.
+// The host counts a user message that no usage reports yet as the model's provider
+// would count it.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")
@@ -116,9 +116,9 @@ func TestTokenRatioIsBounded(t *testing.T) {
 }
 
 // If a model counts twice as much as the one before, the same session is twice as full.
-// The first pass for the new model makes room, and does not wait until the provider
+// The first pass for the new model frees space, and does not wait until the provider
 // refuses the prompt.
-func TestModelSwitchMakesRoomForTheNewVocabulary(t *testing.T) {
+func TestModelSwitchFreesSpaceForTheNewVocabulary(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		p := newProvider(t, 500, 1)
 		for p.w.decision.Percent < 50 {

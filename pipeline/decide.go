@@ -45,8 +45,8 @@ type Readings struct {
 	// SystemPending means that the harness's system prompt differs from the one that
 	// the session sends. The session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew means that the request leaves with a different system prompt from the
-	// last request, no matter how the pass decides.
+	// SystemIsNew means that the request has another system prompt than the last
+	// request, whatever the pass decides.
 	SystemIsNew bool
 	// SystemIsOld means that the session adopted its system prompt on an earlier day,
 	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
@@ -180,16 +180,16 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// Only the unfinished turn stops this pass from dropping. So the outputs that
-		// it could have dropped have had their grace, which the two-pass reclaim waits
-		// for.
+		// Only the unfinished turn stops this pass from dropping. So it counts as the
+		// pass that could have dropped these outputs, which the two-pass reclaim
+		// requires.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
 }
 
-// perMeasured returns the number of tokens of the size's measurement in one token of the
-// host's count. If there is no measurement, it returns what the model's tokens are.
+// perMeasured returns how many tokens of the newest measurement stand for one token of
+// the host's count. Without a measurement, it returns perToken.
 func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
@@ -216,12 +216,12 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	v.PrefixIsGone = isHard || a.Cause == CauseRent
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
-	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
+	found := a // the size that the pass has to reduce; thinking that is lost anyway does not count
 	found.Size.Current -= lost
-	left := found // the wire as the rules find it, with the new head
+	left := found // the same with the new head
 	coveredOfMeasured, thinking := s.freedByHead(change, measured)
 	if lost > 0 || a.Size.Measured == 0 {
-		thinking = 0 // it is among the lost, or the host's own count lacks it
+		thinking = 0 // this thinking is already subtracted as lost, or was never counted
 	}
 	covered := thinking + int(a.perToken*float64(change.freed))
 	left.Size.Current -= covered
@@ -233,7 +233,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the rules still free down to the low mark,
 	// because everything after the head is sent again anyway.
-	if a.Cause != CauseRent { // age alone takes nothing for rent
+	if a.Cause != CauseRent { // a bust for rent takes nothing for its age alone
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}
 	p := rule.Propose(v, r.Knobs)
@@ -241,7 +241,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	if v.Occasion > rule.AnyBust {
 		a.Goal = goal.Target
 	}
-	if a.Cause != CauseFirstPass { // on the first pass no output has had its grace
+	if a.Cause != CauseFirstPass { // on the first pass, no earlier pass could have dropped an output
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush {
@@ -279,7 +279,8 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 // tenth.
 const unfitPercent = 110
 
-// fitShare is the share of the limit that a request may take after outputs were withheld.
+// fitShare is the share of the limit that a request may take after a pass has withheld
+// outputs.
 const fitShare = 0.9
 
 // setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may

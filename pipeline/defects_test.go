@@ -210,7 +210,7 @@ func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 
 // C9: old reasoning was replaced by the literal text [cleared], even for providers
 // that refuse a message whose reasoning has changed.
-func TestDefectC9NobodyGetsCleared(t *testing.T) {
+func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
 		s.w.readings.Knobs.ReasoningAge = 1
@@ -346,9 +346,9 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 }
 
 // OpenAI refuses a text whose reasoning item is gone, and a reasoning item that no
-// other item follows. So reasoning stays as long as its text stays, and leaves with the
-// last item that it led to.
-func TestReasoningStaysWithItsTextWhereItIsMissed(t *testing.T) {
+// other item follows. So reasoning stays as long as its text stays, and is removed with
+// the last item that it led to.
+func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	for profile, want := range map[string]string{
 		"anthropic": "a1 assistant: text \"§2§ so\"\n",
 		"openai":    "a1 assistant: reasoning \"why\" text \"§2§ so\"\n",

@@ -70,9 +70,9 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns how far a busting pass goes. If the prefix is gone anyway, the
-// pass also frees what the next episode would free, provided that the size is more
-// than half way from the low mark to the high one.
+// occasionOf returns how far a busting pass goes. If the prefix is gone anyway and the
+// size is more than half way from the low mark to the high one, the pass also does the
+// work of the next episode.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:

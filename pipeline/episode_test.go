@@ -9,9 +9,9 @@ import (
 
 func TestIsWorthIt(t *testing.T) {
 	pays, not := schema.BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, schema.BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
-	// The window is 100,000 tokens and the high mark 65,000. With a goal of 30,000,
-	// half way between the two is 47,500. The size a tenth of the window below the high
-	// mark is 55,000.
+	// The window is 100,000 tokens and the high mark 65,000. Half way from it to a goal
+	// of 30,000 is 47,500. The size a tenth of the window below the high mark is
+	// 55,000.
 	at := func(current int, cause Cause, price schema.BustPrice) Assessment {
 		return Assessment{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}
@@ -27,8 +27,8 @@ func TestIsWorthIt(t *testing.T) {
 		{"nobody knows a price", at(70_000, CausePressure, not), schema.Price{Write: 1}, 1, true},
 		{"under pressure the price decides", at(70_000, CausePressure, pays), quarterAndTenth, 1, true},
 		{"also against much relief", at(70_000, CausePressure, not), quarterAndTenth, 60_000, false},
-		// Measured in docs/decisions.md: a bust made early, before the end of the turn
-		// below the force level, costs more than the turn that it spares.
+		// docs/decisions.md has the measurement: below the force level, a bust before
+		// the end of the turn costs more than it saves.
 		{"also just below the force level", at(84_999, CausePressure, not), quarterAndTenth, 60_000, false},
 		{"at the force level a tenth below the high mark is enough", at(86_000, CauseForce, not), quarterAndTenth, 31_000, true},
 		{"one token less is not", at(86_000, CauseForce, not), quarterAndTenth, 30_999, false},

@@ -79,7 +79,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReverted)
 	case len(shown) == 0 && (a.Verdict != schema.Hard || now.Ordinal > 0 || !now.Exists() && !r.History.StandsAlone):
 		return unchanged
-	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // a baseline without compartments does not introduce any
+	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // the baseline of a head without compartments has no section for them
 		return s.fold(r, shown, FoldFirst)
 	case r.History.Refold:
 		return s.fold(r, shown, FoldRefold)
@@ -261,9 +261,9 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 }
 
 // lastInArray returns the key of the compartment's message that comes last in the array. That
-// is mostly its last message. But a compaction that keeps turns puts its request, which is
-// newer, in front of them. If the array holds none of the messages, lastInArray returns the
-// key of the last one.
+// is mostly its last message. But a compaction that keeps turns puts its request before these
+// turns, although the request is newer. If the array holds none of the messages, lastInArray
+// returns the key of the last one.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
@@ -280,9 +280,8 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 const pinnedShare = 20
 
 // pinned returns the prompts among the first covered messages that stay on the wire. The
-// newest prompt stays until the model has answered it: otherwise the model would go on with
-// a task that it cannot read. After that it stays if it is small, and so does the prompt
-// before it.
+// newest prompt stays until the model has answered it: otherwise the model could not read
+// its task. After the answer, this prompt and the one before it stay if they are small.
 func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {
@@ -344,8 +343,8 @@ func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	return c
 }
 
-// freedByHead returns how many tokens, by the host's count, a new head frees of the old head and the
-// first n messages. It returns their thinking, which leaves with them, apart.
+// freedByHead returns how many tokens, by the host's count, a new head frees from the old head and
+// the first n messages. It returns the thinking of these messages separately.
 func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0

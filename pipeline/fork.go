@@ -113,9 +113,9 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Unknown maps a message key in the copy to the key of the message directly after it, if
-	// no unit of that message is known, for example because a failed answer has none. Nothing
-	// else tells which message of the original it copies.
+	// Unknown has an entry for each message of the copy in which no unit is known, for
+	// example a failed answer. It maps the message's key to the key of the message directly
+	// after it. Only this neighbour shows which message of the original was copied.
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with a summary by the harness, which hides older
 	// messages. Summary is the key of the newest one in the original, empty if the original
@@ -123,8 +123,8 @@ type Copy struct {
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest
-	// message. It is empty if no answer follows. The original finished that answer but
-	// made no pass afterwards, so it has no units for it.
+	// message. The original has no units for that answer, because it made no pass after it.
+	// Next is empty if no answer follows.
 	Next string
 }
 

@@ -26,7 +26,7 @@ type provider struct {
 func newProvider(t testing.TB, base int, perToken float64) *provider {
 	p := &provider{w: newWorld(t, true, 1), base: base, perToken: perToken}
 	p.w.readings.LimitTokens = 20_000
-	p.w.readings.Price = schema.Price{Fresh: 1, Write: 1, Read: 1} // at these prices any bust pays off
+	p.w.readings.Price = schema.Price{Fresh: 1, Write: 1, Read: 1} // at these prices every bust pays off
 	return p
 }
 
@@ -77,8 +77,7 @@ func (p *provider) forget() {
 	p.w.restart()
 }
 
-// wantSize compares the size that the last pass believed, before it changed anything,
-// with the provider's count.
+// wantSize compares the size that the last pass assumed, before it changed anything, with the provider's count.
 func (p *provider) wantSize(t *testing.T, real int) {
 	t.Helper()
 	if got := p.w.decision.Size.Current; float64(got) < 0.75*float64(real) || float64(got) > 1.33*float64(real) {
@@ -88,9 +87,9 @@ func (p *provider) wantSize(t *testing.T, real int) {
 
 func percentOf(tokens int) float64 { return float64(tokens) / 200 } // the window has 20,000 tokens
 
-// busted returns a session that has filled its window and made room. The array still
-// contains all messages, and the usages from before the bust. The result before is the
-// number of messages before the step that caused the bust.
+// busted returns a session that has filled its window and then freed space by a bust. The array still has all
+// messages, with the usages from before the bust. The result before is the number of messages before the step that
+// caused the bust.
 func busted(t *testing.T, base int, perToken float64) (p *provider, before int) {
 	t.Helper()
 	p = newProvider(t, base, perToken)
@@ -106,8 +105,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// A revert takes some of the messages that the head covers. The head then leaves the prompt, and the other messages come
-// back. The host went on counting the head in their place: 5,058 tokens, where 13,880 were sent.
+// A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the
+// other covered messages come back. The host went on counting the head instead of them: 5,058 tokens, although
+// 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -141,9 +141,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// In Pi, the user went from an answer to an old branch and back, where the head that its prompt had was gone. The next
-// bust made the prompt small again. In a fork, the host then believed 289 tokens, where 4,781 were sent: it subtracted
-// more messages than the reported prompt had held.
+// In Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next bust
+// made the prompt small again. A fork does the same. The host then estimated 289 tokens, although 4,781 were sent,
+// because it subtracted more messages than the reported prompt had held.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -189,8 +189,8 @@ func (p *provider) showsSummary(t *testing.T, newest int) {
 	p.wantSize(t, p.prompt())
 }
 
-// A summary took messages that had come after the newest usage. The host counts those itself, but subtracted them from
-// the measured prompt as well: 1,592 tokens were believed, where 5,193 were sent.
+// A summary replaced messages that had come after the newest usage. The host counts such messages itself, but it
+// subtracted them from the measured prompt as well: it estimated 1,592 tokens, although 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -205,9 +205,9 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// The thinking of messages leaves with them when a summary takes their place. After a revert the host estimated a prompt
-// with that thinking, and went on counting it: 12,911 tokens were believed, where 3,959 were sent.
-func TestThinkingLeavesWithItsMessages(t *testing.T) {
+// When a summary replaces messages, their thinking is gone too. After a revert the host estimated a prompt with
+// that thinking, and went on counting it: it estimated 12,911 tokens, although 3,959 were sent.
+func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
 	for i := range 12 {
@@ -221,8 +221,8 @@ func TestThinkingLeavesWithItsMessages(t *testing.T) {
 	p.showsSummary(t, 3)
 }
 
-// D5: after a revert to before a bust, the newest usage in the array reported the whole
-// prompt. The host believed 84 % when the real size was 25 %, and made one more bust.
+// D5: after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
+// estimated 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, restarts := range []bool{false, true} {
@@ -244,16 +244,16 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 			if p.w.decision.Size != size {
 				t.Errorf("first %+v, again %+v", size, p.w.decision.Size)
 			}
-			p.turn(2, 100) // the next usage is believed again
+			p.turn(2, 100) // the host relies on the next usage again
 			p.turn(0, 0)
 			p.wantSize(t, p.prompt())
 		}
 	}
 }
 
-// D5: a fork copies the usages of its original, which report small prompts. If the fork
-// lacks the original's edits, its wire has all the content: the host believed 58 % when
-// the real size was 337 %. A lost database has the same effect.
+// D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's
+// edits, its wire has all the content: the host estimated 58 % when the real size was 337 %. A lost database has
+// the same effect.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -285,9 +285,9 @@ func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	}
 }
 
-// D5: if a session only grows, or is new to the host, its usage reports the current
-// wire and is believed unchanged.
-func TestDefectD5AUsageOfThisWireIsBelieved(t *testing.T) {
+// D5: if a session only grows, or is new to the host, its usage reports the current wire, and the host uses it
+// unchanged.
+func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	p := newProvider(t, 4000, 0.8)
 	for range 5 {
 		p.turn(2, 400)
@@ -321,10 +321,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, nothing shows that the newest prompt was made without the
-// dropped output. The only sign is that since the previous prompt the array has grown,
-// but the prompt has not. The host believed that prompt, and the next revert left it
-// with 44 tokens instead of 1,135.
+// After the database is lost, nothing records that the newest prompt lacked the dropped output. There is only one
+// sign: the array has grown since the previous prompt, but the prompt has not. The host trusted that prompt's
+// usage, and after the next revert it estimated 44 tokens instead of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -343,10 +342,9 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
-// OpenCode had pruned the outputs of old steps, so their prompts had grown by much more than
-// is left of them. In a session that was new to the host, these prompts made it believe
-// that each of its tokens is two of the provider's.
-func TestPromptOfPrunedOutputsSaysNothing(t *testing.T) {
+// OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
+// still shows. A host that was new to the session concluded that each of its tokens is two of the provider's.
+func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
 	for i, raw := range p.w.raw {
@@ -359,9 +357,9 @@ func TestPromptOfPrunedOutputsSaysNothing(t *testing.T) {
 	p.wantSize(t, real)
 }
 
-// F16: after a lost database the size of the prompt is the host's estimate, in the
-// provider's tokens, and a bust frees most of it. The bust was subtracted in the host's
-// own tokens: the host believed 18,822 tokens when it sent 7,876.
+// F16: after a lost database the size of the prompt is the host's estimate, in the provider's tokens, and a bust
+// frees most of it. The bust was subtracted in the host's own tokens: the host estimated 18,822 tokens when it
+// sent 7,876.
 func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -381,9 +379,9 @@ func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// A bust frees a part of the measured prompt, in the tokens of that measurement. As long as
-// no token ratio was learned, one token of the host counted as one of the provider's. If the
-// next answer reported no usage, the host then believed 1,807 tokens when it sent 5,379.
+// A bust frees a part of the measured prompt, in the tokens of that measurement. As long as no token ratio was
+// learned, one token of the host counted as one of the provider's. If the next answer reported no usage, the host
+// then estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)
@@ -395,10 +393,9 @@ func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// F20: while no host ran, the requests of a new fork left unchanged, with everything
-// that the original had dropped. Once the host ran again, it believed their usage:
-// 27,036 tokens, when the next wire had 10,012.
-func TestUsageOfAnUnchangedRequestIsNotBelieved(t *testing.T) {
+// F20: while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
+// had dropped. When the host ran again, it trusted their usage: 27,036 tokens, although the next wire had 10,012.
+func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, isUnchanged := range []bool{true, false} {
 			p := newProvider(t, 1000, perToken)
@@ -427,10 +424,9 @@ func TestUsageOfAnUnchangedRequestIsNotBelieved(t *testing.T) {
 	}
 }
 
-// The believed size stays near the provider's count through any history of a session:
-// within a factor of 1.5, or within 600 tokens and the error of a bust that is not
-// measured yet.
-func TestTheBelievedSizeIsNearTheRealOne(t *testing.T) {
+// The estimated size stays near the provider's count in any history of a session: within a factor of 1.5, or
+// within 600 tokens and the error of a bust that is not measured yet.
+func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))
 		p.w.readings.Threshold = float64(rapid.IntRange(30, 70).Draw(rt, "threshold"))

@@ -71,10 +71,10 @@ func (m *headMemo) render(codec transcript.Codec) {
 	}
 }
 
-// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets
-// one on each block of the system prompt and two on the newest messages, so if the system
-// prompt has several blocks, ours is one too many, and the newest message would lose its
-// breakpoint.
+// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one
+// on each block of the system prompt and two on the newest messages, so if the system prompt
+// has several blocks, a breakpoint of ours would be one too many, and the newest message
+// would lose its own.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -103,9 +103,10 @@ func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.shown.Head.Pins(s.entries[i].header.key)
 }
 
-// isReverted reports whether a revert has taken messages that the head covers. The head's last message may also be gone
-// because the harness hides it behind a summary or the host's marker. Then it hides all of the covered messages, so if
-// one of them is still there, the last one was taken: in Pi, by a look at another branch that has a summary.
+// isReverted reports whether a revert has taken messages that the head covers. The head's last message may also be
+// missing because a summary of the harness or the host's marker hides it. But a summary or marker hides all
+// covered messages. So if an earlier one is still in the array, the last one was reverted. This happens in Pi when
+// the user looks at another branch that has a summary.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false

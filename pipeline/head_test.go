@@ -38,7 +38,7 @@ func invariant6BaselineChangesOnlyOnAHardPass(t *rapid.T, w *world) {
 
 // Every message of the harness is in the tail, or the head covers it and shows or names
 // its compartment.
-func invariant14NothingIsInNeitherPlace(t *rapid.T, w *world) {
+func invariant14EachMessageIsInTheTailOrTheHead(t *rapid.T, w *world) {
 	if w.start == 0 {
 		return
 	}
@@ -49,7 +49,7 @@ func invariant14NothingIsInNeitherPlace(t *rapid.T, w *world) {
 		t.Fatalf("the tail begins after %s, number %d; the head covers everything through %s, number %d", last.Key, w.start, head.Through, head.Ordinal)
 	}
 	if w.busy {
-		return // while the store is busy, the effects of a revert may wait
+		return // while the store is busy, a revert need not take effect
 	}
 	next := 1
 	for _, c := range w.readings.History.Compartments[:head.Shows()] {
@@ -116,8 +116,8 @@ func TestHeadStandsInFrontOfTheTail(t *testing.T) {
 	})
 }
 
-// Documents are a reason for a head, although nothing is summarised yet. It comes with a lost prefix, stays to the
-// letter, and gets compartments when there are some.
+// Documents are a reason for a head even before anything is summarised. Such a head appears once the prefix is
+// lost, stays unchanged, and gets compartments as soon as there are some.
 func TestHeadStandsAlone(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 2)
@@ -130,7 +130,7 @@ func TestHeadStandsAlone(t *testing.T) {
 		w.readings.History.StandsAlone = true
 		w.answer(said("a0", "assistant", 100, 0))
 		w.add(said("u1", "user", 100, 0))
-		w.readings.Flush = true // a bust that spares the beginning of the prompt
+		w.readings.Flush = true // a bust that keeps the beginning of the prompt
 		w.pass()
 		if w.session.State.Head.Exists() {
 			t.Fatalf("the head costs a live prefix (%s)", w.decision.Cause)
@@ -239,8 +239,8 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness compacts after the covered messages, the head still stands for all of its
-// history. The harness's summary follows it.
+// If the harness compacts after the covered messages, the head still stands for all of its history. The summary of
+// the harness follows the head.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)
@@ -256,8 +256,8 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// In Pi, a look at another branch that has a summary took the head's last message and kept one before it. The head
-// stayed, and the kept message read "[dropped]".
+// In Pi, the user looked at another branch that has a summary. The array then lacked the head's last message, but
+// still had an earlier one. The head stayed, and the earlier message read "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)
@@ -275,8 +275,8 @@ func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	t.Errorf("u1 is not in the request:\n%s", w.text())
 }
 
-// Text of the tail was in neither head nor tail: the head covered every unit up to a tag, and an old message had got
-// a new unit, for example the text of an aborted answer that the harness stores late.
+// Text of the tail was in neither head nor tail. The head covered every unit up to a tag, but an old message had
+// got a new unit, for example the text of an aborted answer that the harness stores late.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -327,8 +327,8 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// The harness's compaction can keep turns: its array then begins with a summary that is newer than these turns. The
-// store's reader counts by time, and so does the head.
+// The harness's compaction can keep turns: the array then begins with a summary that is newer than these turns.
+// The code that reads the harness's store numbers messages by time, and so does the head.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {
@@ -351,8 +351,9 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, and stands in front of them. If a
-// compartment ends with it, the head covers the turns, too: nothing stands in neither place.
+// The request of a compaction that keeps turns is newer than these turns, but stands in front of them. If a
+// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head
+// and tail.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -396,8 +397,8 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	}
 }
 
-// A bust under pressure sends everything after the head again. So it goes down to the low
-// mark, even if the head alone gets below the high one.
+// A bust under pressure sends everything after the head again. So the rules free down to the low mark, even if the
+// head alone brings the size below the high mark.
 func TestFoldUnderPressureReachesTheLowMark(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40

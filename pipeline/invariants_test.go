@@ -65,12 +65,12 @@ func checkInvariants(t *rapid.T, w *world) {
 	invariant7ToolArcsAreAtomic(t, w)
 	invariant8SignedContentIsUntouchable(t, w)
 	invariant10OnePlaceholder(t, w)
-	droppedCallsLeaveTheTextOfTheirStep(t, w)
 	invariant11UserTurnsStay(t, w)
-	tagIsNeverGivenTwice(t, w)
 	invariant13FailOpenPerPass(t, w)
-	invariant14NothingIsInNeitherPlace(t, w)
+	invariant14EachMessageIsInTheTailOrTheHead(t, w)
 	invariant15ThinkingStaysValidOrGoes(t, w)
+	droppedCallsDoNotRemoveTheTextOfTheirStep(t, w)
+	tagIsNeverGivenTwice(t, w)
 }
 
 // A witness holds what the invariants remember of a life.
@@ -134,7 +134,7 @@ func (h *life) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", pref
 
 func (h *life) step() {
 	h.w.changed, h.w.busy, h.w.forgot = false, false, false
-	if !h.isShared { // the harnesses do not tell alike which words are the user's
+	if !h.isShared { // the harnesses do not mark the user's words in the same way
 		h.w.notes = rapid.SampledFrom([]string{"", "", "\n\n<system-reminder>\nMuch could go.\n</system-reminder>"}).Draw(h.t, "note")
 	}
 	switch rapid.IntRange(0, 16).Draw(h.t, "what") {
@@ -300,7 +300,7 @@ func (h *life) revert() {
 	h.w.held = min(h.w.held, n)
 	h.w.changed = true
 	// Pi leaves a blank prompt out. The array could then end with an answer whose calls
-	// have left, and no provider answers such a request. The pass fails, and Pi's own
+	// were removed, and no provider answers such a request. The pass fails, and Pi's own
 	// array is sent (docs/pi.md).
 	h.prompt(!h.isShared && !h.w.isPi())
 }
@@ -331,7 +331,7 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 
 func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
-		asked := w.session.unansweredPrompt() // its drop waits for the answer
+		asked := w.session.unansweredPrompt() // the prompt's drop waits for the answer
 		return asked >= 0 && w.session.State.ByTag(q.Tag).MessageKey == w.session.entries[asked].header.key
 	})
 	if w.decision.Verdict == schema.Hard && len(left) > 0 {
@@ -418,7 +418,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)
 			h.step()
-			w.busy = false // units that a busy store refused may get other tags if they are reverted before the crash
+			w.busy = false // if the busy store refused units, and they are reverted before the crash, the next units may get other tags
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
 			twin.readings.SystemPending, twin.sent, twin.notes = w.readings.SystemPending, w.sent, w.notes
 			if w.readings.History != nil {
@@ -488,9 +488,10 @@ func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
 
-// For some providers, the text of a step left together with the step's calls, whatever it
-// said (J1). A text leaves by an edit of its own, and never because calls were dropped.
-func droppedCallsLeaveTheTextOfTheirStep(t *rapid.T, w *world) {
+// For some providers, the text of a step was removed together with the step's calls,
+// whatever it said (J1). A text is removed only by its own edit, never because calls were
+// dropped.
+func droppedCallsDoNotRemoveTheTextOfTheirStep(t *rapid.T, w *world) {
 	onWire := map[string]int{}
 	for _, m := range w.wire {
 		for _, b := range m.Blocks {
@@ -544,7 +545,7 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// An episode is one bust. A pass under pressure does all its work at once, and the
+// An episode has only one bust. A pass under pressure does all its work at once, and the
 // same transcript gives no reason for another bust.
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
@@ -580,8 +581,9 @@ func invariant13FailOpenPerPass(t *rapid.T, w *world) {
 	}
 }
 
-// Defect V2 (docs/defects.md): a pass whose wire was refused stored a grace that the
-// session in memory did not have, so a restart changed what the next pass dropped.
+// Defect V2 (docs/defects.md): a pass whose wire was refused stored a value of
+// ReclaimUpTo that the session in memory did not have. So a restart changed what the next
+// pass dropped.
 func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 	w := hundreds(t, 5)
 	w.queue(2)

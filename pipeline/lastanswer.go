@@ -44,16 +44,16 @@ func (s *memo) reviewEnd() {
 // hasToKeepCall reports whether one call of entry i has to stay on the wire, because the
 // turn ends with calls and signed thinking: either in this answer or in the one directly
 // after it. Such an answer may be the last one of the array, for example after a revert.
-// Anthropic wants it to begin with its thinking. If this answer vanished, an answer
-// without thinking could become the last one. If the answer before it kept no result,
-// the two would fuse, and the last answer would lose its thinking.
+// Anthropic wants it to begin with its thinking. If this answer vanished, an answer without
+// thinking could become the last one. If the answer before it kept no result, the two would
+// fuse, and the last answer would lose its thinking.
 //
-// The provider joins an answer without calls with the one after it, so the thinking may
-// stand in a message before the one with the calls.
+// The provider joins an answer without calls with the next answer, so the thinking may be
+// in a message before the calls.
 //
 // The rules know such answers (Message.KeepsCall), and leave one of their calls on the wire
-// as a skeleton. Frame.KeepsCall brings a call back if all calls had left before the answer
-// had to keep one.
+// as a skeleton. Frame.KeepsCall brings a call back if all calls were removed before the
+// answer had to keep one.
 func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false

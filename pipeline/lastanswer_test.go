@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// J9: the calls of three steps were dropped. The thinking of these steps left with the
-// calls, or because the step fused with the one before it. Then the user reverted the
-// rest of the turn, and one of these steps became the last answer. Anthropic refuses a
-// last answer that has calls and does not begin with its thinking.
+// J9: the calls of three steps were dropped. The thinking of these steps was removed with
+// the calls, or because the step fused with the previous one. Then the user reverted the
+// rest of the turn, and one of these steps became the last answer. Anthropic refuses a last
+// answer that has calls and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -29,8 +29,8 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// lastAnswerIs requires that this answer is the last one of the wire, that it begins with
-// thinking, and that it does not fuse with the answer before it.
+// lastAnswerIs requires that this answer is the last one of the wire, begins with thinking,
+// and does not fuse with the answer before it.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1
@@ -59,9 +59,9 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	}
 }
 
-// J11: a status that only the user sees stood after the newest step, so the step's
-// results counted as read. The emergency dropped them before the model had seen them.
-func TestResultsBehindAStatusAreUnread(t *testing.T) {
+// J11: a status that only the user sees stood after the newest step, so that step's results
+// counted as read. In an emergency, the pass dropped them before the model had seen them.
+func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{900 x}\" | call bash c2 {\"n\":2} -> \"{900 x}\" | call bash c3 {\"n\":3} -> \"{900 x}\" | call bash c4 {\"n\":4} -> \"{900 x}\"\n" +
@@ -93,10 +93,10 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// J14: the synthetic todo list stood at the end of an answer without calls. With the next
-// prompt, or after a revert, that was the last answer. The list made it an answer with
-// calls that does not begin with thinking.
-func TestTodoListStandsBehindCallsOnly(t *testing.T) {
+// J14: the synthetic todo list stood at the end of an answer without calls. A new prompt or
+// a revert made it the last answer. Because of the list, that answer had a call but did not
+// begin with thinking.
+func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
 			s := begin(t, profile, 1)
@@ -111,8 +111,8 @@ func TestTodoListStandsBehindCallsOnly(t *testing.T) {
 }
 
 // J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo
-// list stood there all the same, because a later step came after that answer. But that step had
-// left the wire, so after a revert the list's call began a last answer without thinking.
+// list still stood there, because a later step followed. But that step had left the wire. After
+// a revert, the list's call stood in the last answer, which had no thinking.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -125,10 +125,10 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	}
 }
 
-// J15: a turn ended with a notice, which left as an empty shell. The step before it became
-// the last answer. It did not begin with thinking, because the model had not thought in
-// this session so far.
-func TestAnswerBehindCallsKeepsAText(t *testing.T) {
+// J15: a turn ended with a notice, which was removed as an empty shell. So the step before
+// it became the last answer. That step did not begin with thinking, because the model had
+// not thought in this session before.
+func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): call bash c1 {} -> \"A\"\nassistant a2: [SYSTEM DIRECTIVE: X] y\nassistant a3: [SYSTEM DIRECTIVE: X] y\nuser u2: n\nassistant a4 (10%): done\nuser u3: n")
@@ -141,8 +141,8 @@ func TestAnswerBehindCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// F9: of the calls of an answer that has to keep one, the newest was dropped first, and
-// another one stood as a skeleton. When that skeleton left as well, the newest call came
+// F9: the newest call of an answer was dropped first. Since the answer has to keep a call,
+// another one stayed as a skeleton. When that skeleton was removed, the newest call came
 // back.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
@@ -157,11 +157,11 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// F10: an answer with an empty text ended a turn. It left, because the provider refuses
-// empty texts. So the step before it became the last answer, which has calls and does not
-// begin with thinking. F25: the same at an unknown provider, which may be a gateway in
-// front of Claude.
-func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {
+// F10: an answer with an empty text ended a turn. It was removed, because the provider
+// refuses empty texts. So the step before it became the last answer, which has calls and
+// does not begin with thinking. F25: the same at an unknown provider, which may be a gateway
+// in front of Claude.
+func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r\" | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): call bash c2 {} -> \"B\"")
@@ -174,10 +174,10 @@ func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// F24: the model ended its turn, and went on without a prompt: an answer with thinking and
-// a text, and directly after it a step with calls. The provider sees them as one answer,
-// which begins with the thinking of the first. The rules looked only at the step, which
-// has no thinking. So the call before the two left. The answer then fused with the text
+// F24: the model ended its turn, and went on without a prompt: an answer with thinking and a
+// text, and directly after it a step with calls. The provider sees them as one answer, which
+// begins with the thinking of the first. The rules looked only at the step, which has no
+// thinking. So the call before the two was dropped. The answer then fused with the text
 // beside that call, and lost its thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
@@ -189,8 +189,8 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 		}
 		s.lastAnswerIsJoined("a2", "a3")
 
-		// The turn goes on, and units leave later. Then the user takes the rest of the turn
-		// back.
+		// The turn goes on, and units are dropped later. Then the user reverts the rest of
+		// the turn.
 		for _, drops := range []string{"drop 3", "drop 3 6", "drop 3 4", "drop 3 4 5 6"} {
 			s = begin(t, profile, 1)
 			s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nassistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u2: n")
@@ -245,8 +245,9 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 	}
 }
 
-// F25: at an unknown provider a step whose only call is dropped leaves whole. The step ended
-// a turn, so the step before it became the last answer, which does not begin with thinking.
+// F25: at an unknown provider, dropping the only call of a step removes the whole step. The
+// step ended a turn, so the step before it became the last answer, which does not begin with
+// thinking.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"

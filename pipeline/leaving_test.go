@@ -6,9 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The next bust takes away the messages of published compartments that the head does not show
+// The next bust removes the messages of published compartments that the head does not show
 // yet, and the queued drops after them.
-func TestLeavingIsWhatTheNextBustTakes(t *testing.T) {
+func TestLeavingIsWhatTheNextBustRemoves(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := talked(t, codec, 8, 4)
 		leaving := func() int { return w.session.Leaving(w.readings.History) }

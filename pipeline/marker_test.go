@@ -81,9 +81,9 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	return text
 }
 
-// A marker hides messages that the head stands for. So the wire and the ordinals are the
-// same for every place of the marker, even after a restart, and the next fold covers
-// exactly the newly published messages as well.
+// A marker hides only messages that the head stands for. So the wire and the ordinals do
+// not depend on the place of the marker, even after a restart. The next fold then also
+// covers the newly published messages, and no others.
 func TestMarkerChangesNoWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.IntRange(3, 10).Draw(rt, "turns")
@@ -145,9 +145,9 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// A revert removes the compartments that it reaches, but not the ones that end before the
-// marker: their messages are hidden, not reverted.
-func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
+// A revert removes the compartments that it reaches. Compartments that end before the
+// marker stay: their messages are hidden, not reverted.
+func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)
 		all := w.readings.History.Compartments

@@ -19,14 +19,14 @@ type marks struct {
 }
 
 // lowMarkSlack says how much more the chosen low mark may cost than the cheapest one: 5
-// %. Near the optimum the bill is flat, and a higher mark leaves more content for the
-// model to see.
+// %. Near the cheapest mark the bill hardly changes, and a higher mark leaves more
+// content for the model to see.
 const lowMarkSlack = 1.05
 
 // low returns the low mark: the highest mark whose bill is within the slack of the
-// cheapest. It is at most half of the high mark, even if the rules that only take
-// tools cannot get there. If the marks were closer together, one episode would follow
-// another.
+// cheapest. It is at most half of the high mark, even if the rules that only take tools
+// cannot get there. If the marks were closer together, episodes would follow each other
+// too soon.
 func (m marks) low() int {
 	if m.floor >= m.high/2 {
 		return m.high / 2

@@ -8,8 +8,8 @@ import (
 
 // NotePlace returns the tag of the newest unit at whose end a note may stand, or 0. The
 // newest Update has given the tag, so the provider has not seen the content yet, and the
-// note busts nothing. It is the result of a tool, or words of the user. A content with a
-// reminder, for example from the harness, gets no second one.
+// note busts nothing. The unit is the result of a tool, or a text of the user. Content
+// that already has a reminder, for example from the harness, gets no second one.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded

@@ -81,9 +81,9 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// The same conversation in both harnesses gives the same units, tags, token counts,
-// decisions and journal. The test leaves out everything that the harnesses do not share:
-// Pi has no todo tool, no agents, and no messages that nobody sends.
+// The same conversation in both harnesses gives the same units, tags, token counts, decisions and journal.
+// The test leaves out everything that the harnesses do not share: Pi has no todo tool, no agents, and no
+// messages that are never sent.
 func TestBothHarnessesDecideAlike(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newLife(rt, t, transcript.OpenCode{}, true)
@@ -102,7 +102,7 @@ func TestBothHarnessesDecideAlike(t *testing.T) {
 			two.raw, two.held, two.now = raw, min(two.held, sameUntil(two.raw, raw)), one.now
 			two.readings, two.busy = one.readings, one.busy
 			if one.sent != sent {
-				two.sent = "" // the request left without the host
+				two.sent = "" // the request was sent without the host
 			}
 			for _, q := range one.store.queue[min(queued, len(one.store.queue)):] {
 				two.queue(q.Tag)

@@ -22,8 +22,8 @@ func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
 // A bust describes a possible bust.
 type bust struct {
-	// firstMessage is the index of the first message that its edits change. edited is
-	// the number of tokens that they remove.
+	// firstMessage is the index of the first message that the bust's edits change. edited
+	// is the number of tokens that these edits remove.
 	firstMessage, edited int
 	// head is the change of the head.
 	head headChange
@@ -64,7 +64,7 @@ func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
 	left := b.forcedAt - b.current
 	if b.head.head != nil {
-		left += b.head.freed // the summary has to be shown at some time, and room must be made so much later
+		left += b.head.freed // the summary has to be shown some day, so the space that it frees puts off the next bust
 	}
 	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, left)/s.growth())
 	return price

@@ -93,7 +93,8 @@ func TestPriceOfABust(t *testing.T) {
 	}
 }
 
-// The session has had 300 passes and grows by one token a pass. After 5 more tokens, space has to be freed. A bust that shows a summary for 40 tokens of messages makes that 45 passes.
+// The session has had 300 passes and grows by one token a pass. Space has to be freed after 5 more tokens. If the
+// bust shows a summary that frees 40 tokens, space has to be freed after 45 passes.
 func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	w := hundreds(t, 10)
 	w.session.Meta.Passes = 300

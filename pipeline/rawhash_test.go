@@ -60,7 +60,7 @@ func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 // If two raw messages give different wires with the same frozen state, their raw
 // hashes differ. Otherwise a change by the harness would look like a mistake of the
 // host.
-func TestWhatChangesTheWireChangesTheRawHash(t *testing.T) {
+func TestRawHashChangesWithTheWire(t *testing.T) {
 	cfg := Config{
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: true},
 		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 },

@@ -7,11 +7,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// SoonPasses is the number of passes after a removal within which reading the same thing
-// again makes the removal wrong. Each pass would have read the content once more, at a
-// tenth of the price of a fresh token. So after 20 passes, carrying it would have cost
-// twice as much as a fresh token, and writing it anew costs 1.25 of one. Later, the removal
-// has paid for itself even if the content comes back.
+// SoonPasses is the number of passes within which reading removed content again makes the
+// removal wrong. Each pass would have read the content once more, at a tenth of the price
+// of a fresh token. So after 20 passes, keeping it would have cost twice as much as a fresh
+// token, and writing it anew costs 1.25 of one. After that time the removal has paid off
+// even if the content comes back.
 const SoonPasses = 20
 
 // A Reread is a removed unit whose content the model has asked for again.
@@ -132,8 +132,8 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of messages whose content is not on the wire, as far as their
-// sizes add up to no more than a number of tokens: more was not shown.
+// RemovedIn returns the units of messages whose content is not on the wire. It stops when
+// their sizes add up to the given number of tokens, because the model was not shown more.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

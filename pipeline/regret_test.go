@@ -9,7 +9,7 @@ import (
 )
 
 // A call is made, its result is removed (or not), and other calls follow. Only the model knows why it reads
-// something again. The cases say which repetitions count as a wrong removal.
+// something again, so the cases say which repetitions count as a wrong removal.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string

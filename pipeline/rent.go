@@ -3,29 +3,32 @@ package pipeline
 import "github.com/magicctx/magicctx-host/schema"
 
 // A Rent is the stored meter of a session. Each request pays for content that a bust could have
-// taken: that is rent. A bust is a purchase, because everything after its first changed byte is
-// written to the cache again. The session makes the bust when the rent that it has paid since the
-// last one has reached the price (docs/decisions.md).
+// removed. This payment is called rent. A bust is a purchase, because everything after its first
+// changed byte is written to the cache again. The session makes the bust when the rent that it has
+// paid since the last one has reached the price (docs/decisions.md).
 //
 // All sums are in tokens read from the cache. For example, a bust that writes 1,000 tokens again
 // costs 11,500, if writing a token costs 1.25 and reading it 0.1.
 type Rent struct {
-	// Paid is what removable content has cost since the last bust.
+	// Paid is the cost of removable content since the last bust.
 	Paid int
-	// Coverable is what messages that a summary could replace have cost since the head last
-	// changed. It counts as paid once their compartment is published.
+	// Coverable is the cost, since the head last changed, of messages that a summary could replace.
+	// It counts as paid once their compartment is published.
 	Coverable int
-	// Removable is the size of what the bust would take, as the session last estimated it. Queued is
-	// the part of it that the model had asked to drop. Messages is the number of messages at that time.
+	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued
+	// is the part of it that the model had asked to drop. Messages is the number of messages at that
+	// time.
 	Removable, Queued, Messages int
 	// A lump is content that becomes removable at once, at least leastRemoved tokens of it. Price is
-	// the price of the bust when the last lump came, or less if a later estimate was lower: what
-	// waiting adds to the price is no reason to wait longer. GrewAt is the number of that pass.
+	// the price of the bust when the last lump came, or a later estimate if that was lower. The price
+	// also rises while the session waits, but that is no reason to wait longer. GrewAt is the number
+	// of the pass on which the lump came.
 	Price, GrewAt int
 }
 
-// leastRemoved is the least number of tokens that a bust for rent removes. A smaller one would hardly
-// show on the bill, and the user is told of each bust. More content comes, and leaves with it.
+// leastRemoved is the least number of tokens that a bust for rent removes. A smaller bust would
+// hardly show on the bill, and the user gets a notice of each bust. A later bust removes the same
+// content and more.
 const leastRemoved = 2000
 
 // estimateEvery is the number of new messages after which the session estimates the bust again in
@@ -53,9 +56,9 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// overCliff returns what removable content costs in addition because the prompt, of size tokens, is
-// beyond a cliff of the provider's prices. If the rest of the prompt is small enough, all of the
-// higher price is due to the removable content.
+// overCliff returns the additional cost of removable content when a prompt of size tokens is beyond a
+// cliff of the provider's prices. If the rest of the prompt is small enough, the removable content
+// causes all of the higher price.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
@@ -108,8 +111,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// Now is a better moment than any until the next lump, which is expected to be as far away as
-		// the last one. So the rent until then counts, too.
+		// This is a better moment than any before the next lump. The next lump is expected to be as
+		// far away as the last one, so the rent until then counts, too.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -131,8 +134,8 @@ func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	return m.Price
 }
 
-// paid returns what the content that the bust would remove has cost. hasNews means that the
-// bust would show new summaries.
+// paid returns the cost so far of the content that the bust would remove. hasNews means that the bust
+// would show new summaries.
 func (m Rent) paid(hasNews bool) int {
 	if hasNews {
 		return m.Paid + m.Coverable
@@ -151,9 +154,10 @@ func (m Rent) after(d Decision) Rent {
 	return Rent{Coverable: m.Coverable, GrewAt: m.GrewAt}
 }
 
-// RunBudget returns what a run of the historian may cost now, in tokens read from the cache: what the
-// messages before the working set have cost, less the bust that shows their summary. workingSet is in
-// tokens. While a published summary waits for its bust, it returns -1.
+// RunBudget returns the amount that a run of the historian may cost now, in tokens read from the
+// cache. It is the rent of the messages before the working set, minus the price of the bust that
+// shows their summary. workingSet is in tokens. While a published summary waits for its bust,
+// RunBudget returns -1.
 func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1

@@ -110,11 +110,11 @@ type memo struct {
 	unsent map[string]bool
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
-	stale    []int // edited entries below rendered
-	// unsettled is the first entry below rendered that settle must visit.
+	stale    []int // entries among the rendered ones that were edited since
+	// unsettled is the first of the rendered entries that settle must visit.
 	unsettled int
-	// sentToken is the token of the wire that the newest request left with, as reported
-	// by the client. It is empty if the request left with another wire.
+	// sentToken is the token of the wire that the newest request was sent with, as
+	// reported by the client. It is empty if the request was sent with another wire.
 	sentToken string
 	// askedModel is the model that the client asks for, zero if the messages name it.
 	askedModel schema.Model
@@ -210,16 +210,15 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 // Len returns the number of messages.
 func (s *array) Len() int { return len(s.entries) }
 
-// LearnTyped notes the lines that the user typed in place of templates of commands, by
-// message key. It comes before the Update with these messages.
+// LearnTyped notes, by message key, the lines that the user typed and that the harness
+// replaced by the templates of commands. The caller calls it before the Update with
+// these messages.
 func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first messages of the array, as many as the argument unchanged says.
-// It replaces all others by raws, and returns the units that it saw for the first time,
-// with their new tags. It gives tags in the order of the transcript. So a restarted
+// Update keeps the first unchanged messages of the array, replaces all others by raws,
+// and returns the units that it saw for the first time, with their new tags. It gives tags in the order of the transcript. So a restarted
 // host that lost the newest tags gives the same ones again. Sent is the token
-// (Wire.Token) of the newest request. It is empty if that request left without a wire
-// of this host.
+// (Wire.Token) of the newest request. It is empty if that request was sent without a wire of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {
@@ -288,7 +287,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
-	if e.isMarker() { // no provider sees it
+	if e.isMarker() { // no provider sees the marker's message
 		e.traits = traits{silent: true}
 		return e, nil
 	}

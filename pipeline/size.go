@@ -82,8 +82,8 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	return size, g
 }
 
-// compactedAt returns when the harness has compacted the session, 0 for never. Usages from
-// before that time are of an array that is gone, even if the harness has kept their answers.
+// compactedAt returns when the harness has compacted the session, 0 for never. An earlier
+// usage measures an array that no longer exists, even if the harness has kept its answer.
 func (s *array) compactedAt() int64 {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -105,26 +105,33 @@ func (s *memo) gauge(i, own int) Gauge {
 		grown := s.grown()
 		g.Base = grown.Base
 		if relief := s.Meta.Episode.Relief; relief.Of == g.Of {
-			g.Own += relief.Tokens // the usage was measured before that bust
+			g.Own += relief.Tokens // the measurement is older than that bust
 		} else if expected := grown.estimate(own); reported*4 < expected*3 {
-			g.Tokens = expected // the edits that its prompt was made with are lost
+			g.Tokens = expected // the edits of the measured prompt are lost
 		}
 	case stands && at <= i: // the usage answers a request that was sent later
 		g.Base = min(g.Base, reported)
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
 		}
-	default: // the last measured answer is gone, so this usage is older than the edits
+	default: // the answer measured last is gone, so this usage is older than the edits
 		g.Tokens = max(1, last.estimate(own))
 	}
 	return g
 }
 
 // isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the
-// estimate for the wire. If the host knows no wire with which the newest request left, the
+// estimate for the wire. If the host does not know the wire of the newest request, the
 // harness may have sent the raw array: it does so while there is no host and its plugin has
 // no patches yet. Such a usage says nothing about a wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
+
+// WasRaw reports whether a refused prompt of so many tokens was the raw array rather than today's wire. The
+// harness sends the raw array if it does not reach the host.
+func (s *Session) WasRaw(tokens int, c Counting) bool {
+	size, g := s.size(c)
+	return s.sentToken == "" && isOfRaw(tokens, size.Current, g.estimate(s.raw(len(s.entries))))
+}
 
 // raw returns the host's count of the first n messages with nothing dropped.
 func (s *array) raw(n int) int {
@@ -135,10 +142,10 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the expected size of a prompt. own is the host's count of the
-// prompt's messages. The gauge may be about a prompt with fewer messages than Own says, for
-// example one with a head that has left. So estimate is at least g.Base plus the fewest tokens
-// that a provider counts for the messages.
+// estimate returns the expected size of a prompt. own is the host's count of the prompt's
+// messages. The gauge may be about a prompt with fewer messages than Own says, for example one
+// with a head that is gone. So estimate is at least g.Base plus the fewest tokens that a
+// provider counts for the messages.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
@@ -170,8 +177,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 			for j := i; j < len(s.entries); j++ {
 				tail += s.entries[j].own
 			}
-			// Without this correction, the next pass would believe the old count
-			// again.
+			// Without this correction, the next pass would rely on the old count again.
 			g.Tokens, g.Own = max(1, real-c.tokens(tail)), s.counted()-tail
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
@@ -226,11 +232,11 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown estimates, from an array that the host sees for the first time, the size of
-// the prompt without its messages, and the provider's tokens per token of the host. It
-// reads usages up to the first prompt that has not grown with the array, because up to
-// there no content had been dropped. A prompt that has grown by much more than the array had
-// content that is gone by now, for example outputs that the harness has pruned.
+// grown estimates, from an array that the host sees for the first time, the size of the
+// prompt without its messages, and the provider's tokens per token of the host. It reads
+// usages up to the first prompt that has not grown with the array, because up to there no
+// content had been dropped. A prompt that has grown by much more than the array had content
+// that the array lacks by now, for example outputs that the harness has pruned.
 func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought is the thinking since last

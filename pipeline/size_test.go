@@ -163,12 +163,11 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// F11: the user went on with a model that binds its thinking. All thinking of the session
-// left the wire, but the pass made room for it, and the next passes believed that it was
-// still on the wire. In the second case the model had bound its thinking before, and the
-// preamble changed. In the third, a call had left already, and its thinking with it. The
-// thinking of a3 is in none of the measured prompts.
-func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
+// F11: the user went on with a model that binds its thinking. All thinking of the session was removed from the
+// wire, but the pass freed space for it, and the next passes still counted it. In the second case the model had
+// bound its thinking before, and the preamble changed. In the third, a call and its thinking had been dropped
+// before. The thinking of a3 is in none of the measured prompts.
+func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
 		dropped     string
@@ -198,11 +197,10 @@ func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 	}
 }
 
-// F14: an answer without a usage called a tool, and a bust dropped its output. The next
-// pass subtracted the output twice: it was no longer among the messages since the
-// measurement, and it counted as relief. The host believed 674 tokens when it sent
-// 10,949.
-func TestDropBehindTheMeasurementIsSubtractedOnce(t *testing.T) {
+// F14: an answer without a usage called a tool, and a bust dropped its output. The next pass subtracted the output
+// twice: it was no longer among the messages since the measurement, and it counted as relief. The host estimated
+// 674 tokens when it sent 10,949.
+func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string
 		want       int
@@ -265,8 +263,8 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
-// The user wrote a long prompt after a refused one. The host knew that the refused prompt had at least the window's
-// tokens, and took that for the size of the new one as well.
+// The user wrote a long prompt after a refused one. The host knew that the refused prompt had at least the
+// window's tokens, and used that as the size of the new one.
 func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -280,9 +278,9 @@ func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	}
 }
 
-// F14, the same for thinking: a new preamble takes all of it from the wire, and the size
-// has counted only the thinking in the measured prompt.
-func TestLostThinkingBehindTheMeasurementFreesNothing(t *testing.T) {
+// F14, the same for thinking: a new preamble removes all of it from the wire, but the size includes only the
+// thinking in the measured prompt.
+func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }
 	s.happen("user u1: q")

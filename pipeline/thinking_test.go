@@ -38,8 +38,8 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	}
 }
 
-// Defect D1 had a second way: on an idle pass with one protected tag, the rule for duplicates, or a
-// queued drop, took the call of the newest step, and the thinking left with it.
+// Defect D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or
+// a queued drop removed the call of the newest step, and its thinking with it.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -69,7 +69,7 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// D4's sibling: if a message holds two answers, only the last one decides about
+// D4, a variant: if a message holds two answers, only the last one decides about
 // fusing. When its call is dropped, its text fuses with the next message.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
@@ -93,7 +93,7 @@ func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 // D8: of two thinking blocks in one answer only the first was sent, even in the step
 // that the model is still working on. A provider that checks signatures requires all
 // of them or none.
-func TestDefectD8ThinkingOfOneAnswerGoesWholeOrNotAtAll(t *testing.T) {
+func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q")
@@ -141,7 +141,7 @@ func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 
 // F2: OpenAI refuses a reasoning item without the item that it led to. Here the call
 // was dropped and the text before it stayed, so the second reasoning item stood alone.
-func TestReasoningLeavesWithWhatItLedTo(t *testing.T) {
+func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	for _, profile := range []string{"openai", "copilot", "openai-compatible"} {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1: think signed \"r1\" | so | think signed \"r2\" | call bash c1 {} -> \"A\"\n" +

@@ -71,9 +71,9 @@ func (m vectorMessage) raw(role, provider string) []byte {
 	return raw
 }
 
-// TestPassVectors runs the reference vectors. They contain an empty text where the
-// harness would send nothing, while our wire leaves the part out. The provider sees no
-// difference, so the test compares both as the provider sees them.
+// TestPassVectors runs the reference vectors. In places where the harness would send
+// nothing, they contain an empty text, and our wire leaves the part out. The provider
+// sees no difference, so the test compares the two wires as the provider sees them.
 //
 // In five vectors our result differs from the reference. V15: a user's text keeps
 // content that looks like a tag. V18: in a session with reasoning, an answer that ends

@@ -28,7 +28,7 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 			mustStay = mustStay && !s.hasLostThinking(e)
 			m.Thinks, m.HasUndroppable = mayLeave || e.traits.inlineThinking, e.traits.undroppable || mustStay
 			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
-			isSent := sendsThinking(e, s.State) || !p.ForgetsReasoning // else it leaves with the last call
+			isSent := sendsThinking(e, s.State) || !p.ForgetsReasoning // otherwise the reasoning is removed with the last call
 			m.LosesSpentThought = p.LeavesOutSpent(s.isForeign(e)) && m.Reasons && isSent && !s.hasLostThinking(e) && !e.traits.undroppable
 			if mayLeave || m.LosesSpentThought {
 				m.ThoughtTokens = e.traits.thought / BytesPerToken

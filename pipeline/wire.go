@@ -29,10 +29,10 @@ type Wire struct {
 	Position render.Position
 	// Setup is the setup that the wire was rendered with.
 	Setup frozen.Setup
-	// Token names the wire together with its preamble. If the request leaves with this
-	// wire, the client returns the token with the next pass.
+	// Token names the wire together with its preamble. If the request is sent with
+	// this wire, the client returns the token with the next pass.
 	Token string
-	// Lost holds the keys of the messages whose thinking leaves with this pass forever,
+	// Lost holds the keys of the messages whose thinking this pass removes forever,
 	// because the prompt before the message has changed. LostBlocks counts their
 	// thinking blocks. LostTokens estimates their size.
 	Lost                   []string
@@ -293,7 +293,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	}
 	ids := []byte(m.Key)
 	if m.Errored {
-		ids = append(ids, 0, 2) // no id summaries like this
+		ids = append(ids, 0, 2) // no summary of ids begins like this
 	}
 	for i := range m.Parts {
 		if m.Parts[i].StartsStep {

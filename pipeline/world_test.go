@@ -53,8 +53,8 @@ type world struct {
 	// forgot means that the host was killed before a busy store took the bindings of
 	// thinking. Such thinking is lost, and the provider sees a bust.
 	forgot bool
-	// sent is the token of the newest request. It is empty if the request left without
-	// the host.
+	// sent is the token of the newest request. It is empty if the request was sent
+	// without the host.
 	sent string
 	// bindsOf reports whether a model binds its thinking. If it is nil, no model does.
 	bindsOf func(schema.Model) bool
@@ -64,18 +64,18 @@ type world struct {
 	thought    map[string]string
 	isAnswered bool
 
-	// past names the prompts that were answered, or not the newest ones, at some time.
+	// past names the prompts that were at some time answered, or no longer the newest.
 	past map[string]bool
 
 	// witness is for the invariants.
 	witness witness
 
-	// notes is the note that the next pass adds to new content, "" for none.
+	// notes is the note that the next pass adds to new content, or "" if it adds none.
 	notes string
 
 	decision Decision
 	result   Wire
-	wire     []render.WireMessage // of the last pass, without messages that have no blocks
+	wire     []render.WireMessage // of the last pass; messages without blocks are left out
 	previous []render.WireMessage
 }
 
@@ -314,8 +314,8 @@ func (w *world) apply() {
 	}
 }
 
-// checkPrompt fails if the newest prompt of the user is not answered yet and does not stand
-// verbatim on the wire. It holds for every pass of every test.
+// checkPrompt fails if the newest prompt of the user has no answer yet and is not verbatim
+// on the wire. It is called after every pass of every test.
 func (w *world) checkPrompt() {
 	w.t.Helper()
 	if w.past == nil {
@@ -331,7 +331,8 @@ func (w *world) checkPrompt() {
 		if !isPrompt {
 			continue
 		}
-		// A revert can make a prompt the newest one again after a rule has shortened it.
+		// After a rule has shortened a prompt, a revert can make that prompt the
+		// newest one again.
 		if !isPast && !w.past[m.Key] {
 			sent := w.textOf(m.Key)
 			for _, one := range typed {

@@ -147,8 +147,8 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{context.Canceled, schema.CodeCancelled},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), schema.CodeTimeout},
 		{errors.New("disk on fire"), -32603},
-		// An error code with which the harness answered us must not become the
-		// code of our own answer.
+		// If the harness answered one of our calls with an error, its code must
+		// not become the code of our own answer.
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
@@ -205,7 +205,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 			close(began)
 			<-ctx.Done()
 			cause = context.Cause(ctx)
-			<-release // the handler takes a moment to return
+			<-release // the handler needs a moment to return
 			close(ended)
 			return m, fmt.Errorf("work: %w", cause)
 		},
@@ -239,7 +239,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	go func() {
 		next <- c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	}()
-	mustCall(t, c, schema.MethodStatus, nil, nil) // this round trip gives a faulty lane the time to run the next call
+	mustCall(t, c, schema.MethodStatus, nil, nil) // during this round trip, a faulty lane would have the time to run the next call
 	close(release)
 	if err := <-next; err != nil {
 		t.Error(err)
@@ -276,7 +276,7 @@ func TestCancelledWhileWaitingNeverRuns(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	mustCall(t, c, schema.MethodStatus, nil, nil) // now the cancel has been read
+	mustCall(t, c, schema.MethodStatus, nil, nil) // after this round trip, the cancel has been read
 	close(release)
 	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 }
@@ -305,8 +305,8 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			if elapsed := time.Since(start); elapsed != test.want {
 				t.Errorf("%s: answered after %v, want %v", test.session, elapsed, test.want)
 			}
-			// A call that waits behind it misses its own deadline, but other
-			// sessions are not affected.
+			// A call that waits for the stuck one misses its own deadline, but
+			// other sessions are not affected.
 			start = time.Now()
 			err = c.Call(t.Context(), schema.MethodTextComplete, schema.TextCompleteParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
@@ -339,7 +339,7 @@ func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	})
 }
 
-// The clock of an event starts when the event runs, because its content must
+// The deadline of an event begins when the event runs, because its content must
 // not be lost while the session is busy.
 func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	}}
 	r := newRig(t, h)
 	var stuck []*Client
-	for range 1 + maxRunning/maxRunningOfClient { // a single client cannot take all places; several together could
+	for range 1 + maxRunning/maxRunningOfClient { // a single client cannot take all places, but several together could
 		c := r.connect(func(context.Context, string, json.Value) (any, error) {
 			asked <- struct{}{}
 			<-answer
@@ -63,7 +63,7 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A call gives its place back right after its answer has left.
+	// A call gives its place back right after its answer was sent.
 	for until := patience(t); len(r.server.lanes.running) != 0; time.Sleep(time.Millisecond) {
 		if until.Err() != nil {
 			t.Fatalf("%d places are taken, and no call is running", len(r.server.lanes.running))
@@ -71,7 +71,7 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	}
 }
 
-// The memory of an attachment follows the bytes that have arrived.
+// The memory of an attachment grows with the bytes that have arrived.
 func TestUnfinishedAttachmentCostsLittleMoreThanItsBytes(t *testing.T) {
 	const announced = 300 << 20
 	var before, after runtime.MemStats
@@ -102,7 +102,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A frame without room is answered, and the connection goes on.
+// If there is no memory for a frame, the frame is refused, and the connection goes on.
 func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -113,7 +113,7 @@ func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 		return m, nil
 	}})
 	const large = 6 << 20
-	r.server.memory.limit = firstGrowBytes + large + 1<<20 // room for one of them while it grows
+	r.server.memory.limit = firstGrowBytes + large + 1<<20 // enough for one attachment while its memory grows, but not for two
 	first, second := r.open(), r.open()
 	served := make(chan error, 1)
 	go func() {
@@ -209,7 +209,7 @@ func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	huge := strings.Repeat("x", 7<<20)
 	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {
-		st.Reason = strings.Repeat("r", 8<<20) // as if one field had been forgotten
+		st.Reason = strings.Repeat("r", 8<<20) // a reason of this size would be a mistake in the host
 		return st, nil
 	}})
 	for field, change := range map[string]func(*schema.InitializeParams){
@@ -229,7 +229,7 @@ func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	_, err := transform(patience(t), c, huge, 0, "[]")
 	wantCode(t, err, -32602)
 
-	// Many directories with long names fill no status either.
+	// Many directories with long names cannot fill a status either.
 	refused := 0
 	for i := range 10 {
 		p := hello()
@@ -239,7 +239,7 @@ func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 			refused++
 		}
 	}
-	if refused != 8 { // "/work" and two of these take less than maxClientNames
+	if refused != 8 { // "/work" and two of these names take less than maxClientNames
 		t.Errorf("%d of 10 directories were refused", refused)
 	}
 	var names bytes.Buffer
@@ -263,7 +263,7 @@ func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 // are disconnected.
 func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 	var all atomic.Int64
-	all.Store(maxUnread + 1) // of other clients
+	all.Store(maxUnread + 1) // as if other clients had so many bytes to read
 	writeNothing := writerFunc(func([]byte) (int, error) { select {} })
 	small, stuck := newOutbox(writeNothing, func(error) {}), newOutbox(writeNothing, func(error) {})
 	small.all, stuck.all = &all, &all
@@ -288,8 +288,8 @@ func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 
 func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
 
-// A program that connects again and again is told why it gets no further connection. Connected clients keep
-// their connections, a new release can still take over, and a connection that ends makes room.
+// A program that connects again and again gets a refusal with the reason. Connected clients keep their
+// connections, a new release can still take over, and the end of a connection frees a place.
 func TestConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	first := r.open()
@@ -301,12 +301,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(end)
 		ends = append(ends, end)
 	}
-	for until := patience(t); ; time.Sleep(time.Millisecond) { // ServeConn runs on goroutines of its own
+	for until := patience(t); ; time.Sleep(time.Millisecond) { // ServeConn runs on its own goroutines, so the test has to wait
 		r.server.mu.Lock()
 		n := len(r.server.conns)
 		for c := range r.server.conns {
 			c.mu.Lock()
-			c.client.initialized = true // none leaves for the next one
+			c.client.initialized = true // every client counts as initialized, so none has to leave for the next one
 			c.mu.Unlock()
 		}
 		r.server.mu.Unlock()
@@ -332,7 +332,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	wait(t, "the request to stop", r.server.StopRequested())
 }
 
-// P3: 256 connections that never said a word locked every new client out, as long as they stayed.
+// P3: 256 connections that sent no message kept every new client out, for as long as they stayed.
 func TestSilentConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})
@@ -351,7 +351,7 @@ func TestSilentConnectionEnds(t *testing.T) {
 	})
 }
 
-// 256 connections that never initialized locked every new client out, even if each had said a word.
+// 256 connections that never initialized kept every new client out, even if each had sent a message.
 func TestNewClientTakesThePlaceOfOneThatNeverInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})

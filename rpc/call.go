@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	stdjson "encoding/json" // jsonrpc2's responses hold stdjson.RawMessage
+	stdjson "encoding/json" // jsonrpc2's response type holds stdjson.RawMessage
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -45,9 +45,9 @@ type call struct {
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
 // start starts the clock of a request. The clock runs from the request's
-// arrival, as it does at the other end. The clock of a notification starts only
-// when the notification runs. Nobody waits for a notification, and its content
-// must not be lost because the session was busy.
+// arrival, as it does at the other end. For a notification, the clock starts
+// only when the notification runs: no caller waits for it, and its content must
+// not be lost because the session was busy.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -70,7 +70,7 @@ func (c *call) start(ctx context.Context) {
 // may be after the answer.
 func (c *call) run() {
 	defer c.conn.end(c)
-	if c.answered.Load() { // the call was cancelled or timed out while it waited
+	if c.answered.Load() { // the call was cancelled, or timed out, while it waited
 		return
 	}
 	// If the client has left, a notification still runs, because the event that
@@ -95,7 +95,7 @@ func (c *call) run() {
 }
 
 // unlessStopped returns err, or ErrStopping if the call ended because the host
-// stops. A client that read "cancelled" would give up a call that the next host
+// stops. A client that gets "cancelled" would give up a call that the next host
 // can answer.
 func (c *call) unlessStopped(err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(c.ctx), ErrStopping) {
@@ -135,8 +135,8 @@ func (c *call) succeed(result any) {
 	c.answer(&jsonrpc2.Response{ID: c.id, Result: (*stdjson.RawMessage)(&body)})
 }
 
-// envelopeBytes is room for the other members of a response beside its result,
-// for example an id that is a string.
+// envelopeBytes is the space for the other members of a response, for example
+// an id that is a string.
 const envelopeBytes = 64 << 10
 
 // fail answers the call with err. It reports whether this was the call's first
@@ -157,7 +157,7 @@ func (c *call) fail(err error) bool {
 
 func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2.Response {
 	message := method + ": " + err.Error()
-	if code == schema.CodeDisabled { // the shim shows it to the user
+	if code == schema.CodeDisabled { // the shim shows this error to the user
 		message = err.Error()
 	}
 	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: message}}

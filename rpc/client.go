@@ -2,7 +2,7 @@ package rpc
 
 import (
 	"context"
-	stdjson "encoding/json" // jsonrpc2's responses hold stdjson.RawMessage
+	stdjson "encoding/json" // jsonrpc2's response type holds stdjson.RawMessage
 	"io"
 	"log/slog"
 	"sync"
@@ -92,12 +92,12 @@ func (c *Client) Close(ctx context.Context) error {
 func (c *Client) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
 	if req.Notif {
-		_, _ = c.handler(ctx, req.Method, rawParams(req)) // a notification has no answer to carry an error
+		_, _ = c.handler(ctx, req.Method, rawParams(req)) // a notification has no answer that could carry the error
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed { // after Close no handler may join the wait group
+	if c.closed { // after Close, the wait group must not grow
 		return
 	}
 	c.wg.Go(func() {

@@ -25,7 +25,7 @@ type conn struct {
 	rpc    *jsonrpc2.Conn
 	ready  chan struct{} // closed when rpc is set
 	peer   *peer
-	lastID atomic.Uint64 // id of the last call to the other end
+	lastID atomic.Uint64 // id of the last call that this end made
 
 	// ctx ends when the handlers of this connection must end.
 	ctx    context.Context
@@ -44,13 +44,14 @@ type conn struct {
 
 	since     time.Time
 	stopAsked chan struct{} // closed when the other end asked for shutdown
-	crowded   chan struct{} // closed when the place is needed for another client
-	// spoken is closed when the first message has come; speak closes it.
+	crowded   chan struct{} // closed when another client needs the place
+	// spoken is closed when the first message has arrived; speak closes it.
 	spoken chan struct{}
 	speak  func()
 
-	// refusal answers every call but version, nil if this connection is served.
-	// Shutdown is still possible, because a newer host must be able to take over.
+	// refusal is the error that answers every call except version and shutdown,
+	// nil if this connection is served. Shutdown stays possible, because a newer
+	// host must be able to take over.
 	refusal error
 
 	// mu guards calls, stopping, shutdown and client.
@@ -59,7 +60,7 @@ type conn struct {
 	stopping bool
 	shutdown *jsonrpc2.ID // the shutdown request, answered after all other calls
 	client   clientInfo
-	names    reservation // for the directories of client
+	names    reservation // the memory of the names of the client's directories
 }
 
 // maxQuickCalls bounds how many calls that bypass the lanes, such as status,
@@ -95,7 +96,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	c.stream.memory = &memory{of: "the messages of this client", limit: maxClientMemory, sum: &s.memory}
 	c.names.of = &memory{of: "the directories of this client", limit: maxClientNames, sum: &s.names}
 	c.stream.out.all = &s.unread
-	s.add(c) // before the first call is read
+	s.add(c) // the connection must be registered before the first call is read
 	open, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	c.hangUp = hangUp
 	c.rpc = jsonrpc2.NewConn(open, c.stream, c, c.stream.options()...)
@@ -149,12 +150,12 @@ func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	return nil, nil
 }
 
-// dispatch decodes a call. It then hands the call to its session's lane or, for
-// a method that bypasses the lanes, to a new goroutine.
+// dispatch decodes a call. It then queues the call in its session's lane or,
+// for a method that bypasses the lanes, starts a goroutine for it.
 func (c *conn) dispatch(req *jsonrpc2.Request) error {
 	m, ok := methods[req.Method]
 	if !ok && req.Notif && strings.HasPrefix(req.Method, "$/") {
-		return nil // LSP calls methods with "$/" optional, and its client libraries send some
+		return nil // in LSP, methods with "$/" are optional, and its client libraries send some of them
 	}
 	if !ok {
 		return refuse(jsonrpc2.CodeMethodNotFound, "no such method")
@@ -246,8 +247,8 @@ func (c *conn) end(cl *call) {
 	c.inflight.Done()
 }
 
-// cancelCall answers the call and cancels its handler. The handler may still
-// need a moment to return; the lane waits for it.
+// cancelCall answers the call and cancels its handler. The handler may need a
+// moment to return, and the lane waits for it.
 func (c *conn) cancelCall(params json.Value) error {
 	var p schema.CancelParams
 	if err := decodeParams(params, &p); err != nil {
@@ -260,7 +261,7 @@ func (c *conn) cancelCall(params json.Value) error {
 	c.mu.Lock()
 	cl := c.calls[id]
 	c.mu.Unlock()
-	if cl != nil { // a call that was answered already is no longer here, which is no error
+	if cl != nil { // a call that was answered already is no longer listed, which is no error
 		cl.cancel(errCancelled)
 		cl.fail(errCancelled)
 	}
@@ -290,8 +291,8 @@ func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	return nil
 }
 
-// close ends the connection in good order. It accepts no new calls, lets those
-// in flight finish within the grace period, and writes their answers.
+// close ends the connection in an orderly way. It accepts no new calls, lets
+// running calls finish within the grace period, and writes their answers.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.stopping = true
@@ -322,12 +323,12 @@ func (c *conn) close() {
 	c.hangUp()
 }
 
-// lingerTimeout bounds how long the server waits for a client to hang up after
-// its shutdown was answered.
+// lingerTimeout bounds how long the server waits for a client to close the
+// connection after its shutdown was answered.
 const lingerTimeout = time.Second
 
-// linger waits for the client to hang up first. If the host hung up first, a
-// bridge between the two would report that the host died.
+// linger waits for the client to close the connection first. If the host closed
+// it first, a bridge between the two would report that the host died.
 func (c *conn) linger() {
 	timer := time.NewTimer(lingerTimeout)
 	defer timer.Stop()
@@ -338,9 +339,9 @@ func (c *conn) linger() {
 	}
 }
 
-// ErrStopping is the cause of a context that ends because the host stops, and
-// the refusal of a call that comes too late. A client can send the call again
-// to the next host.
+// ErrStopping is the cause of a context that ends because the host stops. It
+// also refuses a call that comes too late. A client can send the call again to
+// the next host.
 var ErrStopping = refuse(schema.CodeStopping, "the host is stopping")
 
 // flushTimeout bounds the writing of the last answers, because the peer may

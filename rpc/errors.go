@@ -57,7 +57,8 @@ type Error struct {
 	Message string
 }
 
-// Error returns the other end's message, which names the method, and the code.
+// Error returns the other end's message, with the name of the method and the
+// code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
 // IsInvalidParams reports whether the other end has refused the parameters, for

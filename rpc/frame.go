@@ -24,8 +24,8 @@ import (
 type frame struct {
 	body       []byte
 	attachment []byte
-	// refused is the reason why the attachment was read and thrown away, nil if
-	// it was not.
+	// refused is the reason why the attachment was read but not kept, nil if it
+	// was kept.
 	refused error
 }
 
@@ -39,7 +39,7 @@ const (
 	headerContent    = "Content-Length"
 	headerAttachment = "Attachment-Length"
 
-	// A header has two short lines. Anything much longer was not written by a
+	// A header has two short lines. A much longer header does not come from a
 	// shim or a host.
 	maxHeaderLines     = 16
 	maxHeaderLineBytes = 1 << 10

@@ -102,7 +102,7 @@ func TestBadFramesAreRefused(t *testing.T) {
 	}
 }
 
-func TestLyingHeaderCostsLittleMemory(t *testing.T) {
+func TestFalseHeaderCostsLittleMemory(t *testing.T) {
 	const claim = "Content-Length: 2\r\nAttachment-Length: 536870912\r\n\r\n{}and no more"
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -1,7 +1,7 @@
 package rpc
 
 import (
-	stdjson "encoding/json" // jsonrpc2's responses hold stdjson.RawMessage
+	stdjson "encoding/json" // jsonrpc2's response type holds stdjson.RawMessage
 	"fmt"
 	"os"
 	"slices"
@@ -24,7 +24,7 @@ var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.Protoco
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus
-	timeouts    map[string]transformTimeouts // by directory
+	timeouts    map[string]transformTimeouts // the time limits by directory
 }
 
 type transformTimeouts struct{ delta, resync time.Duration }
@@ -105,7 +105,8 @@ func checkNames(p *schema.InitializeParams) error {
 
 const pathRemedy = "send the absolute path of the project's directory"
 
-// isAbsolute knows the paths of all systems, because a trace may be replayed on another one.
+// isAbsolute recognises the paths of all systems, because a trace may be
+// replayed on another one.
 func isAbsolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }

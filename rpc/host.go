@@ -11,12 +11,12 @@ import (
 // missing for a while, for example because its database cannot be opened. The
 // provider itself answers the methods that must work without a host.
 type Provider interface {
-	// Current returns the host for one call. The caller calls release when the
-	// call has returned. If there is no host, the error answers the call.
+	// Current returns the host for one call. The caller must call release when
+	// the call has returned. If there is no host, the error answers the call.
 	Current(context.Context) (h Host, release func(), err error)
 
-	// Initialize may provide the host first. The server fills in the same fields
-	// as for Host.Initialize.
+	// Initialize may open a missing host first. The server fills in the same
+	// fields as for Host.Initialize.
 	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 	// Transform may replace a host that fails in the middle of the pass.
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
@@ -62,10 +62,10 @@ type Host interface {
 	Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error)
 	SessionStatus(context.Context, client.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
 	// Subscribe asks for calls of Client.SessionChanged: after each pass of a
-	// matching session, and after its answer.
+	// matching session, and when the pass's request is answered.
 	Subscribe(context.Context, client.Client, schema.SubscribeParams) (schema.Empty, error)
 
-	// SessionExport returns what a trace needs to be complete by itself.
+	// SessionExport returns the facts that make a trace complete by itself.
 	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)
 
 	// Disconnected is the last call for a client. All others have returned

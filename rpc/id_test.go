@@ -41,7 +41,7 @@ func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	}
 }
 
-// The id of a call that is to be cancelled has the same forms.
+// The id of a call that is to be cancelled may have the same forms.
 func TestB9CallWithANegativeIDCanBeCancelled(t *testing.T) {
 	began := make(chan struct{})
 	r := newRig(t, &scriptedHost{status: func(ctx context.Context) (st schema.StatusResult, err error) {

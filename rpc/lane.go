@@ -19,9 +19,9 @@ type laneKey struct {
 type lanes struct {
 	// mu guards waiting and bytes.
 	mu      sync.Mutex
-	waiting map[laneKey][]*call // a key is present while its lane's goroutine lives
+	waiting map[laneKey][]*call // a key is in the map while its lane's goroutine runs
 
-	running chan struct{} // one token for each call that works
+	running chan struct{} // one token for each running call
 }
 
 const (
@@ -55,7 +55,7 @@ func (l *lanes) submit(key laneKey, c *call) error {
 	}
 	l.waiting[key] = append(queue, c)
 	if !alive {
-		go l.run(key) // ends with the lane's last call, for which the call's connection waits
+		go l.run(key) // the goroutine ends with the lane's last call, and that call's connection waits for it
 	}
 	return nil
 }
@@ -100,8 +100,8 @@ func (l *lanes) next(key laneKey) *call {
 	}
 	c := queue[0]
 	queue[0] = nil
-	// The slice stays in the map even when it is empty. The key's presence
-	// means that the lane's goroutine lives.
+	// The slice stays in the map even when it is empty: the key shows that the
+	// lane's goroutine runs.
 	l.waiting[key] = queue[1:]
 	return c
 }
@@ -113,7 +113,7 @@ type place struct {
 
 	mu      sync.Mutex
 	held    bool
-	waiting int // questions to the harness that have no answer yet
+	waiting int // the number of questions to the harness without an answer
 	left    bool
 }
 
@@ -135,9 +135,9 @@ func (p *place) free() {
 	}
 }
 
-// whileWaiting runs wait, which waits for the harness, and gives the place of
-// the call of ctx to another call meanwhile. A harness that does not answer
-// would otherwise take the places of all clients.
+// whileWaiting runs wait, which waits for the harness. Meanwhile another call
+// may use the place of ctx's call. Otherwise a harness that does not answer
+// would take the places of all clients.
 func whileWaiting(ctx context.Context, wait func() error) error {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.pause()
@@ -154,7 +154,7 @@ func (p *place) pause() {
 }
 
 // resume takes a place again if the call still runs. A call whose time is over
-// goes on without one.
+// goes on without a place.
 func (p *place) resume(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

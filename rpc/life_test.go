@@ -23,7 +23,7 @@ type blockingPass struct {
 	scriptedHost
 	began   chan struct{}
 	release chan struct{}
-	left    chan struct{} // closed by Disconnected
+	left    chan struct{} // Disconnected closes it
 	running atomic.Int64
 }
 
@@ -47,8 +47,7 @@ func newBlockingPass(t *testing.T) *blockingPass {
 
 func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	b := newBlockingPass(t)
-	// The message is so long that the reader at the other end needs many turns
-	// for it.
+	// The message is so long that the other end needs many reads for it.
 	head := json.Quote(strings.Repeat("x", 4<<20))
 	pass := b.transform
 	b.transform = func(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
@@ -122,9 +121,9 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	if err := c.Notify(schema.MethodEvent, schema.EventParams{Session: "s", Event: raw("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, c, schema.MethodStatus, nil, nil) // now all earlier frames have been read
+	mustCall(t, c, schema.MethodStatus, nil, nil) // after this round trip, all earlier frames have been read
 	lossy.broken.Store(true)
-	_ = c.Call(patience(t), schema.MethodStatus, nil, nil) // writing its answer meets the error
+	_ = c.Call(patience(t), schema.MethodStatus, nil, nil) // writing this call's answer fails
 	close(b.release)
 	wait(t, "the event", heard)
 	wait(t, "Disconnected", b.left)
@@ -242,7 +241,7 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		if !errors.Is(cause, ErrStopping) {
 			t.Errorf("handler was ended by %v, want %v", cause, ErrStopping)
 		}
-		wantCode(t, <-answered, schema.CodeStopping) // the shim then asks the next host
+		wantCode(t, <-answered, schema.CodeStopping) // after this code, the shim asks the next host
 		c.Close(t.Context())
 	})
 }
@@ -334,7 +333,7 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
-// F23: if a client had left, a question to it waited for its deadline, and then failed as if the client had
+// F23: a question to a client that had left waited for its deadline. Then it failed as if the client had
 // only been slow.
 func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -412,7 +411,7 @@ func TestSilentHarnessDoesNotHoldUpAPass(t *testing.T) {
 	})
 }
 
-func TestStalledPeerHoldsUpNobody(t *testing.T) {
+func TestStalledPeerDelaysNoOther(t *testing.T) {
 	stuck := newOutbox(writerFunc(func([]byte) (int, error) { select {} }), func(error) {})
 	big := make([]byte, maxOutboxBytes)
 	for _, put := range []struct {

@@ -11,8 +11,8 @@ const (
 	// maxFrameMemory bounds the memory of all frames that the host holds: those
 	// that are still arriving, and those whose calls wait or run.
 	maxFrameMemory = 1 << 30
-	// maxClientMemory is the part of maxFrameMemory that one connection may take. It has room for the largest
-	// frame while that frame grows, and for smaller frames that wait.
+	// maxClientMemory is the part of maxFrameMemory that one connection may take. It is enough for the
+	// largest frame while that frame grows, and for smaller frames that wait.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
 	// maxNames bounds the names of the directories that all clients have open, as
@@ -24,9 +24,9 @@ const (
 // A memory counts bytes against a bound, for example those of frames. A nil
 // *memory has no bound.
 type memory struct {
-	of    string // for example "the messages of this client"
+	of    string // what the bytes are, for example "the messages of this client"
 	limit int
-	sum   *memory // counts the bytes of all connections; nil for the sum itself
+	sum   *memory // the sum over all connections, nil if this is the sum itself
 
 	mu   sync.Mutex
 	used int
@@ -81,7 +81,7 @@ func (r *reservation) shrink(n int) {
 	r.bytes -= n
 }
 
-// release gives everything back. A second release does nothing.
+// release gives all memory back. A second release does nothing.
 func (r *reservation) release() {
 	if r != nil {
 		r.shrink(r.bytes)

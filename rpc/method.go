@@ -44,8 +44,8 @@ type bound struct {
 	session string
 }
 
-// methods is the method table. It lacks $/cancelRequest and shutdown, which
-// concern the connection and not the host.
+// methods is the method table. It does not list $/cancelRequest and shutdown,
+// because these concern the connection and not the host.
 var methods = map[string]method{
 	// These bypass the lanes.
 	schema.MethodInitialize:       bind(Provider.Initialize),
@@ -118,8 +118,8 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// bindLane is bind for a method whose calls wait in a lane. The function lane
-// returns the session whose lane it is.
+// bindLane is like bind, for a method whose calls wait in a lane. The function
+// lane returns the session of that lane.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),
@@ -138,7 +138,7 @@ func bindLane[P, R any](
 	return m
 }
 
-// bindInLane is bindLane for a method whose params always name a session.
+// bindInLane is like bindLane, for a method whose params always name a session.
 func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	return bindLane(call, func(p *P) (string, error) {
 		if session(p) == "" {
@@ -148,7 +148,7 @@ func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	})
 }
 
-// withMessages lets a method take the session's messages, which are the
+// withMessages lets a method receive the session's messages, which are the
 // attachment of its frame. set puts them into the params.
 func withMessages[P any](m method, set func(*P, json.Value)) method {
 	decode := m.decode
@@ -167,7 +167,7 @@ func withMessages[P any](m method, set func(*P, json.Value)) method {
 }
 
 func decodeParams(raw json.Value, params any) error {
-	if len(raw) == 0 { // JSON-RPC lets a client leave out params
+	if len(raw) == 0 { // JSON-RPC lets a client omit params
 		raw = json.Value("{}")
 	}
 	if err := json.Unmarshal(raw, params); err != nil {

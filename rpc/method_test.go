@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A method without an entry here would be unknown to the server, and one with
+// The server would not know a method without an entry here, and a method with
 // other types would lose fields.
 func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 	known := map[string]bool{}
@@ -23,7 +23,8 @@ func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 		if m.params != want.Params {
 			t.Errorf("%s takes %v, the schema has %v", want.Name, m.params, want.Params)
 		}
-		// The answer to a notification is discarded, so its type is of no interest.
+		// The answer to a notification is discarded, so its type does not
+		// matter.
 		if want.Result != nil && m.result != want.Result {
 			t.Errorf("%s answers %v, the schema has %v", want.Name, m.result, want.Result)
 		}

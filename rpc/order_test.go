@@ -19,7 +19,7 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	done := make(chan struct{})
 	r := newRig(t, &scriptedHost{
 		event: func(_ context.Context, p schema.EventParams) {
-			got = append(got, string(p.Event)) // no mutex: the lane orders the appends, and -race checks that
+			got = append(got, string(p.Event)) // this needs no mutex, because the lane orders the appends, and -race checks that
 			if len(got) == n {
 				close(done)
 			}
@@ -69,7 +69,7 @@ func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 }
 
 func TestOneSessionIsNeverServedTwiceAtOnce(t *testing.T) {
-	var inside, total int // no mutex: the lane guards them
+	var inside, total int // these need no mutex, because the lane guards them
 	r := newRig(t, &scriptedHost{
 		textComplete: func(context.Context, schema.TextCompleteParams) (res schema.TextCompleteResult, err error) {
 			inside++
@@ -108,7 +108,7 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	r := newRig(t, &scriptedHost{
 		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()
-			inside.Wait() // returns only when calls of all sessions have arrived
+			inside.Wait() // this returns only when calls of all sessions have arrived
 			return m, nil
 		},
 	})
@@ -150,7 +150,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 	wg.Wait()
 }
 
-func TestStatusNeverWaitsBehindAPass(t *testing.T) {
+func TestStatusNeverWaitsForAPass(t *testing.T) {
 	busy, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &scriptedHost{
 		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {

@@ -28,14 +28,13 @@ type outbox struct {
 	err     error
 }
 
-// maxOutboxBytes is how far a peer may fall behind with reading before its
-// connection is closed. While no more than that waits, put accepts a message of
-// any size.
+// maxOutboxBytes is the number of unread bytes above which a peer's connection
+// is closed. As long as fewer bytes wait, put accepts a message of any size.
 const maxOutboxBytes = 64 << 20
 
 const (
-	// maxUnread is how far all peers together may fall behind. Beyond it, a peer that has more than
-	// fairUnread bytes to read loses its connection.
+	// maxUnread is the number of unread bytes of all peers together. Above it, a peer with more
+	// than fairUnread unread bytes loses its connection.
 	maxUnread  = 512 << 20
 	fairUnread = 1 << 20
 )
@@ -156,7 +155,7 @@ func (o *outbox) close() {
 	o.closed = true
 	if o.all != nil {
 		o.all.Add(-int64(o.queued))
-		o.all = nil // a write in progress still counts down queued
+		o.all = nil // a write in progress still reduces queued later
 	}
 	o.changed.Broadcast()
 }

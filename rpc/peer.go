@@ -26,7 +26,7 @@ const (
 	// quickTimeout bounds calls that the shim answers at once.
 	quickTimeout = 3 * time.Second
 	// A subscriber with a longer backlog misses notifications. The next pass
-	// sends it a fresh one.
+	// sends it a new one.
 	maxSubscriberBacklogBytes = 1 << 20
 )
 
@@ -42,8 +42,8 @@ func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
-// RunAgent implements host.Client. The run has a deadline of its own, and the
-// caller bounds the wait.
+// RunAgent implements host.Client. The run has its own deadline, and the caller
+// bounds the wait.
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
 	err := whileWaiting(ctx, func() error {
@@ -112,7 +112,7 @@ func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, meth
 	var answer stdjson.RawMessage
 	if err := pending.Wait(ctx, &answer); err != nil {
 		if ctx.Err() != nil {
-			_ = notify(rc, schema.MethodCancel, schema.CancelParams{ID: encodeID(id)}) // best effort: nobody waits for the answer
+			_ = notify(rc, schema.MethodCancel, schema.CancelParams{ID: encodeID(id)}) // errors are ignored, because nothing depends on this notification
 		}
 		var failed *jsonrpc2.Error
 		if errors.As(err, &failed) {

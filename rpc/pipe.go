@@ -22,6 +22,6 @@ func (p *halfPipe) CloseWrite() error { return p.PipeWriter.Close() }
 
 // Close ends both directions.
 func (p *halfPipe) Close() error {
-	p.PipeReader.Close() // never fails
+	p.PipeReader.Close() // this never fails
 	return p.PipeWriter.Close()
 }

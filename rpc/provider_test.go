@@ -9,7 +9,7 @@ import (
 )
 
 // An absentProvider has a host only while host is set. It counts the calls that
-// have got the host and have not released it.
+// have taken the host and not yet released it.
 type absentProvider struct {
 	Provider
 	host atomic.Pointer[scriptedHost]
@@ -30,7 +30,7 @@ func TestCallsGoToTheCurrentHostOfTheProvider(t *testing.T) {
 	log := &logBuffer{}
 	r := &rig{t: t, log: log, server: NewServer(p, Options{Log: log.logger()})}
 	c := r.open()
-	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil) // works without a host
+	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil) // these methods work without a host
 
 	params := schema.TextCompleteParams{Session: "s", Text: "hello"}
 	if e := wantCode(t, c.Call(patience(t), schema.MethodTextComplete, params, nil), schema.CodeDisabled); e.Message != "the disk is full" {

@@ -34,13 +34,13 @@ type Server struct {
 	grace     time.Duration
 	startedAt int64 // Unix ms
 	lanes     *lanes
-	memory    memory       // of frames
-	names     memory       // of open directories
+	memory    memory       // of all frames
+	names     memory       // of the names of open directories
 	unread    atomic.Int64 // bytes in all outboxes
 
 	stopOnce  sync.Once
 	stop      chan struct{}
-	stopCause string // valid when stop is closed
+	stopCause string // set when stop is closed
 
 	// mu guards conns.
 	mu    sync.Mutex
@@ -90,7 +90,7 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	within(time.Second, written)
 }
 
-// await returns when a connection has to end. A client that has spoken may stay as long as it wants.
+// await returns when a connection has to end. A client that has sent a message may stay as long as it wants.
 func (s *Server) await(ctx context.Context, c *conn) {
 	limit := silenceTimeout
 	if c.refusal != nil {
@@ -137,7 +137,7 @@ func (s *Server) requestStop(cause string) {
 	})
 }
 
-// stopCause returns the line for the older host's log that names its successor.
+// stopCause returns the line for the older host's log. The line names the release that replaces it.
 func stopCause(p schema.ShutdownParams) string {
 	if p.Version == "" {
 		return "a client asked for it"
@@ -145,9 +145,9 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
-// maxConns bounds the connections that are served at the same time. Each
-// harness process has one; so has each `status --watch`. A program that opens
-// connections in a loop must not take all file descriptors of the host.
+// maxConns bounds the connections that are served at the same time. Each harness process has one, and so has
+// each `status --watch`. A program that opens connections in a loop must not take all file descriptors of the
+// host.
 const maxConns = 256
 
 // refusalTimeout is how long a refused connection stays open, so that its
@@ -155,16 +155,16 @@ const maxConns = 256
 const refusalTimeout = 5 * time.Second
 
 // silenceTimeout is how long a connection may stay before its client has sent a message. A client sends its first
-// one at once, so a silent connection belongs to a program that hangs, and takes the place of a client. It is longer
-// than stallTimeout, which ends a connection within its first message and says so.
+// message at once. So a silent connection belongs to a program that hangs, and it keeps another client out. The
+// timeout is longer than stallTimeout, which ends a connection within its first message with a reason.
 const silenceTimeout = 2 * stallTimeout
 
-// initializeTimeout is how long a connection that has not initialized keeps its place when there are too many. A
-// client initializes at once.
+// initializeTimeout is how long a connection without an initialize keeps its place when there are too many
+// connections. A client initializes at once.
 const initializeTimeout = 5 * time.Second
 
-// add registers a new connection. If there are too many, the oldest one that should have initialized long ago leaves.
-// If there is none, c gets a refusal.
+// add registers a new connection. If there are too many, it ends the oldest one that should have initialized long
+// ago. If there is no such connection, c gets a refusal.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

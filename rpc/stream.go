@@ -2,7 +2,7 @@ package rpc
 
 import (
 	"bufio"
-	stdjson "encoding/json" // jsonrpc2's requests hold stdjson.RawMessage
+	stdjson "encoding/json" // jsonrpc2's request type holds stdjson.RawMessage
 	"errors"
 	"fmt"
 	"io"
@@ -32,9 +32,9 @@ type stream struct {
 	out *outbox
 	log *slog.Logger
 
-	inFrame bool // whether the reader goroutine is within a frame
+	inFrame bool // whether the reader goroutine has read a part of a frame
 
-	// memory bounds the frames that this end holds; nil does not.
+	// memory bounds the frames that this end holds; nil means no bound.
 	memory *memory
 	// held is the memory of the last frame that was read, until a call takes it
 	// over or the next frame is read. Only the reader goroutine uses it.
@@ -70,12 +70,12 @@ type message struct {
 	Error  json.Value `json:"error,omitzero"`
 
 	attachment []byte
-	refused    error // see frame
+	refused    error // see frame.refused
 }
 
-// The names of the jsonrpc2 extra fields in which we pass payloads, and the reason
-// of a refused attachment, around the library. The names themselves are never
-// written to the pipe.
+// The names of the jsonrpc2 extra fields that carry payloads past the library, and
+// the reason for the refusal of an attachment. These names are never written to
+// the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"
@@ -96,16 +96,18 @@ func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)
 	return s
 }
 
-// stallTimeout bounds how long the rest of a frame may fail to arrive. The
-// memory of an unfinished frame would otherwise be lost to all other clients.
-// It is long, because a person may stop a harness for a moment (Ctrl-Z).
+// stallTimeout is how long the rest of a frame may take without a single byte.
+// Otherwise an unfinished frame would keep its memory from all other clients.
+// The timeout is long, because a person may stop a harness for a moment
+// (Ctrl-Z).
 const stallTimeout = time.Minute
 
-// A stallGuard reads from a connection, and fails if a frame that has begun does
-// not go on. A connection without deadlines, such as stdin, is not guarded.
+// A stallGuard reads from a connection, and fails if no byte of an unfinished
+// frame arrives for a while. It does not guard a connection without deadlines,
+// such as stdin.
 type stallGuard struct {
 	from   io.Reader
-	within *bool // whether a frame has begun
+	within *bool // whether a part of a frame has been read
 }
 
 func (g *stallGuard) Read(p []byte) (int, error) {
@@ -114,17 +116,17 @@ func (g *stallGuard) Read(p []byte) (int, error) {
 		if *g.within {
 			deadline = time.Now().Add(stallTimeout)
 		}
-		_ = c.SetReadDeadline(deadline) // a connection that is closed says so when it is read
+		_ = c.SetReadDeadline(deadline) // if the connection is closed, the next read reports it
 	}
 	return g.from.Read(p)
 }
 
-// readNext reads the next frame and gives back the memory of the one before.
+// readNext reads the next frame and gives back the memory of the previous one.
 func (s *stream) readNext() (frame, error) {
 	s.release()
 	s.inFrame = false
 	if _, err := s.r.Peek(1); err != nil {
-		return frame{}, err // io.EOF between two frames
+		return frame{}, err // io.EOF between two frames is the normal end
 	}
 	s.inFrame = true
 	s.held = &reservation{of: s.memory}
@@ -276,7 +278,7 @@ func (s *stream) WriteObject(any) error {
 	return s.out.put(append(head, body...), m.attachment)
 }
 
-// encode returns the body of the message's frame.
+// encode returns the body of the frame for the message.
 func (m *message) encode() ([]byte, error) {
 	type wire message
 	return json.Marshal(struct {
@@ -316,8 +318,8 @@ func responseMessage(resp *jsonrpc2.Response) (message, error) {
 	return m, err
 }
 
-// Close implements jsonrpc2.ObjectStream. It discards whatever the outbox has
-// not written.
+// Close implements jsonrpc2.ObjectStream. It discards everything that the
+// outbox has not written.
 func (s *stream) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closed)
@@ -340,8 +342,8 @@ func IsEnd(err error) bool {
 
 func isNull(v json.Value) bool { return len(v) == 0 || string(v) == "null" }
 
-// libraryLog logs jsonrpc2's own lines at debug level only, because they repeat
-// ours.
+// libraryLog logs jsonrpc2's own messages at debug level only, because ours say
+// the same.
 type libraryLog struct{ log *slog.Logger }
 
 func (l libraryLog) Printf(format string, args ...any) {

@@ -24,8 +24,8 @@ import (
 // A Sender tells which side sent a frame.
 type Sender string
 
-// The senders. The recorder itself writes the state that the host had before the next frame: see
-// Recorder.ExportFrom.
+// The senders. The recorder itself writes the state that the host had before the next frame (see
+// Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"
@@ -52,19 +52,19 @@ type TraceFrame struct {
 type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
-	dial  Dial // nil records the frames alone
+	dial  Dial // if it is nil, only the frames are recorded
 	known exportedState
-	limit int64 // of the trace, in bytes
+	limit int64 // the largest size of the trace, in bytes
 
-	// mu guards the fields below, so that each frame is one line.
+	// mu guards the fields below, so that lines do not mix.
 	mu      sync.Mutex
 	file    *os.File
 	arrays  recordedArrays
 	written int64
-	isEnded bool // a write failed or the trace is full, and the trace ends there
+	isEnded bool // whether the trace has ended, because a write failed or the trace is full
 }
 
-// These bound the traces on disk, because a user may forget that traces are on.
+// These constants bound the traces on disk, because a user may forget that traces are on.
 const (
 	// MaxRecordedBytes bounds a trace. It is a quarter of maxTraceBytes, so a replay can read what was
 	// written. The longest recorded sessions, with 5,000 messages, take a fifth of it.
@@ -96,7 +96,7 @@ var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
 // removeOldTraces removes the oldest traces of a directory until the others take at most limit bytes.
 func removeOldTraces(dir string, limit int64) error {
-	entries, err := os.ReadDir(dir) // sorted by name, so by time
+	entries, err := os.ReadDir(dir) // ReadDir sorts by name, and so by time
 	if err != nil {
 		return err
 	}
@@ -150,8 +150,8 @@ func (r *Recorder) hasEnded() bool {
 	return r.isEnded
 }
 
-// write adds a line, or ends the trace: on a full disk, the user's passes go on without it. The caller holds
-// mu.
+// write adds a line. If it cannot, for example because the disk is full, it ends the trace, and the user's
+// passes go on without it. The caller holds mu.
 func (r *Recorder) write(line TraceFrame) {
 	data, err := json.Marshal(line)
 	if err == nil && r.written+int64(len(data)) >= r.limit {
@@ -162,7 +162,7 @@ func (r *Recorder) write(line TraceFrame) {
 	}
 	if err != nil {
 		r.isEnded = true
-		_ = r.file.Truncate(r.written) // a reader also reads a trace that ends within a line
+		_ = r.file.Truncate(r.written) // a reader also accepts a trace that ends within a line
 		r.log.Warn("trace ends here", "file", r.file.Name(), "cause", err)
 		return
 	}
@@ -228,8 +228,8 @@ var (
 	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 
-// These bound the memory of a reader. A trace may come from anywhere, and one
-// MB of gzip can hold a GB. The recorded sessions shrink to a 17th.
+// These constants bound the memory of a reader. A trace may come from anybody, and one MB of
+// gzip can hold a GB. The recorded sessions shrink to a 17th.
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20

@@ -143,7 +143,7 @@ func TestTraceOfAKilledProgramIsReadAsFarAsItGoes(t *testing.T) {
 	}
 }
 
-func TestTraceKeepsWhatIsNoJSON(t *testing.T) {
+func TestTraceKeepsInvalidJSON(t *testing.T) {
 	var v string
 	if err := json.Unmarshal(traced([]byte("{no json\n")), &v); err != nil || v != "{no json\n" {
 		t.Errorf("traced as %q, error %v", v, err)

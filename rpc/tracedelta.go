@@ -8,16 +8,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// recordedArrays holds, for each session, the array that a reader of the trace holds after the frames so far.
-// With it, a resync is recorded as the difference to that array. Otherwise 26 resyncs of a session of 50 MB
-// would write 1.3 GB, which no replay reads.
+// recordedArrays holds, for each session, the array that a reader of the trace has after the frames so far.
+// With it, a resync is recorded as the difference from that array. Otherwise 26 resyncs of a session of 50 MB
+// would write 1.3 GB, which is too much for a replay.
 type recordedArrays map[string]recordedArray
 
-// recordedArray is an array as the digests of its messages.
+// A recordedArray is an array, as the digests of its messages.
 type recordedArray struct {
 	held []digest
 	// pending is the id of the transform that waits for its answer, with the array that it leads to. Only the
-	// answer says whether the host, and with it the reader, takes that array.
+	// answer shows whether the host, and so the reader, accepts that array.
 	pending string
 	next    []digest
 }
@@ -43,7 +43,7 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	}
 	switch {
 	case p.Base != 0 && (!isKnown || p.Keep < 0 || p.Keep > len(array.held)):
-		return // unknown until the next resync
+		return // the array is unknown until the next resync
 	case p.Base != 0:
 		next = slices.Concat(array.held[:p.Keep], next)
 	case isKnown:

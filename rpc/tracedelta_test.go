@@ -66,8 +66,8 @@ const (
 	failed   = `"error":{"code":-32000,"message":"x"}`
 )
 
-// Once, 26 resyncs of one session wrote 1.3 GB, which replay refused.
-func TestRepeatedResyncsTakeLittleRoom(t *testing.T) {
+// Once, 26 resyncs of one session wrote 1.3 GB, which a replay refused.
+func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	array := make([]json.Value, 100)
 	for i := range array {
@@ -87,7 +87,8 @@ func TestRepeatedResyncsTakeLittleRoom(t *testing.T) {
 	}
 }
 
-// A reader that skips what the host refused, and drops what failed, gets each resync as the shim sent it.
+// A reader that skips the transforms that the host refused, and forgets the array after an error, gets each
+// resync as the shim sent it.
 func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	dir := t.TempDir()
 	at := int64(1_700_000_000_000)
@@ -172,7 +173,7 @@ func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	})
 }
 
-// A full trace ends with a whole line, and so does one on a full disk; the frames still pass.
+// A full trace ends with a whole line, and so does a trace on a full disk. The frames are still passed on.
 func TestFullTraceEnds(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	rec.limit = 1000
@@ -213,7 +214,7 @@ func TestFullDiskStopsNoFrame(t *testing.T) {
 	}
 }
 
-func TestOldestTracesGoFirst(t *testing.T) {
+func TestOldestTracesAreRemovedFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"1700000000001-1.jsonl", "1700000000002-1.jsonl", "1700000000003-9.jsonl", "mine.jsonl"} {
 		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 100), 0o600); err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The frames of one connection do not decide what the host answers. It also
-// depends on the configuration, on what the host has learned about models from
-// other connections, and on the state of a session that began earlier. The
-// recorder therefore asks the host for all of that (session/export) over a
-// connection of its own, before it passes on the first transform of a session,
-// each resync, and the first transform after each initialize.
+// The frames of one connection do not determine the answers of the host. The answers
+// also depend on the configuration, on the host's experience with models from other
+// connections, and on the state of a session that began earlier. So the recorder asks
+// the host for all of this (session/export) over a separate connection: before it
+// passes on the first transform of a session, each resync, and the first transform
+// after each initialize.
 
 // A Dial opens another connection to the host that is being recorded.
 type Dial func(context.Context) (io.ReadWriteCloser, error)
 
-// exportTimeout bounds the question for a session's state. The user's pass
-// waits for it, and the shim waits for the pass at most a few seconds.
+// exportTimeout bounds the question for a session's state. The user's pass waits for
+// the answer, and the shim waits for the pass only a few seconds.
 const exportTimeout = 2 * time.Second
 
 // ExportFrom makes the trace complete by itself: the recorder asks the host for
@@ -29,12 +29,12 @@ const exportTimeout = 2 * time.Second
 // be called before the first frame is recorded.
 func (r *Recorder) ExportFrom(dial Dial) { r.dial = dial }
 
-// exportedState holds the recorder's knowledge of the frames so far. Only the goroutine that forwards the
-// shim's frames uses it.
+// exportedState records what the trace already holds. Only the goroutine that forwards the shim's frames
+// uses it.
 type exportedState struct {
 	harness  schema.Harness
-	sessions map[string]int  // the number of the last initialize before a session's export
-	opened   int             // counts initializes
+	sessions map[string]int  // the number of the last initialize before each session's export
+	opened   int             // the number of initializes so far
 	hasRows  map[string]bool // the sessions whose rows are in the trace
 }
 
@@ -96,7 +96,7 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 		body.Error = err.Error()
 		r.log.Warn("the trace lacks the state of a session", "session", p.Session, "cause", err)
 	} else {
-		if r.known.hasRows[p.Session] { // a replay takes the rows of a session once, before its first pass
+		if r.known.hasRows[p.Session] { // a replay takes the rows of a session only once, before its first pass
 			result.Tables = nil
 		}
 		r.known.hasRows[p.Session] = true
@@ -110,7 +110,7 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 	r.record(FromRecorder, frame{body: raw})
 }
 
-// ask opens a connection for one question. Questions are rare.
+// ask opens a connection for one question, because questions are rare.
 func (r *Recorder) ask(ctx context.Context, p schema.SessionExportParams) (result schema.SessionExport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()

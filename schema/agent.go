@@ -29,8 +29,8 @@ type AgentRunParams struct {
 	Prompt string `json:"prompt"`
 	// Tools are the names of all tools that the agent may call.
 	Tools []string `json:"tools"`
-	// Steps bounds the steps of the agent, 0 does not. OpenCode takes the bound
-	// of the AgentDefinition instead.
+	// Steps bounds the steps of the agent; 0 means no bound. OpenCode uses the
+	// bound of the AgentDefinition instead.
 	Steps int `json:"steps,omitzero" jsonschema:"minimum=0"`
 	// TimeoutMS bounds the run, in ms. The run is then aborted.
 	TimeoutMS int `json:"timeoutMs"`
@@ -40,10 +40,10 @@ type AgentRunParams struct {
 }
 
 // AgentRunResult holds the answers of the model, in order. A run that fails has a
-// Failure, and may have answers all the same.
+// Failure, but may still have answers.
 type AgentRunResult struct {
 	// Answers are the assistant messages of the run, in the form of the
-	// messages of a transform. Of their content, they hold the texts only.
+	// messages of a transform. They hold only the texts of their content.
 	Answers []json.Value `json:"answers"`
 	Failure AgentFailure `json:"failure,omitzero"`
 }
@@ -58,8 +58,8 @@ type AgentFailure struct {
 	Error json.Value `json:"error,omitzero"`
 }
 
-// AgentAbortParams ends a run of agent/run. The run is then answered with what
-// it has used.
+// AgentAbortParams ends a run of agent/run. That call is then answered with the
+// usage so far.
 type AgentAbortParams struct {
 	Directory string `json:"directory"`
 	Run       string `json:"run"`

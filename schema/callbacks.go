@@ -18,8 +18,8 @@ type ModelLimits struct {
 	Price Price `json:"price,omitzero"`
 	// NPM is the npm package through which the harness calls the provider, for
 	// example "@ai-sdk/anthropic". Pi has no such packages, so its shim sends
-	// the name of the model's API, for example "anthropic-messages". It decides
-	// the format of requests.
+	// the name of the model's API, for example "anthropic-messages". That name
+	// decides the format of requests.
 	NPM string `json:"npm,omitzero"`
 }
 

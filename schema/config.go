@@ -1,22 +1,20 @@
 package schema
 
-// Config is the configuration of a session's directory: the user's
-// magicctx.jsonc, overridden by the project's. A missing key has its
-// default. The JSON Schema is generated from the tags of this type, and the
-// host validates files against the same tags.
+// Config is the configuration of a session's directory: the user's magicctx.jsonc, overridden by the project's. A
+// missing key has its default. The JSON Schema is generated from the tags of this type, and the host validates
+// files against the same tags.
 //
-// A map or list with a bare tag may also be given as a single value. For a map,
-// the tag names the key of that value: `"cache_ttl": "1h"` means `{"default":
-// "1h"}`. Empty values without a default are left out of JSON. In maps by model
-// the keys are "provider/model", a model id, or "default".
+// A map or list with a bare tag may also be given as a single value. For a map, the tag names the key of that
+// value: `"cache_ttl": "1h"` means `{"default": "1h"}`. Empty values without a default are left out of JSON. In
+// maps by model the keys are "provider/model", a model id, or "default".
 //
-// The tag jsonschema holds a list of these: default, enum and example (repeated for several values),
-// minimum, maximum, minLength, pattern, required, and oneof_type, the JSON types of a key that may be
-// given in two forms. A number without maximum is limited to 32 bits. The tag check:"pattern" means
-// that the values are patterns of names or paths.
+// The tag jsonschema holds a list of these: default, enum and example (repeated for several values), minimum,
+// maximum, minLength, pattern, required, and oneof_type, the JSON types of a key that may be given in two forms. A
+// number without maximum is limited to 32 bits. The tag check:"pattern" means that the values are patterns of
+// names or paths.
 //
-// A project's file comes from a repository that the user may only have cloned. The project tag of a key
-// says what such a file may do with the key. A key in an object without a tag has a tag of its own:
+// A project's file comes from a repository that the user may only have cloned. The project tag of a key says what
+// such a file may do with the key. If an object has no such tag, each of its keys has one:
 //
 //	never    nothing: the key belongs to the user's file
 //	trusted  nothing, unless trusted_projects lists the project
@@ -26,10 +24,10 @@ package schema
 //	more     set a number that is not below the user's
 //	add      add values to the user's list
 //
-// A project that trusted_projects lists may set all keys but the first kind.
+// A project in trusted_projects may set every key except those with "never".
 //
-// A key with the tag effect:"none" is accepted and checked, because files for later versions and for the
-// original plugin hold it, but nothing reads it yet. Whoever sets it gets a warning.
+// A key with the tag effect:"none" is accepted and checked, because files for later versions and for the original
+// plugin contain it, but no code reads it yet. A user who sets it gets a warning.
 type Config struct {
 	// Schema names the JSON Schema of this file, for editors.
 	Schema string `json:"$schema,omitempty" project:"any"`
@@ -43,12 +41,14 @@ type Config struct {
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no reminders.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
-	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with s, m or h, or milliseconds without a
-	// unit. "auto" starts from the provider's documentation and corrects that by reported usage.
+	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with
+	// s, m or h, or milliseconds without a unit. "auto" starts from the provider's documentation, and corrects
+	// that value by the reported usage.
 	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h" project:"trusted"`
-	// PriceCliff is the size in tokens above which the provider charges a multiple of its prices for the whole request, and the factor, for all models or
-	// by model. For example, "272000x2" means that a prompt of more than 272,000 tokens costs twice as much. "none" means one price for all sizes, "auto"
-	// what is known of the model.
+	// PriceCliff is the size in tokens above which the provider charges a multiple of its prices for the whole
+	// request, and the factor, for all models or by model. For example, "272000x2" means that a prompt of more
+	// than 272,000 tokens costs twice as much. "none" means one price for all sizes. "auto" uses the known value
+	// for the model.
 	PriceCliff map[string]string `json:"price_cliff" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|none|[1-9][0-9]*x[1-9][0-9]?([.][0-9]+)?)$,example=272000x2" project:"trusted"`
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
 	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
@@ -64,11 +64,11 @@ type Config struct {
 	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content when that saves money, long before
 	// the window is full. "balanced" keeps more of the recent session word for word. With "generous", saving money is no reason to remove anything.
 	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
-	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on requests that lose the provider's cache
-	// anyway.
+	// AutoDrop configures which content is dropped without a request by the model. Such content is dropped only on
+	// requests that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
-	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If the next prompt may not fit,
-	// tool output among them is dropped all the same.
+	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive.
+	// If the next prompt may not fit, even tool output among them is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
@@ -86,7 +86,9 @@ type Config struct {
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
 	SQLite SQLite `json:"sqlite" project:"never" effect:"none"`
-	// Notices lists what the harness shows as a short notice: "busts" tells what was removed from the prompt, "troubles" that the historian has failed twice in a row. An empty list shows neither. If magicctx does not work at all, that is always shown. User file only.
+	// Notices lists the events for which the harness shows a short notice: "busts" shows the content that was
+	// removed from the prompt, "troubles" that the historian has failed twice in a row. An empty list shows
+	// neither. A notice that magicctx does not work at all is always shown. User file only.
 	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
 	// TemporalAwareness shows the model pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"off"`
@@ -142,8 +144,8 @@ type AutoDrop struct {
 
 // ProjectDocs configures the documents of the project in the prompt.
 type ProjectDocs struct {
-	// Enabled shows the model ARCHITECTURE.md and STRUCTURE.md of the project's directory, in front of the summaries. A change of this key shows with
-	// the next new summary of the whole history.
+	// Enabled shows the model ARCHITECTURE.md and STRUCTURE.md of the project's directory, in front of the
+	// summaries. A change of this key takes effect when the prompt's summaries are next written anew.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// BudgetPercentage is the size that these documents may have together, as a share of the history's budget, in percent. A longer document is only named.
 	BudgetPercentage float64 `json:"budget_percentage" jsonschema:"default=50,minimum=1,maximum=50" project:"less"`
@@ -192,7 +194,7 @@ const (
 	SpendingGenerous Spending = "generous"
 )
 
-// Spendings are all values, from the cheapest to the dearest.
+// Spendings are all values, from the cheapest to the most expensive.
 var Spendings = []Spending{SpendingFrugal, SpendingBalanced, SpendingGenerous}
 
 // Embedding chooses how text becomes vectors.

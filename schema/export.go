@@ -2,9 +2,9 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// SessionExportParams asks for everything that decides what the next transform
-// of a session will answer, beside the transform itself. The recorder of a
-// trace asks for it before the session's first transform. The messages of that
+// SessionExportParams asks for all state that decides the answer to the next
+// transform of a session, except the transform itself. The recorder of a trace
+// asks for it before the session's first transform. The messages of that
 // transform, a JSON array, are the attachment of the frame.
 type SessionExportParams struct {
 	Harness   Harness `json:"harness"`
@@ -13,8 +13,8 @@ type SessionExportParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
-	// Messages is the attachment. With them the host finds the session of which
-	// this one is a copy (a fork), and exports that one as well.
+	// Messages is the attachment. If the session is a copy (a fork), the host
+	// finds the original by these messages, and exports the original as well.
 	Messages json.Value `json:"-"`
 }
 
@@ -30,8 +30,8 @@ type SessionExport struct {
 	Tables []ExportedTable `json:"tables"`
 }
 
-// ExportedTable holds rows of one table of the store. A value is null, a number
-// or a string.
+// ExportedTable holds rows of one table of the store. Each value is null, a
+// number or a string.
 type ExportedTable struct {
 	Name    string         `json:"name"`
 	Columns []string       `json:"columns"`

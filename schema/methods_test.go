@@ -19,7 +19,8 @@ type golden struct {
 	Result json.Value `json:"result,omitzero"`
 }
 
-// A field that only one side knows would be lost on its way to the other side.
+// If only one side knows a field, the field would be lost on its way to the
+// other side.
 func TestGoldenOfEachMethod(t *testing.T) {
 	files := map[string]bool{}
 	for _, m := range Methods {
@@ -55,9 +56,9 @@ func TestGoldenOfEachMethod(t *testing.T) {
 	}
 }
 
-// roundTrip decodes value into a Go value of type typ and encodes it again. A
-// member that the type does not have is lost by that. A member that the golden
-// lacks is found by missingMembers.
+// roundTrip decodes value into a Go value of type typ and encodes it again.
+// This loses a member that the type does not have. missingMembers finds a
+// member that the golden lacks.
 func roundTrip(t *testing.T, name string, typ reflect.Type, value json.Value) {
 	t.Helper()
 	decoded := reflect.New(typ)

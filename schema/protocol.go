@@ -4,9 +4,10 @@ import "github.com/magicctx/magicctx-host/internal/json"
 
 // These are the numbers of the protocol version. A host serves every client of
 // its major version. A new minor version only adds optional fields and methods.
-// No code compares the minor version: an end that needs to know whether the
-// other has a method looks into InitializeResult.Hooks, or goes on without it.
-// After the first release, a release that adds something raises it once.
+// No code compares the minor version: to find out whether the other end has a
+// method, a shim looks into InitializeResult.Hooks, and either end can go on
+// without the method. After the first release, each release with additions
+// raises it once.
 const (
 	ProtocolMajor = 1
 	ProtocolMinor = 0
@@ -28,7 +29,8 @@ const (
 	// shim then sends the whole array.
 	CodeResync = -32010
 	// CodeDisabled answers every session method while the host must not work,
-	// for example because it cannot persist. The message says why.
+	// for example because it cannot store anything. The message gives the
+	// reason.
 	CodeDisabled = -32011
 	// CodeVersion answers an initialize with a different major protocol
 	// version.
@@ -168,9 +170,10 @@ type TransformParams struct {
 	// Model is the model that the request goes to. It is absent if the harness's
 	// user messages name their model.
 	Model *Model `json:"model,omitzero"`
-	// Typed holds lines that the user typed and in whose place the harness has put
-	// the template of a command, for example "/review main". Their keys are the ids
-	// of the messages. A line that a pass has answered is not sent again.
+	// Typed holds the lines that the user typed and that the harness replaced by
+	// the templates of commands, for example "/review main". Their keys are the ids
+	// of the messages. Once a pass with a line has been answered, the line is not
+	// sent again.
 	Typed map[string]string `json:"typed,omitempty"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
@@ -199,8 +202,8 @@ type WireMutation struct {
 	Cause string `json:"cause,omitzero"`
 	// Start is the index of the first message that stays on the wire.
 	Start int `json:"start"`
-	// Pinned lists the ids of messages before Start that stay on the wire all the
-	// same. They come after the head, in their order.
+	// Pinned lists the ids of messages before Start that nevertheless stay on the
+	// wire. They come after the head, in their order.
 	Pinned []string `json:"pinned,omitempty"`
 	// Head holds the synthetic messages in front of the tail, in the harness's
 	// format. It is absent if its bytes are the same as in the last answer.
@@ -310,7 +313,8 @@ type CommandExecuteResult struct {
 	Message string `json:"message"`
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
 	// Stays means that the user needs time to read the message. So the shim shows
-	// it where it does not go away by itself, and never sends it to the model.
+	// it in a place where it does not disappear by itself. The shim never sends
+	// it to the model.
 	Stays bool `json:"stays,omitzero"`
 }
 

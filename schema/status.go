@@ -19,8 +19,8 @@ type StatusParams struct{}
 type StatusResult struct {
 	Version  string  `json:"version"`
 	Protocol Version `json:"protocol"`
-	// ProgramHash is the SHA-256 of the host's own executable, in hex, as it was when
-	// the host started. It is absent if the host could not read it.
+	// ProgramHash is the SHA-256 of the host's executable at its start, in hex. It is
+	// absent if the host could not read the file.
 	ProgramHash string          `json:"programHash,omitzero"`
 	PID         int             `json:"pid"`
 	StartedAt   int64           `json:"startedAt"`
@@ -57,9 +57,9 @@ type Saving struct {
 	Money float64 `json:"money"`
 	// Historian is the cost of the historian's runs, which Money has subtracted.
 	Historian float64 `json:"historian,omitzero"`
-	// Early is the part of Money that comes from content which left the prompt
-	// before the prompt was large, because of the setting spending. The historian's
-	// cost is not subtracted from it.
+	// Early is the part of Money that comes from content removed before the prompt
+	// was large, because of the setting spending. The historian's cost is not
+	// subtracted from it.
 	Early float64 `json:"early,omitzero"`
 	// Passes is the number of requests that the estimate covers.
 	Passes int `json:"passes"`
@@ -78,11 +78,12 @@ func (s *Saving) RemovedEarly() float64 {
 
 // Warning is a problem that a person should look at.
 type Warning struct {
-	// Source says where the problem is: in the store, which takes nothing; in a
-	// database that was damaged and replaced ("recovery"); in our own program
-	// ("bug"); in the host, which is another program than the one that asked
-	// ("program"); in a session of Directory, whose history is not summarised
-	// ("history"); or in the configuration of Directory.
+	// Source says where the problem is: "store" means that the store cannot be
+	// written; "recovery", that a database was damaged and replaced; "bug", our
+	// own program; "program", that the host is another program than the one that
+	// asked; "history", that the history of a session of Directory is not
+	// summarised; "markers", that a compaction marker could not be changed;
+	// "config", a mistake in the configuration of Directory.
 	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=markers,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
@@ -138,8 +139,8 @@ type SessionStatus struct {
 	Messages   int     `json:"messages"`
 	// InputTokens is the prompt size that the provider reported last.
 	InputTokens int `json:"inputTokens"`
-	// RawTokens is the estimated size of the next prompt if magicctx did not work. It
-	// is 0 if it is unknown, for example right after a compaction by the harness.
+	// RawTokens is the estimated size of the next prompt without magicctx. It is 0 if
+	// it is unknown, for example right after a compaction by the harness.
 	RawTokens int `json:"rawTokens,omitzero"`
 	// ContextTokens is our current estimate of the model's prompt limit. 0
 	// means unknown.
@@ -150,8 +151,8 @@ type SessionStatus struct {
 	LimitAt     int64       `json:"limitAt,omitzero"`
 	// Pressure is InputTokens / ContextTokens, or 0 if either is unknown.
 	Pressure float64 `json:"pressure"`
-	// Units counts the tagged units, Dropped the dropped ones, and Queued the
-	// ones whose drop waits for the next bust.
+	// Units counts the tagged units, Dropped the dropped ones, and Queued those
+	// with a drop that waits for the next bust.
 	Units   int `json:"units"`
 	Dropped int `json:"dropped"`
 	Queued  int `json:"queued"`
@@ -185,7 +186,7 @@ type SessionStatus struct {
 	// the bust was made.
 	LastPrice *PricedPass `json:"lastPrice,omitzero"`
 	// Spending is the setting of the session's project. Carried is absent if
-	// nothing can leave the prompt.
+	// nothing can be removed from the prompt.
 	Spending Spending `json:"spending,omitzero"`
 	Carried  *Carried `json:"carried,omitzero"`
 	// NextBust estimates the next bust under pressure. It is absent while the
@@ -196,9 +197,9 @@ type SessionStatus struct {
 	// Saved is absent if the harness names no price for the session's model, or
 	// if no request was measured yet.
 	Saved *Saving `json:"saved,omitzero"`
-	// Removals says how much each rule has taken off the prompt, and how much of it the
-	// model read again soon after. RereadCost is the price of what was read again. It
-	// is 0 if the harness names no price.
+	// Removals says how much each rule has removed from the prompt, and how much of
+	// that the model soon read again. RereadCost is the price of reading it again, or 0
+	// if the harness names no price.
 	Removals   []Removal `json:"removals,omitempty"`
 	RereadCost float64   `json:"rereadCost,omitzero"`
 	// DroppedUnits lists the dropped units, newest decision first. Only an
@@ -259,11 +260,12 @@ type NextBust struct {
 	// they are bounds: a bust frees at most Freed, and sends at least Resent again.
 	Waits bool `json:"waits,omitzero"`
 	// At is the prompt size from which a pass may bust: the high mark. Down is
-	// the lowest size that it then frees down to: the low mark.
+	// the lowest size to which the pass then reduces the prompt: the low mark.
 	At   int `json:"at"`
 	Down int `json:"down"`
-	// Freed is the size of what leaves the prompt. Resent is the size of the
-	// messages that stay and have to be written to the provider's cache again.
+	// Freed is the size of the content that the bust removes. Resent is the size
+	// of the messages that stay and have to be written to the provider's cache
+	// again.
 	Freed  int `json:"freed"`
 	Resent int `json:"resent"`
 	// Cost is the extra price of writing Resent instead of reading it, in $. It
@@ -279,7 +281,7 @@ type LastBust struct {
 	// for example "threshold".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
-	// Removed and Resent are 0 for a bust that took nothing, for example one
+	// Removed and Resent are 0 for a bust that removed nothing, for example one
 	// that the harness has caused.
 	Removed int `json:"removed,omitzero"`
 	Resent  int `json:"resent,omitzero"`
@@ -294,7 +296,7 @@ type DroppedUnit struct {
 	// Tag is the number that the model saw, for example 12 in §12§.
 	Tag  int    `json:"tag"`
 	Kind string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`
-	// Tool is the name of the tool whose call was dropped.
+	// Tool is the tool whose call was dropped.
 	Tool string `json:"tool,omitzero"`
 	// About is the path or the argument of a call, the name of a file, or the
 	// first words of a text. It is empty if the host does not hold the
@@ -338,8 +340,9 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
-	// Cost is the price of the bust. Rent is what content that a bust could have
-	// taken had cost since the last bust. Both are in tokens read from the cache.
+	// Cost is the price of the bust. Rent is the cost, since the last bust, of
+	// content that a bust could have removed. Both are in tokens read from the
+	// cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
 }
@@ -361,7 +364,7 @@ type Carried struct {
 	Cost  float64 `json:"cost,omitzero"`
 }
 
-// Value returns c, and the zero value for nil.
+// Value returns *c, or the zero value for nil.
 func (c *Carried) Value() Carried {
 	if c == nil {
 		return Carried{}
@@ -403,7 +406,8 @@ const (
 	// CacheLifeMissed is a number of prefixes that were gone after a shorter
 	// pause than the life we had assumed.
 	CacheLifeMissed CacheLifeSource = "missed"
-	// CacheLifeHarness is the harness, which keeps idle prefixes warm.
+	// CacheLifeHarness is the harness, which keeps idle prefixes in the
+	// provider's cache.
 	CacheLifeHarness CacheLifeSource = "harness"
 )
 
@@ -422,8 +426,8 @@ type TokensBySource struct {
 	System int64 `json:"system"`
 	// Head is the size of the head's messages.
 	Head int64 `json:"head,omitzero"`
-	// ToolDefinitions is the rest of the prompt before its messages: mainly the
-	// definitions of the tools.
+	// ToolDefinitions is the size of the prompt before its messages, apart from
+	// the system prompt: mainly the definitions of the tools.
 	ToolDefinitions int64 `json:"toolDefinitions"`
 	Text            int64 `json:"text"`
 	Files           int64 `json:"files"`

@@ -51,7 +51,7 @@ type HistoryStatus struct {
 	// 1. Weakest is the compartment with the lowest one.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
-	// Runs counts all runs of the historian, Publishes the ones that have published,
+	// Runs counts all runs of the historian, Publishes the runs that have published,
 	// and Extracted the publications that no model has made.
 	Runs      int            `json:"runs"`
 	Publishes int            `json:"publishes"`
@@ -61,8 +61,8 @@ type HistoryStatus struct {
 	Running *HistoryRun `json:"running,omitzero"`
 	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
 	Unfinished *HistoryRun `json:"unfinished,omitzero"`
-	// Stopped is a recomp or a wrap-up that has stopped early. It is absent after a
-	// later run, and if the user has cancelled it.
+	// Stopped is a recomp or a wrap-up that stopped early. It is absent after a later
+	// run, and if the user has cancelled it.
 	Stopped *StoppedRun `json:"stopped,omitzero"`
 	// Failures counts the failures of models since their last usable answer. LastError
 	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
@@ -71,7 +71,7 @@ type HistoryStatus struct {
 	LastError string `json:"lastError,omitzero"`
 	FailedAt  int64  `json:"failedAt,omitzero"`
 	RetryPass int    `json:"retryPass,omitzero"`
-	// Waited is the number of passes for which history has waited to be summarised.
+	// Waited is the number of passes for which history has waited for a summary.
 	// IsOverdue means that this is too many, which is a fault.
 	Waited    int  `json:"waited,omitzero"`
 	IsOverdue bool `json:"isOverdue,omitzero"`
@@ -113,15 +113,15 @@ type HistoryPublish struct {
 	Reason string         `json:"reason,omitzero"`
 	Usage  HistorianUsage `json:"usage"`
 	// UnconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that
-	// were left out of the model's answer, because the messages do not confirm them.
+	// were left out of the model's answer because the messages do not confirm them.
 	UnconfirmedQuotes int `json:"unconfirmedQuotes,omitzero"`
 	UnconfirmedFacts  int `json:"unconfirmedFacts,omitzero"`
 }
 
 // HistoryRun is work of the historian.
 type HistoryRun struct {
-	// Kind says whether the host began the run by itself (incremental), or the
-	// user did: a recomp of all summaries, of a part of them, or a wrap-up.
+	// Kind says who began the run: the host itself (incremental), or the user, by a
+	// recomp of all summaries, a recomp of a part of them, or a wrap-up.
 	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
 	// Since is when the run began, in Unix ms. It is absent for an interrupted run.
 	Since int64 `json:"since,omitzero"`

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A BilledPass holds the figures of a journalled pass that its bill depends on.
@@ -36,8 +39,8 @@ var billedPassesSQL string
 // number after and precede pass number before, oldest first.
 func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
 	var passes []BilledPass
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
 			p := BilledPass{
 				Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), BustCause: row.ColumnText(3),
 				Resent: row.ColumnInt(4), Removed: row.ColumnInt(5),
@@ -52,30 +55,11 @@ func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) 
 	return passes, nil
 }
 
-//go:embed query/run_usage.sql
-var runUsageSQL string
-
-// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens of runs without such an answer, and of runs that are no longer kept.
-func (s *Runs) Usage(ctx context.Context, w Work) (map[string]RunUsage, error) {
-	all := make(map[string]RunUsage)
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, runUsageSQL, func(row *sqlite3.Stmt) {
-			u := all[row.ColumnText(0)]
-			u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+row.ColumnInt(1), u.CacheRead+row.ColumnInt(2), u.CacheWrite+row.ColumnInt(3), u.Output+row.ColumnInt(4)
-			all[row.ColumnText(0)] = u
-		}, w.Subject.String(), w.Agent)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read usage of the %s: %w", w, err)
-	}
-	return all, nil
-}
-
 // Totals returns the figures of all sessions that have a pass.
 func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 	var all []SessionTotal
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `SELECT harness, session_id, directory, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT harness, session_id, directory, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
 			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnText(4), row.ColumnInt(5)})
 		})
 	})
@@ -85,7 +69,7 @@ func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 	return all, nil
 }
 
-// A DroppedRow is a unit that an edit has taken off the wire.
+// A DroppedRow is a unit that an edit has removed from the wire.
 type DroppedRow struct {
 	UnitRow
 	Edit EditRow
@@ -100,8 +84,8 @@ var droppedUnitsSQL string
 // DroppedUnits returns the dropped units of a session, newest decision first.
 func (s *Reports) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, error) {
 	var all []DroppedRow
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, droppedUnitsSQL, func(row *sqlite3.Stmt) {
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, droppedUnitsSQL, func(row *sqlite3.Stmt) {
 			all = append(all, DroppedRow{
 				UnitRow: UnitRow{
 					Tag: row.ColumnInt(0), Kind: row.ColumnText(1), Tool: row.ColumnText(2), Tokens: row.ColumnInt(3), InputTokens: row.ColumnInt(4),
@@ -121,8 +105,8 @@ func (s *Reports) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, erro
 // SaveTitle stores the title of a session. If the store does not have the session, it stores nothing and
 // isKnown is false.
 func (s *Store) SaveTitle(ctx context.Context, key Key, title string) (isKnown bool, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
-		n, err := tx.exec(`UPDATE sessions SET title = ?3 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, title)
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		n, err := tx.Exec(`UPDATE sessions SET title = ?3 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, title)
 		isKnown = n > 0
 		return err
 	})

@@ -47,9 +47,9 @@ func TestBilledPassesHaveThePriceOfABustThatWasMade(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		p := commit(key, n)
 		p.Pass.Price = schema.BustPrice{Resent: 700, Removed: 80}
-		if n == 2 { // it only weighed a bust
+		if n == 2 { // this pass only weighed a bust
 			p.Pass.Verdict = "steady"
-		} else { // it changed the head, and dropped nothing
+		} else { // this pass changed the head, and dropped nothing
 			p.Pass.Verdict, p.Pass.EditsAdded = "hard", 0
 		}
 		must(t, s.CommitPass(t.Context(), p))

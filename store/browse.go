@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -28,13 +29,13 @@ func Browse(ctx context.Context, dir string, browse func(*Browser) error) error 
 // A SessionName identifies a session for people.
 type SessionName struct {
 	Key       Key
-	Title     string // as the harness shows it, empty if unknown
+	Title     string // the title that the harness shows, empty if unknown
 	Directory string
 }
 
 // Sessions returns all sessions.
 func (b *Browser) Sessions() (all []SessionName, err error) {
-	err = scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions`, func(row *sqlite3.Stmt) {
+	err = file.Scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions`, func(row *sqlite3.Stmt) {
 		all = append(all, readName(row))
 	})
 	if err != nil {
@@ -51,7 +52,7 @@ func readName(row *sqlite3.Stmt) SessionName {
 type HistoryOverview struct {
 	SessionName
 	Compartments int
-	Messages     int     // that the compartments cover
+	Messages     int     // the number of messages that the compartments cover
 	RawTokens    int     // the tokens of these messages
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	NewestAt     int64   // the time of the newest compartment, Unix ms
@@ -62,10 +63,10 @@ var historyListSQL string
 
 // Histories returns the sessions that have compartments. The session with the newest compartment comes first.
 func (b *Browser) Histories() (all []HistoryOverview, err error) {
-	err = scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
+	err = file.Scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
 		all = append(all, HistoryOverview{
 			SessionName: readName(row), Compartments: row.ColumnInt(4), Messages: row.ColumnInt(5),
-			RawTokens: count(row, 6), Fidelity: row.ColumnFloat(7), NewestAt: row.ColumnInt64(8),
+			RawTokens: database.Count(row, 6), Fidelity: row.ColumnFloat(7), NewestAt: row.ColumnInt64(8),
 		})
 	})
 	if err != nil {
@@ -74,7 +75,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// Summary returns the overview of one session. If the session has no compartments, all figures are 0.
+// History returns the overview of one session. If the session has no compartments, all figures are 0.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
@@ -90,16 +91,4 @@ func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error
 		return nil, fmt.Errorf("read compartments of %s: %w", key, err)
 	}
 	return rows, nil
-}
-
-//go:embed query/memory_list.sql
-var memoryListSQL string
-
-// Of returns the memories of all projects that are not archived, by project and id.
-func (b *Browser) Memories() (all []chronicle.Memory, err error) {
-	err = scan(b.conn, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
-	if err != nil {
-		return nil, fmt.Errorf("list memories: %w", err)
-	}
-	return all, nil
 }

@@ -24,7 +24,7 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	must(t, err)
 	first, second := compartment(1, 6), withScores(compartment(7, 9))
 	must(t, s.History.Publish(t.Context(), publication(t, s, first, second)))
-	s.clock.(*clock.Manual).Advance(time.Minute)
+	s.Clock.(*clock.Manual).Advance(time.Minute)
 	later := Key{"pi", "later"}
 	must(t, s.CommitPass(t.Context(), commit(later, 1)))
 	if ok, err := s.Leases.Acquire(t.Context(), HistorianOf(later), runner); err != nil || !ok {

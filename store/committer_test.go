@@ -12,7 +12,7 @@ import (
 )
 
 // committerDir is the name of an environment variable. If the variable names a directory, the test binary
-// acts as a host that commits passes there until it is killed.
+// acts as a host that commits passes in that directory until it is killed.
 const committerDir = "MAGICCTX_TEST_COMMITTER"
 
 // commitForever prints the number of each pass after it is stored.
@@ -56,7 +56,7 @@ func readAck(t *testing.T, lines *bufio.Scanner) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(lines.Text())
 	if err != nil {
-		return 0, false // the kill cut the line off
+		return 0, false // the kill cut off this line
 	}
 	return n, true
 }
@@ -64,7 +64,7 @@ func readAck(t *testing.T, lines *bufio.Scanner) (n int, ok bool) {
 func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 	dir := t.TempDir()
 	acked := 0
-	for _, more := range []int{1, 40, 700} { // the last count crosses a checkpoint
+	for _, more := range []int{1, 40, 700} { // the last count is large enough for a checkpoint
 		cmd, lines := startCommitter(t, dir)
 		for target := acked + more; acked < target; {
 			n, ok := readAck(t, lines)
@@ -74,7 +74,7 @@ func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 			acked = n
 		}
 		must(t, cmd.Process.Kill())
-		for n, ok := readAck(t, lines); ok; n, ok = readAck(t, lines) { // numbers that were still in the pipe
+		for n, ok := readAck(t, lines); ok; n, ok = readAck(t, lines) { // read the numbers that were still in the pipe
 			acked = max(acked, n)
 		}
 		cmd.Wait()
@@ -94,7 +94,7 @@ func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 			t.Errorf("%d passes have %d units and %d journal rows", stored, len(snap.Units), len(passes))
 		}
 		var check string
-		must(t, s.file.Writer().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&check))
+		must(t, s.Writer().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&check))
 		if check != "ok" {
 			t.Errorf("integrity: %s", check)
 		}
@@ -103,7 +103,7 @@ func TestKilledHostLosesNoAcknowledgedPass(t *testing.T) {
 	}
 }
 
-func TestSecondHostIsTurnedAwayByName(t *testing.T) {
+func TestSecondHostIsRefusedWithItsReason(t *testing.T) {
 	dir := t.TempDir()
 	cmd, lines := startCommitter(t, dir)
 	defer func() {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A HistoryEnd says where the compartments of a session end. A run reads it when it begins. If it has changed
@@ -49,8 +51,8 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and where they end. If a disk or another program has
-// changed their ranges, it restores them: a host that believed them would number messages that do not exist.
+// Compartments returns the compartments of a session in order, and where they end. If a disk or another program
+// has changed their ranges, it repairs them. Otherwise the host would number messages that do not exist.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err
@@ -59,7 +61,7 @@ func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.C
 	if isSound {
 		return rows, end, nil
 	}
-	s.log.Error("the ranges of summaries make no sense and are restored", "session", key.Session, "compartments", len(rows), "kept", len(healed))
+	s.db.Log.Error("the ranges of summaries make no sense and are restored", "session", key.Session, "compartments", len(rows), "kept", len(healed))
 	if err := s.replaceCompartments(ctx, key, healed); err != nil {
 		return nil, HistoryEnd{}, err
 	}
@@ -67,12 +69,12 @@ func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.C
 }
 
 func (s *History) compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
 		if rows, err = readCompartments(c, key); err != nil {
 			return err
 		}
 		end, err = readHistoryEnd(func(query string, row func(*sqlite3.Stmt), args ...any) error {
-			return scan(c, query, row, args...)
+			return file.Scan(c, query, row, args...)
 		}, key)
 		return err
 	})
@@ -83,14 +85,14 @@ func (s *History) compartments(ctx context.Context, key Key) (rows []chronicle.C
 }
 
 func readCompartments(c *sqlite3.Conn, key Key) (rows []chronicle.Compartment, err error) {
-	err = scan(c, compartmentSelectSQL[publishedTable],
+	err = file.Scan(c, compartmentSelectSQL[publishedTable],
 		func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
 	return rows, err
 }
 
 func readCompartment(s *sqlite3.Stmt) chronicle.Compartment {
 	var keys []string
-	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // without keys, the compartment covers the messages before its end by their place
+	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // a compartment without keys counts its messages backwards from its end
 	return chronicle.Compartment{
 		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), Keys: keys, AfterSummary: s.ColumnText(4),
 		Title:      s.ColumnText(5),
@@ -115,7 +117,7 @@ func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key K
 var errNotContiguous = errors.New("compartments are not contiguous")
 
 // insertCompartments stores rows after end, which is the end of the stored ones.
-func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, rows []chronicle.Compartment, now int64) error {
+func insertCompartments(tx *database.Tx, table string, key Key, end HistoryEnd, rows []chronicle.Compartment, now int64) error {
 	for i, r := range rows {
 		if r.Start != end.Ordinal || r.End < r.Start {
 			return fmt.Errorf("%w: %d-%d comes where message %d is next", errNotContiguous, r.Start, r.End, end.Ordinal)
@@ -127,7 +129,7 @@ func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, 
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, string(keys), r.AfterSummary,
+		_, err = tx.Exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, string(keys), r.AfterSummary,
 			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.Episode, r.Missing,
 			clampShare(r.Fidelity), string(r.MadeBy), r.Model, r.RawTokens, r.CreatedAt)
 		if err != nil {

@@ -24,7 +24,7 @@ func TestReadersSeeWholePasses(t *testing.T) {
 		}
 		return nil
 	})
-	for range s.file.Reader().Stats().MaxOpenConnections + 1 {
+	for range s.Reader().Stats().MaxOpenConnections + 1 {
 		g.Go(func() error {
 			for seen := 0; seen < passes; {
 				snap, found, err := s.Load(ctx, key)

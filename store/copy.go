@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // An Inheritance is the state that a copy of another session (a fork) takes over, besides units and edits.
-// Those are in PassCommit, as for any session.
+// Units and edits are in PassCommit, as for any session.
 type Inheritance struct {
 	Queued []DropRow
 	System SystemState
@@ -27,8 +30,8 @@ const maxOriginals = 8
 // Sessions with the most recent pass come first.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `
+	err := s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
 			SELECT DISTINCT s.session_id, s.last_pass_at
 			FROM units AS u JOIN sessions AS s USING (harness, session_id)
 			WHERE u.harness = ?1 AND u.fingerprint <> 0 AND u.fingerprint = ?4
@@ -45,7 +48,7 @@ func (s *Store) Originals(ctx context.Context, copied Key, directory string, fin
 }
 
 // inherit stores the state that a copy takes over from its original.
-func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
+func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from == nil {
 		return nil
 	}
@@ -60,7 +63,7 @@ func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
 
 // inheritHistory stores the compartments and the head of a copy. The copy begins with generation 0. If the
 // head has to be folded again, it gets another generation.
-func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) error {
+func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil
 	}
@@ -87,9 +90,9 @@ const unitStampSQL = `
 	WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 
 // stampUnits replaces the fingerprints of units, given by tag.
-func stampUnits(tx *transaction, key Key, stamped map[int]int64) error {
+func stampUnits(tx *database.Tx, key Key, stamped map[int]int64) error {
 	for tag, fingerprint := range stamped {
-		if _, err := tx.exec(unitStampSQL, key.Harness, key.Session, tag, fingerprint); err != nil {
+		if _, err := tx.Exec(unitStampSQL, key.Harness, key.Session, tag, fingerprint); err != nil {
 			return fmt.Errorf("fingerprint of unit %d: %w", tag, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,11 +117,11 @@ func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
 
 // Open does not see damage after the first page; a later statement does. The
 // host then stops writing, and the next start replaces the database.
-func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
+func TestDamageFoundLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)
 	s := openIn(t, dir)
 	var root int
-	must(t, s.file.Writer().QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'units'`).Scan(&root))
+	must(t, s.Writer().QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'units'`).Scan(&root))
 	must(t, s.Close())
 	damage(t, path, func(d []byte) []byte { return overwrite(d, (root-1)*pageBytes, root*pageBytes) })
 
@@ -139,7 +140,7 @@ func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
 	}
 }
 
-func TestSoundSuspectIsKept(t *testing.T) {
+func TestSuspectWithoutDamageIsKept(t *testing.T) {
 	dir, path := filled(t)
 	must(t, os.WriteFile(path+".suspect", []byte("a bad cable\n"), 0o600))
 	s := openIn(t, dir)
@@ -182,5 +183,21 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 }
 
-// If the write-ahead log ends before a frame that its index names, SQLite
-// reports an I/O error.
+// Once, every damaged database that was moved aside stayed for ever.
+func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {
+	dir, path := filled(t)
+	for n := range 5 {
+		must(t, os.WriteFile(fmt.Sprintf("%s.corrupt-%d", path, 100+n), []byte("x"), 0o600))
+		must(t, os.WriteFile(fmt.Sprintf("%s.corrupt-%d-wal", path, 100+n), []byte("x"), 0o600))
+	}
+	must(t, os.WriteFile(path+".v3.bak.partial", []byte("x"), 0o600))
+	must(t, os.WriteFile(path+".corrupt-notes", []byte("a user's own"), 0o600))
+	must(t, openIn(t, dir).Close())
+	var want []string
+	for _, suffix := range []string{".corrupt-103", ".corrupt-103-wal", ".corrupt-104", ".corrupt-104-wal", ".corrupt-notes"} {
+		want = append(want, filepath.Base(path)+suffix)
+	}
+	got := append(glob(t, dir, "*.corrupt-*"), glob(t, dir, "*.partial")...)
+	slices.Sort(got)
+	same(t, "files", got, want)
+}

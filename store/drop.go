@@ -5,13 +5,16 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A DropRow is a drop that waits for the next bust.
 type DropRow struct {
 	Tag int
-	// UnitKey is the key of the unit with this tag. If the tag now belongs to another unit, the drop is
-	// meaningless and is deleted.
+	// UnitKey is the key of the unit that the drop is for. If the tag now belongs to another unit, the drop
+	// is obsolete and is deleted.
 	UnitKey  string
 	QueuedAt int64 // Unix ms
 }
@@ -31,7 +34,7 @@ type ToolReplyRow struct {
 // units are all units that no pass could store yet. QueueDrops stores them together with the drops. Otherwise
 // a unit could be lost later, and its drop would wait for a tag that no unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
@@ -53,14 +56,14 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 		return fmt.Errorf("queue drops of %s: %w", key, err)
 	}
 	if len(units) > 0 {
-		s.Waiting.forget(key)
+		s.Waiting.Forget(key)
 	}
 	return nil
 }
 
 // raiseTagCounter raises the session's tag counter to the highest tag of units. So these tags are never given
 // again, even if the units are removed.
-func raiseTagCounter(tx *transaction, key Key, units []UnitRow) error {
+func raiseTagCounter(tx *database.Tx, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
 	}
@@ -68,7 +71,7 @@ func raiseTagCounter(tx *transaction, key Key, units []UnitRow) error {
 	for _, u := range units {
 		highest = max(highest, u.Tag)
 	}
-	_, err := tx.exec(`
+	_, err := tx.Exec(`
 		UPDATE sessions
 		SET tag_counter = max(tag_counter, ?3)
 		WHERE harness = ?1 AND session_id = ?2`,
@@ -76,8 +79,8 @@ func raiseTagCounter(tx *transaction, key Key, units []UnitRow) error {
 	return err
 }
 
-func insertToolReply(tx *transaction, key Key, reply ToolReplyRow) (isNew bool, err error) {
-	changed, err := tx.exec(`
+func insertToolReply(tx *database.Tx, key Key, reply ToolReplyRow) (isNew bool, err error) {
+	changed, err := tx.Exec(`
 		INSERT INTO tool_replies (harness, session_id, call_id, reply, at)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (harness, session_id, call_id) DO NOTHING`,
@@ -93,9 +96,9 @@ const dropInsertSQL = `
 	VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (harness, session_id, tag) DO NOTHING`
 
-func insertDrops(tx *transaction, key Key, drops []DropRow) error {
+func insertDrops(tx *database.Tx, key Key, drops []DropRow) error {
 	for _, d := range drops {
-		if _, err := tx.exec(dropInsertSQL, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt); err != nil {
+		if _, err := tx.Exec(dropInsertSQL, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt); err != nil {
 			return fmt.Errorf("tag %d: %w", d.Tag, err)
 		}
 	}
@@ -104,8 +107,8 @@ func insertDrops(tx *transaction, key Key, drops []DropRow) error {
 
 // ToolReply returns the stored reply of a tool call. If there is none, found is false.
 func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply string, found bool, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
 			SELECT reply
 			FROM tool_replies
 			WHERE harness = ? AND session_id = ? AND call_id = ?`,
@@ -121,7 +124,7 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 // readDrops returns the queued drops in the order in which they were queued.
 func readDrops(c *sqlite3.Conn, key Key) ([]DropRow, error) {
 	var drops []DropRow
-	err := scan(c, `
+	err := file.Scan(c, `
 		SELECT tag, unit_key, queued_at
 		FROM queued_drops
 		WHERE harness = ? AND session_id = ?

@@ -55,8 +55,8 @@ func TestLaterEditOfAKindReplacesTheEarlier(t *testing.T) {
 		[]EditRow{{Tag: 1, Kind: "compress", Pass: 2, Payload: "2"}, {Tag: 1, Kind: "drop", Pass: 1}})
 }
 
-// Once, a drop was queued by its tag alone, while the unit with that tag waited because another program had
-// locked the database.
+// Once, a drop was queued only by its tag, while the tag's unit waited because another program had locked
+// the database.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -110,7 +110,7 @@ func lockDatabase(t *testing.T, dir string) (unlock func()) {
 	}
 }
 
-func TestDropOfAnotherUnitGoesWhenTheTagIsTaken(t *testing.T) {
+func TestDropOfALostUnitIsDeletedWhenItsTagIsGivenAgain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 1, UnitKey: "lost"}, {Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}}, ToolReplyRow{}))
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))

@@ -1,20 +1,24 @@
 package store
 
-import "github.com/ncruces/go-sqlite3"
+import (
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
+)
 
 // An EditRow is one frozen decision about a unit. A unit has at most one edit of each kind. A new edit of the
 // same kind replaces it.
 type EditRow struct {
 	Tag     int
 	Kind    string
-	Pass    int    // the pass that first applied it
+	Pass    int    // the pass that first applied the edit
 	Payload string // data that the kind needs besides the tag
 }
 
 func readEdits(c *sqlite3.Conn, key Key) ([]EditRow, error) {
 	var edits []EditRow
 	var kinds interner
-	err := scan(c, `
+	err := file.Scan(c, `
 		SELECT tag, kind, pass, payload
 		FROM edits
 		WHERE harness = ? AND session_id = ?

@@ -13,7 +13,7 @@ import (
 func TestExamineWhileAHostIsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
-	must(t, s.CommitPass(t.Context(), commit(key, 1))) // the pass is in the write-ahead log only
+	must(t, s.CommitPass(t.Context(), commit(key, 1))) // the pass is only in the write-ahead log
 	x, err := file.Examine(t.Context(), dir)
 	must(t, err)
 	if !x.Exists || x.Sessions != 1 || x.Schema != s.SchemaVersion() || x.Schema != x.NewestSchema || len(x.Damage) > 0 || x.Bytes == 0 || file.LastOwner(dir) != os.Getpid() {
@@ -42,7 +42,7 @@ func TestExamineLeavesAnIdleDatabaseUsable(t *testing.T) {
 	load(t, openIn(t, dir), key)
 }
 
-func TestExamineFindsNothingAndMakesNothing(t *testing.T) {
+func TestExamineOfAMissingDatabaseCreatesNothing(t *testing.T) {
 	dir := t.TempDir()
 	x, err := file.Examine(t.Context(), dir)
 	if err != nil || x.Exists {
@@ -87,7 +87,7 @@ func TestExamineNamesDamage(t *testing.T) {
 func TestExamineKnowsForeignAndNewerDatabases(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
-	_, err := s.file.Writer().Exec(`PRAGMA user_version = 99`)
+	_, err := s.Writer().Exec(`PRAGMA user_version = 99`)
 	must(t, err)
 	must(t, s.Close())
 	x, err := file.Examine(t.Context(), dir)

@@ -3,12 +3,10 @@ package store
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -18,9 +16,9 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 	ctx := t.Context()
 	must(t, s.CommitPass(ctx, commit(key, 1)))
 	var pages int
-	must(t, s.file.Writer().QueryRow(`PRAGMA page_count`).Scan(&pages))
+	must(t, s.Writer().QueryRow(`PRAGMA page_count`).Scan(&pages))
 	var limit int
-	must(t, s.file.Writer().QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite lowers the limit only to the current size
+	must(t, s.Writer().QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite does not lower the limit below the current size
 	if limit != pages {
 		t.Fatalf("limit is %d pages, want %d", limit, pages)
 	}
@@ -32,7 +30,7 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 		t.Errorf("%d passes are stored, want 1", got)
 	}
 
-	must(t, s.file.Writer().QueryRow(`PRAGMA max_page_count = 100000`).Scan(&limit))
+	must(t, s.Writer().QueryRow(`PRAGMA max_page_count = 100000`).Scan(&limit))
 	must(t, s.CommitPass(ctx, big))
 	if got := load(t, s, key).Session.Passes; got != 2 {
 		t.Errorf("%d passes are stored once there is room, want 2", got)
@@ -111,22 +109,9 @@ func TestLockOfAnotherProgramDelaysWritesOnly(t *testing.T) {
 	must(t, s.CommitPass(t.Context(), commit(key, 2)))
 }
 
-// A transaction that took its lock only at its first write could fail halfway.
-func TestWriteTransactionLocksAtItsBegin(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	other := otherProgram(t, s)
-	must(t, other.BusyTimeout(0))
-	must(t, s.update(t.Context(), func(*transaction) error {
-		if err := other.Exec(`BEGIN IMMEDIATE`); !errors.Is(err, sqlite3.BUSY) {
-			t.Errorf("another program could begin to write: %v", err)
-		}
-		return nil
-	}))
-}
-
 func TestBusyIsReported(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	_, err := s.file.Writer().Exec(`PRAGMA busy_timeout = 0`)
+	_, err := s.Writer().Exec(`PRAGMA busy_timeout = 0`)
 	must(t, err)
 	other := otherProgram(t, s)
 	must(t, other.Exec(`BEGIN IMMEDIATE`))
@@ -137,52 +122,4 @@ func TestBusyIsReported(t *testing.T) {
 	}
 	must(t, other.Exec(`ROLLBACK`))
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-}
-
-func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	ctx := t.Context()
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
-			}
-		}()
-		s.update(ctx, func(tx *transaction) error {
-			must(t, s.ensureSession(tx, key))
-			panic("inside")
-		})
-	}()
-	if _, found, err := s.Load(ctx, key); found || err != nil {
-		t.Errorf("the transaction left its row: %v, %v", found, err)
-	}
-	must(t, s.CommitPass(ctx, commit(key, 1)))
-}
-
-// A session of 100,000 messages was never stored: its first transaction took longer than the wait for another
-// program's lock. Only that wait is bounded.
-func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	guard := NewGuard(slog.New(slog.DiscardHandler), 50*time.Millisecond)
-	ctx, cancel := guard.Writing(t.Context())
-	defer cancel()
-	err := s.update(ctx, func(tx *transaction) error {
-		<-ctx.Done() // the own work takes longer
-		_, err := tx.exec(`INSERT INTO tidies (at) VALUES (1)`)
-		return err
-	})
-	if err != nil {
-		t.Errorf("work with the lock: %v", err)
-	}
-	caller, leave := context.WithCancel(t.Context())
-	ctx, cancel = guard.Writing(caller)
-	defer cancel()
-	err = s.update(ctx, func(tx *transaction) error {
-		leave()
-		_, err := tx.exec(`INSERT INTO tidies (at) VALUES (2)`)
-		return err
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the caller has left: %v", err)
-	}
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 var errFault = errors.New("injected fault")
@@ -68,7 +71,7 @@ var writes = map[string]struct {
 		},
 	},
 	"failed run": {begin, func(t *testing.T, s *Store) error {
-		return s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
+		return s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Failed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
 	}},
 	"applied marker": {
 		func(t *testing.T, s *Store) {
@@ -121,7 +124,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 			// statement fail in each round, until the write succeeds.
 			for i := 0; ; i++ {
 				n, failed := 0, ""
-				s.fault = func(query string) error {
+				s.Fault = func(query string) error {
 					if n++; n != i+1 {
 						return nil
 					}
@@ -129,14 +132,14 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 					return errFault
 				}
 				err := w.write(t, s)
-				s.fault = nil
+				s.Fault = nil
 				if err == nil {
 					if n < 4 {
 						t.Fatalf("only %d statements", n)
 					}
 					break
 				}
-				if !errors.Is(err, errFault) { // an earlier failure has left something behind
+				if !errors.Is(err, errFault) { // another error: an earlier failure has changed something
 					t.Fatalf("failed at statement %d: %v", i, err)
 				}
 				if got := contents(t, s); !equal(got, before) {
@@ -150,14 +153,14 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 
 			s = openIn(t, t.TempDir())
 			w.set(t, s)
-			s.fault = func(query string) error {
+			s.Fault = func(query string) error {
 				if killed := contentsOfKilled(t, s); !equal(killed, before) {
 					t.Errorf("killed before %s:\n%s", query, strings.Join(killed, "\n"))
 				}
 				return nil
 			}
 			must(t, w.write(t, s))
-			s.fault = nil
+			s.Fault = nil
 			same(t, "without a fault", contents(t, s), after)
 			same(t, "killed after the commit", contentsOfKilled(t, s), after)
 		})
@@ -179,7 +182,7 @@ func contentsOfKilled(t *testing.T, s *Store) []string {
 	must(t, err)
 	defer c.Close()
 	var check string
-	must(t, scan(c, `PRAGMA integrity_check`, func(row *sqlite3.Stmt) { check = row.ColumnText(0) }))
+	must(t, file.Scan(c, `PRAGMA integrity_check`, func(row *sqlite3.Stmt) { check = row.ColumnText(0) }))
 	if check != "ok" {
 		t.Errorf("integrity: %s", check)
 	}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/magicctx/magicctx-host/store/database"
 )
 
 // A Guard bounds the writes of a host, and remembers whether the last one succeeded.
@@ -24,20 +26,9 @@ func NewGuard(log *slog.Logger, patience time.Duration) *Guard {
 	return &Guard{log: log, Patience: patience}
 }
 
-// Writing returns a context for a write. It bounds the wait for the lock. A transaction that has the lock is bounded
-// by ctx alone: the first one of a long session takes longer, and would never end.
+// Writing returns a context for a write, see database.Patient.
 func (g *Guard) Writing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), g.Patience)
-}
-
-type workKey struct{}
-
-// workOf returns the context of a transaction that has the lock.
-func workOf(ctx context.Context) context.Context {
-	if work, ok := ctx.Value(workKey{}).(context.Context); ok {
-		return work
-	}
-	return ctx
+	return database.Patient(ctx, g.Patience)
 }
 
 // Wrote remembers the result of a write.
@@ -69,7 +60,8 @@ func (g *Guard) Trouble() string {
 // IsDamaged reports whether a write failed because the database is damaged.
 func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
 
-// Reason tells a person why the store fails, and what to do about it. It leaves out what was to be stored.
+// Reason tells a person why the store fails, and what to do about it. It leaves out which data was to be
+// stored.
 func Reason(err error) string {
 	cause := err
 	for inner := err; inner != nil && errors.Is(inner, ErrCannotPersist); inner = errors.Unwrap(inner) {

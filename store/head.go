@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A HeadRow is the head of a session's wire: its texts, and the state from which they were made.
@@ -35,7 +38,7 @@ type HeadRow struct {
 	// FoldedPass is the pass that made the baseline, and FoldReason its reason. If a row is stored without a
 	// reason, both keep their stored values.
 	FoldedPass int
-	FoldedAt   int64 // Unix ms; this time, and not the clock, decides which memories have expired
+	FoldedAt   int64 // Unix ms; this time decides which memories have expired, not the clock
 	FoldReason string
 	DocsHash   string
 }
@@ -47,11 +50,11 @@ var headUpsertSQL string
 var headSelectSQL string
 
 // upsertHead stores the head of a session, unless it is nil.
-func upsertHead(tx *transaction, key Key, h *HeadRow) error {
+func upsertHead(tx *database.Tx, key Key, h *HeadRow) error {
 	if h == nil {
 		return nil
 	}
-	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.AfterSummary, h.Pinned,
+	_, err := tx.Exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.AfterSummary, h.Pinned,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
 		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.DocsHash)
 	if err != nil {
@@ -62,14 +65,14 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 
 // readHead returns the head of a session, or nil if there is none.
 func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
-	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
+	err = file.Scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{
-			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
-			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), AfterSummary: s.ColumnText(5), Pinned: s.ColumnText(6),
+			Epoch: database.Count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
+			ThroughKey: s.ColumnText(3), ThroughOrdinal: database.Count(s, 4), AfterSummary: s.ColumnText(5), Pinned: s.ColumnText(6),
 			Baseline: s.ColumnText(7), Acknowledgement: s.ColumnText(8), Delta: s.ColumnText(9),
-			BaselineSeq: newest(s, 10), DeltaSeq: newest(s, 11), BaselineTokens: count(s, 12), DeltaTokens: count(s, 13),
+			BaselineSeq: newest(s, 10), DeltaSeq: newest(s, 11), BaselineTokens: database.Count(s, 12), DeltaTokens: database.Count(s, 13),
 			Sections: s.ColumnText(14), Memories: s.ColumnText(15), MemoryID: s.ColumnInt64(16), ChangeID: s.ColumnInt64(17),
-			FoldedPass: count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), DocsHash: s.ColumnText(21),
+			FoldedPass: database.Count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), DocsHash: s.ColumnText(21),
 		}
 	}, key.Harness, key.Session)
 	return head, err

@@ -8,31 +8,26 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// No host writes a negative counter or one of these sizes. If a row holds one, a broken disk or another
-// program has changed it. The session must still go on, so reads replace the number by the nearest one that
-// makes sense.
-const (
-	maxCount = 1 << 48 // of messages, passes, tags, tokens
-	maxTotal = 1 << 53 // of tokens, over the life of a session
-)
-
-// count reads a counter. It returns 0 for a negative one, and at most maxCount.
-func count(s *sqlite3.Stmt, column int) int { return int(min(max(0, s.ColumnInt64(column)), maxCount)) }
+// maxTotal bounds a sum of tokens over the life of a session, as database.MaxCount bounds a counter.
+const maxTotal = 1 << 53
 
 // total reads a sum. It returns 0 for a negative one, and at most maxTotal.
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
 
 // newest reads the number of the newest compartment in a text. It returns -1, for none, in place of another negative
-// one, and at most maxCount.
+// one, and at most database.MaxCount.
 func newest(s *sqlite3.Stmt, column int) int {
-	return int(min(max(-1, s.ColumnInt64(column)), maxCount))
+	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }
 
-// healRanges makes the compartments of a session contiguous again: if an end cannot be, it counts the keys. It limits
-// their sizes to a number that can be summed up. isSound means that nothing had to be changed. If a compartment has no
-// keys either, healRanges leaves it out together with all after it, so their messages are summarised again.
+// healRanges makes the compartments of a session contiguous again: if an end is impossible, it uses the number of
+// keys. It limits their sizes to a number that can be summed up. isSound means that nothing had to be changed. If
+// a compartment has no keys either, healRanges leaves it out together with all after it, so their messages are
+// summarised again.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1
@@ -46,7 +41,7 @@ func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, i
 		if !canBe() {
 			return healed[:i], false
 		}
-		size := min(max(0, r.RawTokens), maxCount)
+		size := min(max(0, r.RawTokens), database.MaxCount)
 		isSound = isSound && r.Seq == i && r.Start == next && r.End == end && r.RawTokens == size
 		r.Seq, r.Start, r.End, r.RawTokens, next = i, next, end, size, end+1
 	}
@@ -58,11 +53,11 @@ const maxRange = 1 << 20
 
 // replaceCompartments stores healed compartments in place of the ones from which they were made.
 func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chronicle.Compartment) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := removeForPromotion(tx, key); err != nil {
 			return err
 		}
-		return insertCompartments(tx, publishedTable, key, HistoryEnd{Ordinal: 1}, healed, s.clock.Now())
+		return insertCompartments(tx, publishedTable, key, HistoryEnd{Ordinal: 1}, healed, s.db.Clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("heal the compartments of %s: %w", key, err)
@@ -70,27 +65,27 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises the counters of a loaded session to the numbers that its rows already use. Otherwise,
-// after the loss of a counter, a tag or pass number would be given a second time, and no pass of the session
-// could be stored.
+// healCounters raises the counters of a loaded session to the numbers that its rows already use. Otherwise, if a
+// counter were lost, a tag or pass number would be given a second time, and no pass of the session could be
+// stored.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
-		if u.Tag <= 2*maxCount {
+		if u.Tag <= 2*database.MaxCount {
 			snap.Session.TagCounter = max(snap.Session.TagCounter, u.Tag)
 		}
 	}
-	return scan(c, `
+	return file.Scan(c, `
 		SELECT max(pass)
 		FROM passes
 		WHERE harness = ? AND session_id = ? AND pass <= ?`,
 		func(row *sqlite3.Stmt) { snap.Session.Passes = max(snap.Session.Passes, row.ColumnInt(0)) },
-		snap.Session.Key.Harness, snap.Session.Key.Session, 2*maxCount)
+		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// hasNonsenseSums reports whether a sum over the session's units is too large to be raised again. The trigger
-// that raises it would then fail, and each pass with it.
+// hasNonsenseSums reports whether a sum over the session's units is too large to be increased. The trigger that
+// increases it would then fail, and so would each pass.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
-	err = scan(c, `
+	err = file.Scan(c, `
 		SELECT count(*)
 		FROM unit_sums
 		WHERE harness = ?1 AND session_id = ?2
@@ -99,10 +94,10 @@ func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	return found, err
 }
 
-// healSums limits the session's sums to a number that can still be raised.
+// healSums limits the session's sums to numbers that can still be increased.
 func (s *Store) healSums(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
 			UPDATE unit_sums
 			SET units = min(units, ?3), tokens = min(tokens, ?3), input_tokens = min(input_tokens, ?3),
 				dropped_units = min(dropped_units, ?3), dropped_tokens = min(dropped_tokens, ?3),

@@ -5,16 +5,25 @@ import (
 	_ "embed"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // History holds the compartments of sessions.
-type History struct{ *db }
+type History struct{ db *database.DB }
+
+// HistorianOf returns the work of the historian for a session.
+func HistorianOf(key Key) work.Work {
+	return work.Work{Agent: "historian", Subject: work.Subject{Harness: key.Harness, Session: key.Session}}
+}
 
 // A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
 type HistoryRow struct {
-	WorkRow
+	work.State
 
 	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker
 	// is the one that is set. Both hold the caller's JSON, or "".
@@ -43,7 +52,7 @@ type HistorySummary struct {
 	Weakest schema.CompartmentScore
 	// LastRun is the newest run. LastPublish is the newest run that has published. Each is nil if there is
 	// none.
-	LastRun, LastPublish *RunRow
+	LastRun, LastPublish *work.RunRow
 }
 
 //go:embed query/history_select.sql
@@ -54,8 +63,8 @@ var historyCountsSQL string
 
 // Summary returns the state of a session's historian.
 func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		sum, err = summariseHistory(c, key, s.clock.Now())
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		sum, err = summariseHistory(c, key, s.db.Clock.Now())
 		return err
 	})
 	if err != nil {
@@ -66,15 +75,15 @@ func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err
 
 // summariseHistory returns a summary without reading the texts of compartments.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
-	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
+	err = file.Scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
 	if err != nil {
 		return sum, err
 	}
-	if sum.WorkRow, err = readWork(c, HistorianOf(key), now); err != nil {
+	if sum.State, err = work.Read(c, HistorianOf(key), now); err != nil {
 		return sum, err
 	}
-	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
-		sum.Compartments, sum.Covered, sum.RawTokens = row.ColumnInt(0), row.ColumnInt(1), count(row, 2)
+	err = file.Scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
+		sum.Compartments, sum.Covered, sum.RawTokens = row.ColumnInt(0), row.ColumnInt(1), database.Count(row, 2)
 		sum.Fidelity, sum.Extractive = row.ColumnFloat(3), row.ColumnInt(4)
 		sum.Weakest = schema.CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
 	}, key.Harness, key.Session)
@@ -85,15 +94,15 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 		return sum, err
 	}
 	sum.LastPublish = sum.LastRun
-	if sum.LastRun != nil && sum.LastRun.Status != RunSuccess {
-		sum.LastPublish, err = lastRun(c, key, RunSuccess)
+	if sum.LastRun != nil && sum.LastRun.Status != work.Success {
+		sum.LastPublish, err = lastRun(c, key, work.Success)
 	}
 	return sum, err
 }
 
-// lastRun returns the newest run of a session with the given status. If status is empty, any status will do.
-func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
-	runs, err := readRuns(c, HistorianOf(key), status, 1)
+// lastRun returns the newest run of a session with the given status, or with any status if it is empty.
+func lastRun(c *sqlite3.Conn, key Key, status string) (*work.RunRow, error) {
+	runs, err := work.ReadRuns(c, HistorianOf(key), status, 1)
 	if len(runs) == 0 {
 		return nil, err
 	}
@@ -103,7 +112,7 @@ func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
 func readHistory(s *sqlite3.Stmt) HistoryRow {
 	r := HistoryRow{
 		PendingMarker: s.ColumnText(0), AppliedMarker: s.ColumnText(1),
-		Publishes: count(s, 2), Extracted: count(s, 3),
+		Publishes: database.Count(s, 2), Extracted: database.Count(s, 3),
 	}
 	if s.ColumnBool(4) {
 		r.Staged = &StagedRange{Start: s.ColumnInt(5), End: s.ColumnInt(6), Done: s.ColumnInt(7)}
@@ -113,8 +122,8 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 
 // ensureHistory creates the row for a session's history. For an unknown session it does nothing, so that a
 // late run cannot bring a deleted session back.
-func ensureHistory(tx *transaction, key Key) error {
-	_, err := tx.exec(`
+func ensureHistory(tx *database.Tx, key Key) error {
+	_, err := tx.Exec(`
 		INSERT INTO histories (harness, session_id)
 		SELECT harness, session_id
 		FROM sessions

@@ -3,13 +3,12 @@ package store
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 func TestHeadIsStoredWithItsPass(t *testing.T) {
@@ -20,21 +19,21 @@ func TestHeadIsStoredWithItsPass(t *testing.T) {
 		t.Errorf("a session without a fold has the head %+v", h)
 	}
 	must(t, s.CommitPass(t.Context(), fold(2)))
-	must(t, s.CommitPass(t.Context(), commit(key, 3))) // leaves the head alone
+	must(t, s.CommitPass(t.Context(), commit(key, 3))) // this pass leaves the head as it is
 	must(t, s.Close())
 	s = openIn(t, dir)
 	same(t, "head", load(t, s, key).Head, head(2))
 
 	taken := fold(4)
-	taken.Units[0].Tag = 1 // the session has it already
+	taken.Units[0].Tag = 1 // the session already has this tag
 	if err := s.CommitPass(t.Context(), taken); err == nil {
 		t.Fatal("a tag was given twice")
 	}
 	same(t, "head after a pass that was not stored", load(t, s, key).Head, head(2))
 }
 
-// A head whose compartments were replaced has to be folded again. This must hold for every order of the pass
-// that folds and the write that replaces.
+// A head whose compartments were replaced has to be folded again. This must hold whether the pass that folds
+// or the write that replaces them comes first.
 func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -65,7 +64,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	must(t, err)
 	must(t, s.History.Promote(t.Context(), publication(t, s, compartment(1, 9))))
 	needs("after a recomp", true)
-	folded(read.Generation) // the pass had read the old compartments
+	folded(read.Generation) // this pass had read the old compartments
 	needs("after a fold of the old compartments", true)
 	_, read, err = s.History.Compartments(t.Context(), key)
 	must(t, err)
@@ -84,7 +83,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
 		rows := []chronicle.Compartment{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
-		if test.from == 9 { // the revert begins right after the last but one compartment
+		if test.from == 9 { // the revert begins with the first message of the last compartment
 			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
 		}
 		p := publication(t, s, rows...)
@@ -103,7 +102,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 			t.Errorf("from %d: memories are gone", test.from)
 		}
 
-		// The messages come back, and their compartments with them.
+		// The messages come back, and so do their compartments.
 		withdrawn, err := s.History.Withdrawn(t.Context(), key)
 		must(t, err)
 		var seqs []int
@@ -115,7 +114,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		_, end, err := s.History.Compartments(t.Context(), key)
 		must(t, err)
 		if len(withdrawn) > 0 {
-			if err := s.History.Restore(t.Context(), key, HistoryEnd{Seq: 9, Ordinal: 99}, seqs); !errors.Is(err, ErrStale) {
+			if err := s.History.Restore(t.Context(), key, HistoryEnd{Seq: 9, Ordinal: 99}, seqs); !errors.Is(err, work.ErrStale) {
 				t.Errorf("from %d: restored after an end that is not there: %v", test.from, err)
 			}
 			must(t, s.History.Restore(t.Context(), key, end, seqs))
@@ -142,7 +141,7 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 	partial := Staging{Start: 7, End: 9, Compartments: stored(compartment(1, 6), compartment(7, 7))}
 	must(t, s.History.SaveStaging(t.Context(), key, runner, partial))
-	assertIs(t, s.History.SaveStaging(t.Context(), key, "another", Staging{}), ErrLeaseLost)
+	assertIs(t, s.History.SaveStaging(t.Context(), key, "another", Staging{}), work.ErrLeaseLost)
 	must(t, s.Close())
 
 	s = openIn(t, dir)
@@ -156,10 +155,10 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	acquire(t, s, runner)
 	p := publication(t, s, append(got.Compartments, compartment(8, 9))...)
 	p.Run.Kind = "partial"
-	s.clock.(*clock.Manual).Advance(time.Minute)
+	s.Clock.(*clock.Manual).Advance(time.Minute)
 	must(t, s.History.Promote(t.Context(), p))
 	rows := stored(compartment(1, 6), compartment(7, 7), compartment(8, 9))
-	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept ones are as old as before
+	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept compartments keep their time
 	same(t, "promoted", compartments(t, s), rows)
 	if _, found, err := s.History.Staged(t.Context(), key); found || err != nil {
 		t.Errorf("the recomp is still staged: %v", err)
@@ -175,8 +174,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of the messages that it takes back. If it takes
-// a message of a partial recomp's range, that recomp cannot go on, so all of it is deleted.
+// A revert deletes the staged compartments of the messages that it takes back. If it takes a message in the
+// range of a partial recomp, that recomp cannot continue, so all of it is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
@@ -204,7 +203,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	}
 }
 
-// withScores is a compartment with the scores that whole gives to its second one.
+// withScores is a compartment with the same scores as the second one of whole.
 func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
@@ -241,14 +240,14 @@ func TestForkInheritsHistory(t *testing.T) {
 	same(t, "original", contents(t, s), original)
 
 	stale := load(t, s, key).Head
-	stale.Refold = true // the fork lacks compartments of it
+	stale.Refold = true // the fork lacks some compartments that the head shows
 	if !inherit(stale).Head.Refold {
 		t.Error("a head that needs a fold needs none in the fork")
 	}
 }
 
-// The reference vector TV-24: a pending marker is cleared only if it is the one that was carried out. A
-// publication in between may have stored a newer one.
+// The reference vector TV-24: a pending marker is cleared only if it is the one that was carried out.
+// Meanwhile, a publication may have stored a newer one.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -271,7 +270,7 @@ func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	next := publication(t, s, compartment(8, 9))
 	next.Marker = `{"endMessageId":"m9","ordinal":9,"publishedAt":7}`
 	must(t, s.History.Publish(t.Context(), next))
-	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older drain ends late
+	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older marker is carried out late
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: next.Marker, Applied: "at m7"}})
 	must(t, s.Markers.SaveApplied(t.Context(), key, "at m9", next.Marker))
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Applied: "at m9"}})
@@ -293,17 +292,17 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	begin(t, s)
 	fail := func(reason string, retry int64) {
 		t.Helper()
-		must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{
-			Kind: "incremental", Status: RunFailed, Reason: reason, Pass: 1, Start: 1, End: 9, StartedAt: now,
-			Usage: RunUsage{Usage: Usage{Input: 5}, Output: 1},
+		must(t, s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{
+			Kind: "incremental", Status: work.Failed, Reason: reason, Pass: 1, Start: 1, End: 9, StartedAt: now,
+			Usage: work.Usage{Input: 5, Output: 1},
 		}, retry))
 	}
 	fail("no answer", 4)
-	s.clock.(*clock.Manual).Advance(time.Second)
+	s.Clock.(*clock.Manual).Advance(time.Second)
 	fail("refused", 8)
 	h := historyOf(t, s)
 	same(t, "failures", []any{h.Failures, h.LastError, h.FailedAt, h.Retry}, []any{2, "refused", int64(now + 1000), int64(8)})
-	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunNoop, Reason: "nothing to summarise", StartedAt: now}, 99))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Noop, Reason: "nothing to summarise", StartedAt: now}, 99))
 	if h := historyOf(t, s); h.Failures != 2 || h.Retry != 8 {
 		t.Errorf("a run without work counts as a failure: %+v", h)
 	}
@@ -312,9 +311,9 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	if h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.Retry != 0 {
 		t.Errorf("not cleared by a success: %+v", h)
 	}
-	same(t, "sums", []any{h.Runs, h.Publishes, h.Usage}, []any{4, 1, RunUsage{Usage: Usage{Input: 10}, Output: 2}})
+	same(t, "sums", []any{h.Runs, h.Publishes, h.Usage}, []any{4, 1, work.Usage{Input: 10, Output: 2}})
 
-	if err := s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunSuccess}, 0); err == nil {
+	if err := s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Success}, 0); err == nil {
 		t.Error("a success was recorded without its publication")
 	}
 	must(t, s.DeleteSession(t.Context(), key))
@@ -322,74 +321,4 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	if _, found, _ := s.Load(t.Context(), key); found {
 		t.Error("a late run has brought its session back")
 	}
-}
-
-func TestOnlyTheNewestRunsAreKept(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	begin(t, s)
-	for n := range keptRuns + 3 {
-		must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunNoop, Reason: fmt.Sprint(n + 1), StartedAt: now}, 0))
-	}
-	runs, err := s.Runs.Of(t.Context(), HistorianOf(key), 0)
-	must(t, err)
-	if len(runs) != keptRuns || runs[0].Run != keptRuns+3 || runs[0].Reason != fmt.Sprint(keptRuns+3) || runs[keptRuns-1].Run != 4 {
-		t.Errorf("%d runs are kept, the newest is %+v, the oldest %+v", len(runs), runs[0], runs[len(runs)-1])
-	}
-	if h := historyOf(t, s); h.Runs != keptRuns+3 {
-		t.Errorf("%d runs are counted", h.Runs)
-	}
-	runs, err = s.Runs.Of(t.Context(), HistorianOf(key), 2)
-	if err != nil || len(runs) != 2 {
-		t.Errorf("%d runs, %v", len(runs), err)
-	}
-}
-
-func TestTokenRatioIsOfItsModel(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	if _, found, err := s.Models.TokenRatio(t.Context(), "p", "m"); found || err != nil {
-		t.Errorf("a ratio was learned from nothing: %v", err)
-	}
-	for _, r := range []TokenRatioRow{{"p", "m", 1.25, 1, now}, {"p", "m", 1.2, 2, now + 1}} {
-		must(t, s.Models.SaveTokenRatio(t.Context(), r))
-		got, found, err := s.Models.TokenRatio(t.Context(), "p", "m")
-		must(t, err)
-		if !found || got != r {
-			t.Errorf("the ratio is %+v, want %+v", got, r)
-		}
-	}
-	must(t, s.Models.Forget(t.Context(), now))
-	if _, found, _ := s.Models.TokenRatio(t.Context(), "p", "m"); !found {
-		t.Error("it was forgotten early")
-	}
-	must(t, s.Models.Forget(t.Context(), now+2))
-	if _, found, _ := s.Models.TokenRatio(t.Context(), "p", "m"); found {
-		t.Error("it was never forgotten")
-	}
-	for _, ratio := range []float64{0, -1} {
-		if err := s.Models.SaveTokenRatio(t.Context(), TokenRatioRow{"p", "m", ratio, 1, now}); err == nil {
-			t.Errorf("the ratio %v was stored", ratio)
-		}
-	}
-}
-
-// If a session's state comes from an import, none of the imported runs is under way.
-func TestImportLeavesLeasesOut(t *testing.T) {
-	s, other := openIn(t, t.TempDir()), openIn(t, t.TempDir())
-	begin(t, s)
-	must(t, s.History.Publish(t.Context(), whole(t, s)))
-	must(t, s.CommitPass(t.Context(), fold(2)))
-	must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
-	tables, err := s.Export(t.Context(), key)
-	must(t, err)
-	must(t, other.Import(t.Context(), tables))
-	if since := historyOf(t, other).RunningSince; since != 0 {
-		t.Errorf("a run is under way since %d", since)
-	}
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner))
-	rows := func(s *Store) []string {
-		return slices.DeleteFunc(contents(t, s), func(row string) bool { // an export has the newest pass only
-			return strings.HasPrefix(row, "passes ") || strings.HasPrefix(row, "sqlite_sequence ")
-		})
-	}
-	same(t, "database", rows(other), rows(s))
 }

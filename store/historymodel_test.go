@@ -11,16 +11,17 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A historyModel imitates the history of one session in memory, without SQL.
 type historyModel struct {
-	known          bool // the session is stored
+	known          bool // whether the session is stored
 	now            int64
 	rows           []chronicle.Compartment
 	staged         []chronicle.Compartment
 	recomp         string
-	start, end     int // of a partial recomp
+	start, end     int // the range of a partial recomp
 	generation     int
 	holder         string
 	expires        int64
@@ -31,7 +32,7 @@ type historyModel struct {
 	marker         string
 	applied        string
 	head           *HeadRow
-	seen           map[string]int // facts, by their content
+	seen           map[string]int // how often each fact was seen, by its content
 	pass           int
 	headGeneration int
 }
@@ -42,9 +43,9 @@ func (m *historyModel) held(holder string) bool { return m.holder == holder && m
 func (m *historyModel) published(holder string, after HistoryEnd, last int) error {
 	switch {
 	case !m.known || !m.held(holder):
-		return ErrLeaseLost
+		return work.ErrLeaseLost
 	case m.cut > 0 && last >= m.cut, after != m.after():
-		return ErrStale
+		return work.ErrStale
 	}
 	return nil
 }
@@ -127,13 +128,14 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		ok(rt, err)
 		defer func() { s.Close() }()
 		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
-		// runs have begun at some time, and may still want to publish.
-		// Most steps are those of a, so that long histories come about.
+		// runs are names of runs that have begun at some time and may still
+		// want to publish. Most steps are those of run a, so that long
+		// histories come about.
 		holders := rapid.SampledFrom([]string{"a", "a", "a", "b"})
 		found := map[string]HistoryEnd{"a": {Ordinal: 1}, "b": {Ordinal: 1}}
 		publish := func(rt *rapid.T, replaces bool) {
 			holder := holders.Draw(rt, "holder")
-			p := Publication{Key: key, Holder: holder, After: found[holder], Project: project, Run: RunRow{Kind: "incremental"}}
+			p := Publication{Key: key, Holder: holder, After: found[holder], Project: project, Run: work.RunRow{Kind: "incremental"}}
 			if start := p.After.Ordinal; replaces {
 				p.Compartments = drawRows(rt, 1, 1)
 			} else {
@@ -168,7 +170,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		if ok(rt, err); !acquired {
 			rt.Fatal("a new session has a lease")
 		}
-		m.holder, m.expires = "a", m.now+LeaseTerm.Milliseconds()
+		m.holder, m.expires = "a", m.now+work.LeaseTerm.Milliseconds()
 		rt.Repeat(map[string]func(*rapid.T){
 			"pass": func(rt *rapid.T) { pass(rt, nil) },
 			"fold": func(rt *rapid.T) {
@@ -187,7 +189,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 					if m.holder != holder {
 						m.cut = 0
 					}
-					m.holder, m.expires = holder, m.now+LeaseTerm.Milliseconds()
+					m.holder, m.expires = holder, m.now+work.LeaseTerm.Milliseconds()
 					found[holder] = m.after()
 				}
 			},
@@ -199,7 +201,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 					rt.Fatalf("renewed: %v, want %v", got, want)
 				}
 				if got {
-					m.expires = m.now + LeaseTerm.Milliseconds()
+					m.expires = m.now + work.LeaseTerm.Milliseconds()
 				}
 			},
 			"release": func(rt *rapid.T) {
@@ -246,7 +248,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 				}
 			},
 			"fail": func(rt *rapid.T) {
-				ok(rt, s.Runs.Record(ctx, HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
+				ok(rt, s.Runs.Record(ctx, HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Failed, Reason: "r"}, 3))
 				if m.known {
 					m.failures++
 					m.runs++

@@ -5,6 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // The figures of a status come from the store, so a restart of the host does not change them.
@@ -20,7 +21,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 		c.Head.FoldedPass, c.Head.FoldReason = n+2, reason
 		must(t, s.CommitPass(t.Context(), c))
 	}
-	delta := commit(key, 5) // renders only the delta anew
+	delta := commit(key, 5) // this pass renders only a new delta
 	delta.Head = head(4)
 	delta.Head.FoldedPass, delta.Head.FoldReason, delta.Head.DeltaTokens = 5, "", 77
 	must(t, s.CommitPass(t.Context(), delta))
@@ -100,11 +101,11 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 }
 
 // A failed run must not hide the publication before it.
-func TestLastPublishStandsBehindAFailure(t *testing.T) {
+func TestLastPublishIsShownAfterAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
-	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Failed, Reason: "no answer", Pass: 1, StartedAt: now}, 3))
 	h := historyOf(t, s)
 	if h.LastRun.Run != 2 || h.LastPublish.Run != 1 || h.LastPublish.End != 4 {
 		t.Errorf("last run %+v, last publication %+v", h.LastRun, h.LastPublish)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A write into a file that was deleted or replaced would be lost without a word.
+// A write into a file that was deleted or replaced would be lost, and nothing would report it.
 func TestWriteIntoADatabaseThatIsGoneFails(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"deleted": os.Remove,

@@ -5,8 +5,11 @@ import (
 	_ "embed"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // keptPasses is how many passes of a session the journal keeps.
@@ -64,8 +67,8 @@ const passTrimSQL = `
 	DELETE FROM passes
 	WHERE harness = ? AND session_id = ? AND pass <= ?`
 
-func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
-	_, err := tx.exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
+func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
+	_, err := tx.Exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.WireMessages, p.WireTokens, p.PrefixTokens, p.EditsAdded, p.Pressure,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
 		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost)
@@ -75,7 +78,7 @@ func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 	if p.Pass <= keptPasses {
 		return nil
 	}
-	_, err = tx.exec(passTrimSQL, key.Harness, key.Session, p.Pass-keptPasses)
+	_, err = tx.Exec(passTrimSQL, key.Harness, key.Session, p.Pass-keptPasses)
 	if err != nil {
 		return fmt.Errorf("trim journal: %w", err)
 	}
@@ -83,17 +86,17 @@ func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 }
 
 // SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the
-// session. Harnesses report the same pass more than once. The last report replaces the earlier ones, also in
+// session. Harnesses report the same pass more than once. The last report replaces the earlier ones, even in
 // the sums. If a pass is no longer in the journal, for example because it was trimmed, SaveUsage ignores the
 // report.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(usageSumsSQL,
-			key.Harness, key.Session, pass, input, cacheRead, cacheWrite, s.clock.Now())
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(usageSumsSQL,
+			key.Harness, key.Session, pass, input, cacheRead, cacheWrite, s.Clock.Now())
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(`
+		_, err = tx.Exec(`
 			UPDATE passes
 			SET input_tokens = ?4, cache_read = ?5, cache_write = ?6
 			WHERE harness = ?1 AND session_id = ?2 AND pass = ?3`,
@@ -109,8 +112,8 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 // MarkBust records in the journal that an event after the pass lost its prefix, for example a changed system
 // prompt. If the pass is already a bust, it keeps its cause, and isNew is false.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
-		n, err := tx.exec(`
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		n, err := tx.Exec(`
 			UPDATE passes
 			SET bust = 1, bust_cause = ?4
 			WHERE harness = ?1 AND session_id = ?2 AND pass = ?3 AND bust = 0`,
@@ -119,7 +122,7 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 			return err
 		}
 		isNew = true
-		_, err = tx.exec(`
+		_, err = tx.Exec(`
 			UPDATE sessions
 			SET busts = busts + 1
 			WHERE harness = ?1 AND session_id = ?2`,
@@ -136,13 +139,13 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 // returns all of them.
 func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
-	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, passSelectSQL+`
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, passSelectSQL+`
 			WHERE harness = ? AND session_id = ? AND pass > ?
 			ORDER BY pass
 			LIMIT ?`,
 			func(row *sqlite3.Stmt) { passes = append(passes, readPass(row)) },
-			key.Harness, key.Session, after, noLimit(limit))
+			key.Harness, key.Session, after, database.Limit(limit))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read passes of %s: %w", key, err)

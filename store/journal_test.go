@@ -2,13 +2,15 @@ package store
 
 import (
 	"testing"
+
+	"github.com/magicctx/magicctx-host/store/database"
 )
 
 func TestJournalKeepsTheNewestPasses(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	const extra = 7
-	must(t, s.update(ctx, func(tx *transaction) error {
+	must(t, s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func TestUsageCountsOncePerPass(t *testing.T) {
 		must(t, s.CommitPass(ctx, commit(key, n)))
 	}
 	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10))
-	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10)) // a repeated report
+	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10)) // the same report once more
 	must(t, s.SaveUsage(ctx, key, 2, 1, 10, 1))   // a partial report
 	must(t, s.SaveUsage(ctx, key, 2, 7, 110, 20)) // the final report
 	must(t, s.SaveUsage(ctx, key, 1, 6, 100, 10)) // a late correction

@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Snapshot is the frozen state of a session, all of it read at one moment.
+// A Snapshot is the frozen state of a session. All of it is read at one moment.
 type Snapshot struct {
 	Session SessionRow
 	Units   []UnitRow // in order of their tags
@@ -29,8 +31,8 @@ const maxExpectedUnits = 1 << 16
 // Load reads a session. If the session is not in the database, found is false.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
-	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
-		err = scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
+	err = s.View(ctx, func(c *sqlite3.Conn) (err error) {
+		err = file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { snap.Session, found = readSession(row), true },
 			key.Harness, key.Session)
 		if err != nil || !found {
@@ -62,13 +64,13 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 	}
 	if hasNonsense {
 		if err := s.healSums(ctx, key); err != nil {
-			s.log.Error("sums of units that make no sense stay", "session", key.Session, "error", err)
+			s.Log.Error("sums of units that make no sense stay", "session", key.Session, "error", err)
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// The session may now give the tags of the lost units again. That is better than a session that
-		// cannot be loaded.
-		s.log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
+		// The session may now give the tags of the lost units again. That is better than not loading the
+		// session at all.
+		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil
 }

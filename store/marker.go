@@ -5,15 +5,18 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // Markers are the compaction markers of sessions.
-type Markers struct{ *db }
+type Markers struct{ db *database.DB }
 
 // ClearPending removes the pending compaction marker of a session if it still equals marker. If a newer
 // publication has replaced it, cleared is false.
 func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cleared bool, err error) {
-	err = s.update(ctx, func(tx *transaction) (err error) {
+	err = s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)
 		return err
 	})
@@ -23,8 +26,8 @@ func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cle
 	return cleared, nil
 }
 
-func clearPendingMarker(tx *transaction, key Key, marker string) (cleared bool, err error) {
-	n, err := tx.exec(`
+func clearPendingMarker(tx *database.Tx, key Key, marker string) (cleared bool, err error) {
+	n, err := tx.Exec(`
 		UPDATE histories
 		SET pending_marker = ''
 		WHERE harness = ?1 AND session_id = ?2 AND pending_marker = ?3 AND pending_marker <> ''`, key.Harness, key.Session, marker)
@@ -35,11 +38,11 @@ func clearPendingMarker(tx *transaction, key Key, marker string) (cleared bool, 
 // removed. In the same transaction, it clears the pending marker if that still equals done. If the session
 // was deleted, it does nothing.
 func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureHistory(tx, key); err != nil {
 			return err
 		}
-		_, err := tx.exec(`
+		_, err := tx.Exec(`
 			UPDATE histories
 			SET applied_marker = ?3
 			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, applied)
@@ -64,8 +67,8 @@ type MarkerRow struct {
 // Of returns the sessions of a harness that have a marker. When a host starts, it compares them with the
 // harness's history.
 func (s *Markers) Of(ctx context.Context, harness string) (rows []MarkerRow, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
 			SELECT session_id, pending_marker, applied_marker
 			FROM histories
 			WHERE harness = ? AND (pending_marker <> '' OR applied_marker <> '')

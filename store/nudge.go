@@ -5,9 +5,12 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A NudgeRow records what a session's model was told about output that it could drop.
+// A NudgeRow records the reminders that a session's model has got about output to drop.
 type NudgeRow struct {
 	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level.
 	// Level is "" if there was no reminder.
@@ -17,10 +20,10 @@ type NudgeRow struct {
 	HasMessage bool
 }
 
-// Nudge returns the record of a session. If its model was told nothing, the record is zero.
+// Nudge returns the record of a session. If its model has got no reminder, the record is zero.
 func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, `
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
 			SELECT undropped, level, has_message
 			FROM nudges
 			WHERE harness = ? AND session_id = ?`,
@@ -34,11 +37,11 @@ func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 }
 
 // upsertNudge replaces the record of a session.
-func upsertNudge(tx *transaction, key Key, n *NudgeRow) error {
+func upsertNudge(tx *database.Tx, key Key, n *NudgeRow) error {
 	if n == nil {
 		return nil
 	}
-	_, err := tx.exec(`
+	_, err := tx.Exec(`
 		INSERT INTO nudges (harness, session_id, undropped, level, has_message)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (harness, session_id) DO UPDATE SET

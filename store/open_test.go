@@ -108,12 +108,12 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 				s.Close()
 				t.Fatal("the migration succeeded")
 			}
-			s = openIn(t, dir) // still at the old version, neither fenced nor locked
+			s = openIn(t, dir) // the database still has the old version, and is neither marked nor locked
 			if units := load(t, s, key).Units; len(units) != 2 {
 				t.Errorf("%d units", len(units))
 			}
 			var n int
-			must(t, s.file.Writer().QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'half'`).Scan(&n))
+			must(t, s.Writer().QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'half'`).Scan(&n))
 			if n != 0 {
 				t.Error("half of the migration stayed")
 			}

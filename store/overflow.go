@@ -3,14 +3,16 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/magicctx/magicctx-host/store/database"
 )
 
 // MarkOverflow records, at the time at (Unix ms), that the provider refused the prompt of a pass as too long.
 // tokens is the size of the prompt that the provider named, or 0. If the refusal is already known, isNew is
 // false: harnesses report a refusal more than once.
 func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
-		n, err := tx.exec(`
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		n, err := tx.Exec(`
 			UPDATE sessions
 			SET overflow_at = ?4, overflow_pass = ?3, overflow_tokens = ?5
 			WHERE harness = ?1 AND session_id = ?2 AND overflow_pass < ?3`,
@@ -24,11 +26,11 @@ func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, t
 	return isNew, nil
 }
 
-// ClearOverflow records that the session's prompts fit again, or that a pass has made room. It keeps the
-// number of the pass that overflowed, so that a late report of the same refusal is not taken as new.
+// ClearOverflow records that the session's prompts fit again, or that a pass has freed space. It keeps the
+// number of the pass that overflowed, so that a late report of the same refusal does not count as new.
 func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
 			UPDATE sessions
 			SET overflow_at = 0
 			WHERE harness = ?1 AND session_id = ?2`,

@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+
+	"github.com/magicctx/magicctx-host/store/database"
 )
 
 // A PassCommit holds everything that one pass adds to a session.
@@ -11,7 +13,7 @@ type PassCommit struct {
 	// Session is the session's row after the pass. CommitPass writes only the
 	// fields that SessionRow lists as written by CommitPass.
 	Session SessionRow
-	Units   []UnitRow // new units, and all units that waited
+	Units   []UnitRow // new units, and all units that could not be stored before
 	Edits   []EditRow
 	Drained []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
@@ -27,16 +29,16 @@ type PassCommit struct {
 	Nudge *NudgeRow
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
-	// Removals are what the pass has taken off the wire. Rereads are the units that were removed before and
-	// that the model has now read again. A removal before the pass RereadSince is not counted.
+	// Removals are the tokens that the pass has removed from the wire. Rereads are removed units that the
+	// model has now read again. A reread does not count for a removal before the pass RereadSince.
 	Removals    []RemovalRow
 	Rereads     []RereadRow
 	RereadSince int
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
-	// RoomMade clears the overflow, because the pass has made room or the refused prompt was taken back.
+	// RoomMade clears the overflow, because the pass has freed space or the refused prompt was taken back.
 	RoomMade bool
-	// SystemSent clears the pending system prompt, because the pass's request leaves with it.
+	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
 	SystemSent bool
 	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
 }
@@ -78,7 +80,7 @@ const strayDeleteSQL = `
 // CommitPass stores a pass in one transaction. It fails if the session already has one of the new tags or
 // unit keys, or if its journal already has this pass number.
 func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.upsertSession(tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
@@ -92,11 +94,11 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		if err := stampUnits(tx, key, p.Stamped); err != nil {
 			return err
 		}
-		if err := inherit(tx, key, p.Inherited, s.clock.Now()); err != nil {
+		if err := inherit(tx, key, p.Inherited, s.Clock.Now()); err != nil {
 			return err
 		}
 		if p.SystemSent {
-			if _, err := tx.exec(systemSentSQL, key.Harness, key.Session); err != nil {
+			if _, err := tx.Exec(systemSentSQL, key.Harness, key.Session); err != nil {
 				return fmt.Errorf("system prompt: %w", err)
 			}
 		}
@@ -124,15 +126,15 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		return fmt.Errorf("commit pass %d of %s: %w", p.Pass.Pass, p.Session.Key, err)
 	}
 	if _, waits := s.Waiting.has.Load(p.Session.Key); waits && len(p.Units) > 0 {
-		s.Waiting.forget(p.Session.Key)
+		s.Waiting.Forget(p.Session.Key)
 	}
 	return nil
 }
 
-func (s *Store) upsertSession(tx *transaction, r SessionRow, flushDone, roomMade bool) error {
-	_, err := tx.exec(sessionUpsertSQL, r.Key.Harness, r.Key.Session, r.Directory, r.Parent, r.Mode, r.Provider, r.Model,
+func (s *Store) upsertSession(tx *database.Tx, r SessionRow, flushDone, roomMade bool) error {
+	_, err := tx.Exec(sessionUpsertSQL, r.Key.Harness, r.Key.Session, r.Directory, r.Parent, r.Mode, r.Provider, r.Model,
 		r.Epoch, r.TagCounter, r.Passes, r.Busts, r.WireMessages, r.WireChain,
-		r.RawMessages, r.RawChain, r.LastPassAt, s.clock.Now(), flushDone,
+		r.RawMessages, r.RawChain, r.LastPassAt, s.Clock.Now(), flushDone,
 		r.Setup.Profile, r.Setup.ShowGaps, r.Setup.TodoMessage, r.Setup.TodoState, r.Setup.ReclaimUpTo,
 		r.Episode.ReliefOf, r.Episode.Relief, r.Episode.StuckTag, r.Episode.StuckGrace, r.Episode.StuckBand,
 		roomMade, r.Setup.Binds, r.Setup.Preamble, r.Agent, r.LostBlocks, r.LostTokens,
@@ -142,12 +144,12 @@ func (s *Store) upsertSession(tx *transaction, r SessionRow, flushDone, roomMade
 	return err
 }
 
-func (s *Store) insertUnits(tx *transaction, key Key, units []UnitRow) error {
+func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
 	}
 	for _, u := range units {
-		_, err := tx.exec(unitInsertSQL, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
+		_, err := tx.Exec(unitInsertSQL, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
 			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Note, u.Fingerprint, u.Typed)
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", u.Tag, err)
@@ -157,12 +159,12 @@ func (s *Store) insertUnits(tx *transaction, key Key, units []UnitRow) error {
 }
 
 // deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether
-// the session has any drop. Most sessions have none, and even then SQLite would build a table in memory for
-// the deletion.
-func deleteStrayDrops(tx *transaction, key Key) error {
-	hasDrops, err := tx.exists(dropSelectSQL, key.Harness, key.Session)
+// the session has any drop. Most sessions have none, and SQLite would build a table in memory for the
+// deletion even then.
+func deleteStrayDrops(tx *database.Tx, key Key) error {
+	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {
-		_, err = tx.exec(strayDeleteSQL, key.Harness, key.Session)
+		_, err = tx.Exec(strayDeleteSQL, key.Harness, key.Session)
 	}
 	if err != nil {
 		return fmt.Errorf("stray drops: %w", err)
@@ -170,18 +172,18 @@ func deleteStrayDrops(tx *transaction, key Key) error {
 	return nil
 }
 
-func (s *Store) upsertEdits(tx *transaction, key Key, edits []EditRow) error {
+func (s *Store) upsertEdits(tx *database.Tx, key Key, edits []EditRow) error {
 	for _, e := range edits {
-		if _, err := tx.exec(editUpsertSQL, key.Harness, key.Session, e.Tag, e.Kind, e.Pass, e.Payload); err != nil {
+		if _, err := tx.Exec(editUpsertSQL, key.Harness, key.Session, e.Tag, e.Kind, e.Pass, e.Payload); err != nil {
 			return fmt.Errorf("edit %s of unit %d: %w", e.Kind, e.Tag, err)
 		}
 	}
 	return nil
 }
 
-func (s *Store) deleteDrops(tx *transaction, key Key, tags []int) error {
+func (s *Store) deleteDrops(tx *database.Tx, key Key, tags []int) error {
 	for _, tag := range tags {
-		if _, err := tx.exec(dropDeleteSQL, key.Harness, key.Session, tag); err != nil {
+		if _, err := tx.Exec(dropDeleteSQL, key.Harness, key.Session, tag); err != nil {
 			return fmt.Errorf("queued drop %d: %w", tag, err)
 		}
 	}

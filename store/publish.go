@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A Publication is the result of a successful run of the historian, with all its consequences.
@@ -20,7 +23,7 @@ type Publication struct {
 	Facts   []chronicle.Fact
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
-	Run    RunRow
+	Run    work.RunRow
 	// Problem says why the compartments are extractive, if no model gave a usable answer. It counts as a
 	// failure. Retry is the first pass on which a model may be asked again.
 	Problem string
@@ -28,10 +31,10 @@ type Publication struct {
 }
 
 // Publish appends the compartments of a run to those of its session. It stores everything else of p in
-// the same transaction. If it fails with ErrLeaseLost or ErrStale, it stores nothing.
+// the same transaction. If it fails with work.ErrLeaseLost or work.ErrStale, it stores nothing.
 //
-// The caller may tell others of the publication only after Publish has returned nil, because the next
-// pass then reads all of it.
+// The caller may report the publication only after Publish has returned nil, because the next pass then
+// reads all of it.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
@@ -44,13 +47,13 @@ func (s *History) Promote(ctx context.Context, p Publication) error {
 }
 
 func (s *History) publish(ctx context.Context, p Publication, replaces bool) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		now := s.clock.Now()
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		now := s.db.Clock.Now()
 		if len(p.Compartments) == 0 {
 			return errors.New("it has no compartment")
 		}
 		last := p.Compartments[len(p.Compartments)-1]
-		if err := checkLease(tx, HistorianOf(p.Key), p.Holder, last.End, now); err != nil {
+		if err := work.CheckLease(tx, HistorianOf(p.Key), p.Holder, last.End, now); err != nil {
 			return err
 		}
 		if err := checkEnd(tx, p.Key, p.After); err != nil {
@@ -77,27 +80,27 @@ func (s *History) publish(ctx context.Context, p Publication, replaces bool) err
 	return nil
 }
 
-// checkEnd fails with ErrStale if the history of a session does not end at after any more.
-func checkEnd(tx *transaction, key Key, after HistoryEnd) error {
-	end, err := readHistoryEnd(tx.scan, key)
+// checkEnd fails with work.ErrStale unless the history of a session still ends at after.
+func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
+	end, err := readHistoryEnd(tx.Scan, key)
 	if err != nil {
 		return err
 	}
 	if end != after {
 		return fmt.Errorf("%w: it ended with message %d and compartment %d, now with %d and %d",
-			ErrStale, after.Ordinal-1, after.Seq-1, end.Ordinal-1, end.Seq-1)
+			work.ErrStale, after.Ordinal-1, after.Seq-1, end.Ordinal-1, end.Seq-1)
 	}
 	return nil
 }
 
-// insertFindings stores the facts of a publication, and what its run has found out about itself.
-func insertFindings(tx *transaction, p Publication, now int64) error {
-	if err := promoteFacts(tx, p, now); err != nil {
+// insertFindings stores the facts of a publication, and the record of its run.
+func insertFindings(tx *database.Tx, p Publication, now int64) error {
+	if err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now); err != nil {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]
 	isExtracted := last.MadeBy == chronicle.ByExtraction
-	_, err := tx.exec(`
+	_, err := tx.Exec(`
 		UPDATE histories
 		SET pending_marker = CASE WHEN ?3 = '' THEN pending_marker ELSE ?3 END,
 			publishes      = publishes + 1,
@@ -106,15 +109,31 @@ func insertFindings(tx *transaction, p Publication, now int64) error {
 	if err != nil {
 		return fmt.Errorf("state of the history: %w", err)
 	}
-	work := HistorianOf(p.Key)
+	historian := HistorianOf(p.Key)
 	switch {
 	case p.Problem != "":
-		err = countFailure(tx, work, p.Problem, now, p.Retry)
+		err = work.CountFailure(tx, historian, p.Problem, now, p.Retry)
 	case !isExtracted: // compartments without a model say nothing about the models
-		err = clearFailures(tx, work)
+		err = work.ClearFailures(tx, historian)
 	}
 	if err != nil {
 		return fmt.Errorf("pace of the historian: %w", err)
 	}
-	return insertRun(tx, work, p.run(), now)
+	return work.InsertRun(tx, historian, p.run(), now)
+}
+
+// run returns the record of the run that made publication p.
+func (p Publication) run() work.RunRow {
+	r := p.Run
+	r.Status = work.Success
+	rows := p.Compartments
+	r.Start, r.End, r.MadeBy, r.Produced = rows[0].Start, rows[len(rows)-1].End, string(rows[0].MadeBy), len(rows)
+	weights := 0.0
+	for _, c := range rows {
+		weight := float64(max(c.RawTokens, 1))
+		r.Fidelity += clampShare(c.Fidelity) * weight
+		weights += weight
+	}
+	r.Fidelity /= weights
+	return r
 }

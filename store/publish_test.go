@@ -13,6 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 const (
@@ -30,7 +33,7 @@ func compartment(start, end int) chronicle.Compartment {
 	}
 }
 
-// stored returns rows as they are read back when they were published now.
+// stored returns rows as they are read back after a publication at the present time.
 func stored(rows ...chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq, rows[i].CreatedAt = i, now
@@ -53,12 +56,12 @@ func acquire(t testing.TB, s *Store, holder string) {
 	}
 }
 
-// publication returns the publication of a run that began with the history as it is now.
+// publication returns the publication of a run that began with the present history.
 func publication(t testing.TB, s *Store, rows ...chronicle.Compartment) Publication {
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)
 	must(t, err)
-	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
+	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: work.RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
 }
 
 func compartments(t testing.TB, s *Store) []chronicle.Compartment {
@@ -75,14 +78,14 @@ func historyOf(t testing.TB, s *Store) HistorySummary {
 	return h
 }
 
-// whole returns a publication with everything that it can hold.
+// whole returns a publication with a value in every field.
 func whole(t testing.TB, s *Store) Publication {
 	p := publication(t, s, compartment(1, 6), compartment(7, 9))
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
 	p.Project = project
 	p.Facts = []chronicle.Fact{{Category: "NAMING", Content: " Use Bun "}, {Category: "NAMING", Content: "use  bun"}}
 	p.Marker = `{"endMessageId":"msg_9","ordinal":9,"publishedAt":5}`
-	p.Run.Model, p.Run.Usage = "anthropic/small", RunUsage{Usage: Usage{Input: 10, CacheRead: 20, CacheWrite: 30}, Output: 40}
+	p.Run.Model, p.Run.Usage = "anthropic/small", work.Usage{Input: 10, CacheRead: 20, CacheWrite: 30, Output: 40}
 	return p
 }
 
@@ -90,7 +93,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	begin(t, s)
-	must(t, s.Runs.Record(t.Context(), HistorianOf(key), RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
+	must(t, s.Runs.Record(t.Context(), HistorianOf(key), work.RunRow{Kind: "incremental", Status: work.Failed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
 	must(t, s.Runs.SaveThrottle(t.Context(), HistorianOf(key), `{"spent":7}`))
 	p := whole(t, s)
 	must(t, s.History.Publish(t.Context(), p))
@@ -100,24 +103,24 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
-	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []chronicle.Memory{{
+	same(t, "memories", m, memories.OfProject{MemoryID: 1, Memories: []chronicle.Memory{{
 		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session, SeenAt: now,
 	}}})
 	h := historyOf(t, s)
-	run := RunRow{
-		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
+	run := work.RunRow{
+		Kind: "incremental", Status: work.Success, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
 		MadeBy: "model", Produced: 2,
 		Fidelity: (600*0.75 + 300*0.25) / 900, Run: 2, EndedAt: now,
 	}
 	same(t, "history", h, HistorySummary{
 		HistoryRow: HistoryRow{
-			WorkRow: WorkRow{Throttle: `{"spent":7}`, Runs: 2, Usage: p.Run.Usage}, PendingMarker: p.Marker, Publishes: 1,
+			State: work.State{Throttle: `{"spent":7}`, Runs: 2, Usage: p.Run.Usage}, PendingMarker: p.Marker, Publishes: 1,
 		},
 		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: schema.CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})
 }
 
-// Once, sequence numbers were taken from the number of rows, or counted from 1, and met a number that was
+// Once, sequence numbers were the number of rows, or counted from 1. So a new number could be one that was
 // already in use.
 func TestBugH15SequencesHaveNoGap(t *testing.T) {
 	s := openIn(t, t.TempDir())
@@ -153,15 +156,15 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 
 // Once, the publication was announced before its drops and facts were stored. A pass that ran in between was
 // rendered without them.
-func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
+func TestBugH17PublicationIsCompleteWhenItReturns(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	p := whole(t, s)
-	// seen says which parts a reader finds at one moment.
+	// seen says which parts of a publication a reader finds at one moment.
 	seen := func() (parts []string) {
-		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
+		must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
 			for _, table := range []string{"compartments", "memories", "agent_runs"} {
-				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
+				err := file.Scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
 					if row.ColumnInt(0) > 0 {
 						parts = append(parts, table)
 					}
@@ -174,7 +177,7 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 		}))
 		return parts
 	}
-	s.fault = func(query string) error {
+	s.Fault = func(query string) error {
 		if parts := seen(); len(parts) > 0 {
 			t.Errorf("before %s a reader sees %v", strings.TrimSpace(query), parts)
 		}
@@ -186,42 +189,42 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	}
 }
 
-// Once, the lease was checked before the transaction. Two runs that both believed that they held it wrote the
-// same messages twice.
+// Once, the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same
+// messages twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)
 		want error
 	}{
-		"expired":  {func(t *testing.T, s *Store) { s.clock.(*clock.Manual).Advance(LeaseTerm) }, ErrLeaseLost},
-		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner)) }, ErrLeaseLost},
+		"expired":  {func(t *testing.T, s *Store) { s.Clock.(*clock.Manual).Advance(work.LeaseTerm) }, work.ErrLeaseLost},
+		"released": {func(t *testing.T, s *Store) { must(t, s.Leases.Release(t.Context(), HistorianOf(key), runner)) }, work.ErrLeaseLost},
 		"taken over": {func(t *testing.T, s *Store) {
-			s.clock.(*clock.Manual).Advance(LeaseTerm)
+			s.Clock.(*clock.Manual).Advance(work.LeaseTerm)
 			acquire(t, s, "run-2")
-		}, ErrLeaseLost},
-		"session deleted": {func(t *testing.T, s *Store) { must(t, s.DeleteSession(t.Context(), key)) }, ErrLeaseLost},
+		}, work.ErrLeaseLost},
+		"session deleted": {func(t *testing.T, s *Store) { must(t, s.DeleteSession(t.Context(), key)) }, work.ErrLeaseLost},
 		"session deleted and used again": {func(t *testing.T, s *Store) {
 			must(t, s.DeleteSession(t.Context(), key))
 			must(t, s.CommitPass(t.Context(), commit(key, 1)))
-		}, ErrLeaseLost},
+		}, work.ErrLeaseLost},
 		"other compartments": {func(t *testing.T, s *Store) {
 			must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 2))))
-		}, ErrStale},
+		}, work.ErrStale},
 		"its messages were reverted": {func(t *testing.T, s *Store) {
 			_, err := s.History.Withdraw(t.Context(), key, 9)
 			must(t, err)
-		}, ErrStale},
+		}, work.ErrStale},
 		"later messages were reverted": {func(t *testing.T, s *Store) {
 			_, err := s.History.Withdraw(t.Context(), key, 10)
 			must(t, err)
 		}, nil},
 		"renewed in time": {func(t *testing.T, s *Store) {
-			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
+			s.Clock.(*clock.Manual).Advance(work.LeaseTerm - time.Millisecond)
 			isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), runner)
 			if err != nil || !isHeld {
 				t.Errorf("not renewed: %v", err)
 			}
-			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
+			s.Clock.(*clock.Manual).Advance(work.LeaseTerm - time.Millisecond)
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,80 +243,6 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	}
 }
 
-func TestLeaseIsForOneRun(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	manual := s.clock.(*clock.Manual)
-	acquires := func(holder string, want bool) {
-		t.Helper()
-		got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), holder)
-		if err != nil || got != want {
-			t.Errorf("%q acquires the lease: %v, %v; want %v", holder, got, err, want)
-		}
-	}
-	renews := func(holder string, want bool) {
-		t.Helper()
-		got, err := s.Leases.Renew(t.Context(), HistorianOf(key), holder)
-		if err != nil || got != want {
-			t.Errorf("%q renews the lease: %v, %v; want %v", holder, got, err, want)
-		}
-	}
-	renews("", false)
-	acquires("", false)
-	acquires("a", true)
-	if since := historyOf(t, s).RunningSince; since != now {
-		t.Errorf("it runs since %d", since)
-	}
-	manual.Advance(time.Minute)
-	acquires("b", false)
-	acquires("a", true)
-	if since := historyOf(t, s).RunningSince; since != now {
-		t.Errorf("acquired again, it runs since %d", since)
-	}
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b")) // not its own
-	renews("b", false)
-	renews("a", true)
-	manual.Advance(LeaseTerm)
-	renews("a", false)
-	if since := historyOf(t, s).RunningSince; since != 0 {
-		t.Errorf("the lease has expired, and a run is there since %d", since)
-	}
-	acquires("b", true)
-	acquires("a", false)
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "b"))
-	acquires("a", true)
-	if acquired, err := s.Leases.Acquire(t.Context(), HistorianOf(Key{"opencode", "unknown"}), "a"); acquired || err != nil {
-		t.Errorf("an unknown session has a lease: %v", err)
-	}
-	if _, found, _ := s.Load(t.Context(), Key{"opencode", "unknown"}); found {
-		t.Error("a lease has made a session")
-	}
-}
-
-// The clock of a replay jumps over the minutes in which a run would have renewed its lease.
-func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	s.Leases.Hold()
-	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	manual := s.clock.(*clock.Manual)
-	for _, want := range []struct {
-		holder string
-		isHeld bool
-	}{{"a", true}, {"b", false}} {
-		if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), want.holder); err != nil || got != want.isHeld {
-			t.Errorf("%q acquires the lease: %v, %v; want %v", want.holder, got, err, want.isHeld)
-		}
-		manual.Advance(1000 * LeaseTerm)
-	}
-	if isHeld, err := s.Leases.Renew(t.Context(), HistorianOf(key), "a"); err != nil || !isHeld {
-		t.Errorf("the lease has expired: %v", err)
-	}
-	must(t, s.Leases.Release(t.Context(), HistorianOf(key), "a"))
-	if got, err := s.Leases.Acquire(t.Context(), HistorianOf(key), "b"); err != nil || !got {
-		t.Errorf("a released lease is not free: %v", err)
-	}
-}
-
 // A killed host leaves its lease in the database. The next host must not wait until it expires.
 func TestLeasesEndWithTheirHost(t *testing.T) {
 	dir := t.TempDir()
@@ -324,8 +253,8 @@ func TestLeasesEndWithTheirHost(t *testing.T) {
 	acquire(t, s, "run-2")
 }
 
-// A run that hung was replaced, and a revert came in between. If the hung run acquires its lease again, it
-// must not lose the note of the revert.
+// A run that hung was replaced, and a revert came meanwhile. If the hung run acquires its lease again, the
+// note of the revert must not be lost.
 func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -334,9 +263,9 @@ func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	must(t, err)
 	_, err = s.History.Withdraw(t.Context(), key, 8)
 	must(t, err)
-	s.clock.(*clock.Manual).Advance(2 * LeaseTerm)
+	s.Clock.(*clock.Manual).Advance(2 * work.LeaseTerm)
 	acquire(t, s, runner)
-	assertIs(t, s.History.Publish(t.Context(), p), ErrStale)
+	assertIs(t, s.History.Publish(t.Context(), p), work.ErrStale)
 	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
 }
 
@@ -365,7 +294,7 @@ func TestPublicationMustBeWellFormed(t *testing.T) {
 	}
 }
 
-// A model's numbers may be anything.
+// A model may return any numbers.
 func TestNumbersOfAModelAreClamped(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -388,7 +317,7 @@ func TestNumbersOfAModelAreClamped(t *testing.T) {
 // contents returns all rows of all tables.
 func contents(t testing.TB, s *Store) (rows []string) {
 	t.Helper()
-	must(t, s.view(context.WithoutCancel(t.Context()), func(c *sqlite3.Conn) error {
+	must(t, s.View(context.WithoutCancel(t.Context()), func(c *sqlite3.Conn) error {
 		rows = rowsIn(t, c)
 		return nil
 	}))
@@ -398,15 +327,27 @@ func contents(t testing.TB, s *Store) (rows []string) {
 func rowsIn(t testing.TB, c *sqlite3.Conn) (rows []string) {
 	t.Helper()
 	var tables []string
-	must(t, scan(c, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) {
+	must(t, file.Scan(c, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) {
 		tables = append(tables, row.ColumnText(0))
 	}))
 	for _, name := range tables {
-		table := Table{Name: name}
-		must(t, table.read(c, `SELECT * FROM `+name))
-		for _, values := range table.Rows {
-			rows = append(rows, fmt.Sprint(name, " ", values))
-		}
+		must(t, file.Scan(c, `SELECT * FROM `+name, func(row *sqlite3.Stmt) {
+			text := name
+			for i := range row.ColumnCount() {
+				text += " " + row.ColumnText(i)
+			}
+			rows = append(rows, text)
+		}))
 	}
 	return rows
+}
+
+// seenIn counts how often each memory was learned.
+func seenIn(t *testing.T, s *Store) map[string]int {
+	t.Helper()
+	seen := map[string]int{}
+	must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT content, seen_count FROM memories`, func(row *sqlite3.Stmt) { seen[row.ColumnText(0)] = row.ColumnInt(1) })
+	}))
+	return seen
 }

@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A Staging is the state of an unfinished recomp. It survives a killed host, so that the answers of the
@@ -19,20 +23,20 @@ type Staging struct {
 }
 
 // SaveStaging replaces the staged compartments of a session. holder must hold the session's lease.
-// SaveStaging fails with ErrLeaseLost or ErrStale.
+// SaveStaging fails with work.ErrLeaseLost or work.ErrStale.
 func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		now, last := s.clock.Now(), st.End
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		now, last := s.db.Clock.Now(), st.End
 		if n := len(st.Compartments); n > 0 {
 			last = max(last, st.Compartments[n-1].End)
 		}
-		if err := checkLease(tx, HistorianOf(key), holder, last, now); err != nil {
+		if err := work.CheckLease(tx, HistorianOf(key), holder, last, now); err != nil {
 			return err
 		}
 		if err := ensureHistory(tx, key); err != nil {
 			return err
 		}
-		if _, err := tx.exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
+		if _, err := tx.Exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
 			return err
 		}
 		if err := insertCompartments(tx, stagedTable, key, HistoryEnd{Ordinal: 1}, st.Compartments, now); err != nil {
@@ -42,7 +46,7 @@ func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st St
 		if st.End > 0 {
 			kind = "partial"
 		}
-		_, err := tx.exec(`
+		_, err := tx.Exec(`
 			UPDATE histories
 			SET recomp = ?3, recomp_start = ?4, recomp_end = ?5
 			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, kind, st.Start, st.End)
@@ -56,8 +60,8 @@ func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st St
 
 // Staged returns the unfinished recomp of a session. If there is none, found is false.
 func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, `
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		err := file.Scan(c, `
 			SELECT recomp_start, recomp_end
 			FROM histories
 			WHERE harness = ? AND session_id = ? AND recomp <> ''`,
@@ -66,7 +70,7 @@ func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, 
 		if err != nil || !found {
 			return err
 		}
-		return scan(c, compartmentSelectSQL[stagedTable],
+		return file.Scan(c, compartmentSelectSQL[stagedTable],
 			func(row *sqlite3.Stmt) { st.Compartments = append(st.Compartments, readCompartment(row)) }, key.Harness, key.Session, 0)
 	})
 	if err != nil {
@@ -77,27 +81,27 @@ func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, 
 
 // DiscardStaging removes the staged recomp of a session.
 func (s *History) DiscardStaging(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error { return removeStaging(tx, key) })
+	err := s.db.Update(ctx, func(tx *database.Tx) error { return removeStaging(tx, key) })
 	if err != nil {
 		return fmt.Errorf("discard recomp of %s: %w", key, err)
 	}
 	return nil
 }
 
-func removeStaging(tx *transaction, key Key) error {
-	if _, err := tx.exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
+func removeStaging(tx *database.Tx, key Key) error {
+	if _, err := tx.Exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("staged compartments: %w", err)
 	}
-	_, err := tx.exec(`
+	_, err := tx.Exec(`
 		UPDATE histories
 		SET recomp = '', recomp_start = 0, recomp_end = 0
 		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
 	return err
 }
 
-// removeForPromotion removes the stored compartments to make room for the ones that replace them.
-func removeForPromotion(tx *transaction, key Key) error {
-	if _, err := tx.exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
+// removeForPromotion removes the stored compartments, before others replace them.
+func removeForPromotion(tx *database.Tx, key Key) error {
+	if _, err := tx.Exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("replaced compartments: %w", err)
 	}
 	if err := removeStaging(tx, key); err != nil {
@@ -107,8 +111,8 @@ func removeForPromotion(tx *transaction, key Key) error {
 }
 
 // raiseGeneration makes the next pass that may bust fold the head again.
-func raiseGeneration(tx *transaction, key Key) error {
-	_, err := tx.exec(`
+func raiseGeneration(tx *database.Tx, key Key) error {
+	_, err := tx.Exec(`
 		UPDATE histories
 		SET generation = generation + 1
 		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)

@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // RuleSummaries stands for the rule of a removal by summaries.
 const RuleSummaries = "summaries"
 
-// A RemovalRow holds the tokens that a rule has taken off the wire in one pass.
+// A RemovalRow holds the tokens that a rule has removed from the wire in one pass.
 type RemovalRow struct {
 	Rule   string
 	Tokens int
@@ -27,7 +30,7 @@ type RereadRow struct {
 	Tokens  int
 }
 
-// rereadSQL counts a reread for the pass and the rule that first took the unit's content off the wire, unless
+// rereadSQL counts a reread for the pass and the rule that first removed the unit's content from the wire, unless
 // that pass was too long ago.
 const rereadSQL = `
 	UPDATE removals SET rereads = rereads + 1, reread = min(tokens, reread + ?5)
@@ -44,14 +47,14 @@ const rereadSQL = `
 	) AND pass >= ?6`
 
 // insertRemovals stores the removals of a pass, and counts the rereads of removals since the pass since.
-func insertRemovals(tx *transaction, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
+func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
-		if _, err := tx.exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
+		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
 			return fmt.Errorf("reread of unit %d: %w", r.Tag, err)
 		}
 	}
 	for _, r := range removals {
-		_, err := tx.exec(`
+		_, err := tx.Exec(`
 			INSERT INTO removals (harness, session_id, pass, rule, cause, tokens, through)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, key.Harness, key.Session, pass.Pass, r.Rule, pass.Cause, r.Tokens, r.Through)
 		if err != nil {
@@ -75,8 +78,8 @@ func (s *Reports) Removals(ctx context.Context, key Key) ([]schema.Removal, erro
 	return all, nil
 }
 
-// ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as the
-// identity of the project is not known, there are none.
+// ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as
+// the identity of the project is not known, it returns none.
 func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
@@ -91,8 +94,8 @@ func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema
 }
 
 func (s *Reports) removals(ctx context.Context, query string, args ...any) (all []schema.Removal, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, query, func(row *sqlite3.Stmt) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, query, func(row *sqlite3.Stmt) {
 			all = append(all, schema.Removal{Rule: row.ColumnText(0), Cause: row.ColumnText(1), Tokens: row.ColumnInt(2), Rereads: row.ColumnInt(3), Reread: row.ColumnInt(4)})
 		}, args...)
 	})

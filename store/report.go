@@ -6,19 +6,22 @@ import (
 	_ "embed"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Reports reads what people see: sessions with their sums, and what was dropped, removed and billed.
-type Reports struct{ *db }
+// Reports reads the data that people see: sessions with their sums, and the dropped, removed and billed tokens.
+type Reports struct{ db *database.DB }
 
 // UnitSums are the sums over all units of one kind in a session.
 type UnitSums struct {
 	Kind        string // "text", "file" or "tool"
 	Units       int
-	Tokens      int64 // of their content; for tools, of the results
-	InputTokens int64 // of the arguments of tool calls
+	Tokens      int64 // the tokens of their content; for tools, of the results
+	InputTokens int64 // the tokens of the arguments of tool calls
 	// DroppedUnits and DroppedTokens count the units that an edit of kind "drop" or "skeleton" took off the
 	// wire. The input of a skeleton stays on the wire, so it is not counted.
 	DroppedUnits       int
@@ -77,20 +80,20 @@ var reportFoldsSQL string
 // known is the number of all sessions. If limit is 0, it returns all. Its cost depends on the number of
 // sessions, not on their length.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		err := file.Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
 		if err != nil {
 			return err
 		}
-		err = scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
+		err = file.Scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
 			func(row *sqlite3.Stmt) {
 				reports = append(reports, SessionReport{SessionSummary: SessionSummary{SessionRow: readSession(row)}})
-			}, noLimit(limit))
+			}, database.Limit(limit))
 		if err != nil {
 			return err
 		}
 		for i := range reports {
-			if err := complete(c, &reports[i], s.clock.Now()); err != nil {
+			if err := complete(c, &reports[i], s.db.Clock.Now()); err != nil {
 				return err
 			}
 		}
@@ -104,14 +107,14 @@ func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, 
 
 // Of returns the report of one session. If the session is unknown, found is false.
 func (s *Reports) Of(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { r.SessionRow, found = readSession(row), true },
 			key.Harness, key.Session)
 		if err != nil || !found {
 			return err
 		}
-		return complete(c, &r, s.clock.Now())
+		return complete(c, &r, s.db.Clock.Now())
 	})
 	if err != nil {
 		return r, false, fmt.Errorf("report session %s: %w", key, err)
@@ -123,7 +126,7 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	if err := summarise(c, &r.SessionSummary); err != nil {
 		return err
 	}
-	err := scan(c, reportSumsSQL, func(row *sqlite3.Stmt) {
+	err := file.Scan(c, reportSumsSQL, func(row *sqlite3.Stmt) {
 		r.Sums = append(r.Sums, UnitSums{
 			Kind: row.ColumnText(0), Units: row.ColumnInt(1), Tokens: row.ColumnInt64(2), InputTokens: row.ColumnInt64(3),
 			DroppedUnits: row.ColumnInt(4), DroppedTokens: row.ColumnInt64(5), DroppedInputTokens: row.ColumnInt64(6),
@@ -132,13 +135,13 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	if err != nil {
 		return err
 	}
-	err = scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
+	err = file.Scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
 		r.BustCauses = append(r.BustCauses, schema.CauseCount{Cause: cmp.Or(row.ColumnText(0), "unknown"), Count: row.ColumnInt(1)})
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {
 		return err
 	}
-	err = scan(c, reportBustSQL, func(row *sqlite3.Stmt) {
+	err = file.Scan(c, reportBustSQL, func(row *sqlite3.Stmt) {
 		r.Bust = &BustRow{Pass: row.ColumnInt(0), At: row.ColumnInt64(1), PassCause: row.ColumnText(2), Cause: row.ColumnText(3)}
 		if row.ColumnBool(4) {
 			r.Bust.Resent, r.Bust.Removed = row.ColumnInt(5), row.ColumnInt(6)
@@ -147,7 +150,7 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	if err != nil {
 		return err
 	}
-	err = scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
+	err = file.Scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
 		r.Priced = &schema.PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: schema.BustPrice{
 			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6), Thinking: row.ColumnInt(7),
 			Cost: row.ColumnInt(8), Rent: row.ColumnInt(9),
@@ -161,17 +164,17 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 
 // completeHistory reads the figures about the head and the historian.
 func completeHistory(c *sqlite3.Conn, r *SessionReport, now int64) error {
-	err := scan(c, reportHeadSQL, func(row *sqlite3.Stmt) {
+	err := file.Scan(c, reportHeadSQL, func(row *sqlite3.Stmt) {
 		r.Head = &HeadRow{
-			Epoch: count(row, 0), ThroughOrdinal: count(row, 1), BaselineSeq: row.ColumnInt(2), DeltaSeq: row.ColumnInt(3),
-			BaselineTokens: count(row, 4), DeltaTokens: count(row, 5),
-			Sections: row.ColumnText(6), FoldedPass: count(row, 7), FoldedAt: row.ColumnInt64(8), FoldReason: row.ColumnText(9),
+			Epoch: database.Count(row, 0), ThroughOrdinal: database.Count(row, 1), BaselineSeq: row.ColumnInt(2), DeltaSeq: row.ColumnInt(3),
+			BaselineTokens: database.Count(row, 4), DeltaTokens: database.Count(row, 5),
+			Sections: row.ColumnText(6), FoldedPass: database.Count(row, 7), FoldedAt: row.ColumnInt64(8), FoldReason: row.ColumnText(9),
 		}
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {
 		return err
 	}
-	err = scan(c, reportFoldsSQL, func(row *sqlite3.Stmt) {
+	err = file.Scan(c, reportFoldsSQL, func(row *sqlite3.Stmt) {
 		r.FoldReasons = append(r.FoldReasons, schema.CauseCount{Cause: cmp.Or(row.ColumnText(0), "unknown"), Count: row.ColumnInt(1)})
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {

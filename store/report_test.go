@@ -58,7 +58,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 }
 
 // Triggers maintain the sums. After any writes, the sums must equal a fresh count.
-func TestSumsAreWhatCountingFinds(t *testing.T) {
+func TestSumsEqualAFreshCount(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -102,7 +102,7 @@ func withoutEmpty(sums []UnitSums) []UnitSums {
 func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 	t.Helper()
 	var sums []UnitSums
-	err := s.view(t.Context(), func(c *sqlite3.Conn) error {
+	err := s.View(t.Context(), func(c *sqlite3.Conn) error {
 		units, err := readUnits(c, k, 0)
 		if err != nil {
 			return err
@@ -179,11 +179,11 @@ func TestNewestPriceIsTold(t *testing.T) {
 	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 5, Cause: "not-worth-it", Bust: false, Price: schema.BustPrice{Resent: 700, Forecast: 4}})
 }
 
-// The query finds the price through an index of its own. Otherwise a status
+// The query finds the price through its own index. Without this index, a status
 // would read the whole journal of every session without a price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	rows, err := s.file.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
+	rows, err := s.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
 	must(t, err)
 	defer rows.Close()
 	for rows.Next() {

@@ -5,8 +5,11 @@ import (
 	_ "embed"
 	"fmt"
 
-	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 //go:embed query/compartments_withdraw.sql
@@ -17,12 +20,12 @@ var withdrawSQL string
 // compartments covered belong to the tail again. Memories stay.
 //
 // Withdraw also removes staged compartments of these messages. A run that holds the session's
-// lease can no longer publish one of them (ErrStale). If a compartment was withdrawn, the head has to be folded
+// lease can no longer publish one of them (work.ErrStale). If a compartment was withdrawn, the head has to be folded
 // again (HeadRow.Refold).
 func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []chronicle.Compartment, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		withdrawn = nil
-		err := tx.scan(compartmentSelectSQL[publishedTable],
+		err := tx.Scan(compartmentSelectSQL[publishedTable],
 			func(row *sqlite3.Stmt) { withdrawn = append(withdrawn, readCompartment(row)) }, key.Harness, key.Session, from)
 		if err != nil {
 			return err
@@ -31,11 +34,11 @@ func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []
 			return err
 		}
 		for _, query := range []string{withdrawSQL, compartmentDeleteSQL[publishedTable]} {
-			if _, err := tx.exec(query, key.Harness, key.Session, from); err != nil {
+			if _, err := tx.Exec(query, key.Harness, key.Session, from); err != nil {
 				return err
 			}
 		}
-		_, err = tx.exec(`
+		_, err = tx.Exec(`
 			UPDATE agent_work
 			SET cut = CASE WHEN cut = 0 THEN ?3 ELSE min(cut, ?3) END
 			WHERE harness = ?1 AND session_id = ?2 AND holder <> ''`, key.Harness, key.Session, from)
@@ -52,8 +55,8 @@ func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []
 
 // Withdrawn returns the withdrawn compartments of a session in the order of their withdrawal.
 func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Compartment, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		return scan(c, compartmentSelectSQL[withdrawnTable],
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, compartmentSelectSQL[withdrawnTable],
 			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
 	})
 	if err != nil {
@@ -64,15 +67,15 @@ func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Comp
 
 // Restore appends the withdrawn compartments with the numbers seqs, in that order, to the published ones, because their messages have come
 // back. after is the end of the history that the caller has read. If it has changed, Restore fails
-// with ErrStale.
+// with work.ErrStale.
 func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := checkEnd(tx, key, after); err != nil {
 			return err
 		}
 		var rows []chronicle.Compartment
 		for _, seq := range seqs {
-			err := tx.scan(compartmentSelectSQL[withdrawnTable], func(row *sqlite3.Stmt) {
+			err := tx.Scan(compartmentSelectSQL[withdrawnTable], func(row *sqlite3.Stmt) {
 				if r := readCompartment(row); r.Seq == seq {
 					rows = append(rows, r)
 				}
@@ -80,7 +83,7 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 			if err != nil {
 				return err
 			}
-			if _, err := tx.exec(`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq = ?3`,
+			if _, err := tx.Exec(`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq = ?3`,
 				key.Harness, key.Session, seq); err != nil {
 				return err
 			}
@@ -88,7 +91,7 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 		if len(rows) == 0 {
 			return nil
 		}
-		return insertCompartments(tx, publishedTable, key, after, rows, s.clock.Now())
+		return insertCompartments(tx, publishedTable, key, after, rows, s.db.Clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("restore compartments of %s: %w", key, err)
@@ -98,8 +101,8 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 
 // cutStaging removes the staged compartments of the messages from ordinal from on. If the range of a partial
 // recomp has lost a message, cutStaging removes the whole recomp.
-func cutStaging(tx *transaction, key Key, from int) error {
-	isCut, err := tx.exists(`
+func cutStaging(tx *database.Tx, key Key, from int) error {
+	isCut, err := tx.Exists(`
 		SELECT 1 FROM histories
 		WHERE harness = ?1 AND session_id = ?2 AND recomp = 'partial' AND recomp_end >= ?3`, key.Harness, key.Session, from)
 	if err != nil {
@@ -108,6 +111,6 @@ func cutStaging(tx *transaction, key Key, from int) error {
 	if isCut {
 		return removeStaging(tx, key)
 	}
-	_, err = tx.exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, from)
+	_, err = tx.Exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, from)
 	return err
 }

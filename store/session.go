@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A Key identifies a session. The session id alone is not enough, because it is unique only within its
@@ -18,7 +21,8 @@ type Key struct {
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
 // A SessionRow is the state of a session, without its units. Each group of fields has exactly one method that
-// writes it. So no writer overwrites a newer value that another one has stored since the row was read.
+// writes it. Otherwise a writer could overwrite a newer value that another one has stored since the row was
+// read.
 type SessionRow struct {
 	Key Key
 
@@ -30,7 +34,7 @@ type SessionRow struct {
 	Provider     string
 	Model        string
 	Epoch        int
-	TagCounter   int // highest tag ever given; a stored lower value is ignored
+	TagCounter   int // highest tag ever given; if the stored value is higher, that one stays
 	Passes       int
 	Busts        int
 	WireMessages int    // length of the last wire
@@ -40,7 +44,7 @@ type SessionRow struct {
 	// was made. If a wire changes unexpectedly, they show whether the harness changed its messages or we made
 	// a mistake.
 	RawMessages int
-	// RawTokens is the estimated size of the next prompt if magicctx did not work. It is 0 if it is unknown.
+	// RawTokens is the estimated size of the next prompt without magicctx. It is 0 if it is unknown.
 	// ForgetRawTokens sets it to 0.
 	RawTokens int
 	RawChain  string
@@ -74,8 +78,9 @@ type SessionRow struct {
 	ExplicitFlush bool
 
 	// Written by MarkOverflow and ClearOverflow. OverflowAt, in Unix ms, is the time at which the provider
-	// refused a prompt of the session as too long. It becomes 0 when room was made. OverflowPass is the pass
-	// of the last refused prompt. OverflowTokens is the size of that prompt as named by the provider, or 0.
+	// refused a prompt of the session as too long. It becomes 0 when space was freed. OverflowPass is the
+	// pass of the last refused prompt. OverflowTokens is the size of that prompt as named by the provider, or
+	// 0.
 	OverflowAt     int64
 	OverflowPass   int
 	OverflowTokens int
@@ -107,7 +112,7 @@ type SetupState struct {
 	ShowGaps    bool
 	TodoMessage string // message that carries the synthetic todo list, or ""
 	TodoState   string
-	ReclaimUpTo int // highest tag whose unit had its grace
+	ReclaimUpTo int // highest tag that an earlier pass could have dropped
 }
 
 // EpisodeState is the stored state of the pressure episode. It is zero outside an episode.
@@ -124,8 +129,8 @@ type GaugeState struct {
 	Tokens, Own, Base int
 }
 
-// RentState is the meter of a session: what content that a bust could have taken has cost since the last bust.
-// Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
+// RentState is the meter of a session: the cost, since the last bust, of content that a bust could have
+// removed. Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
@@ -156,60 +161,60 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		Provider:     s.ColumnText(6),
 		Model:        s.ColumnText(7),
 		Agent:        s.ColumnText(8),
-		Epoch:        count(s, 9),
-		TagCounter:   count(s, 10),
-		Passes:       count(s, 11),
-		Busts:        count(s, 12),
-		WireMessages: count(s, 13),
+		Epoch:        database.Count(s, 9),
+		TagCounter:   database.Count(s, 10),
+		Passes:       database.Count(s, 11),
+		Busts:        database.Count(s, 12),
+		WireMessages: database.Count(s, 13),
 		WireChain:    s.ColumnText(14),
-		RawMessages:  count(s, 15),
+		RawMessages:  database.Count(s, 15),
 		RawChain:     s.ColumnText(16),
-		RawTokens:    count(s, 17),
+		RawTokens:    database.Count(s, 17),
 		InputTokens:  total(s, 18),
 		CacheRead:    total(s, 19),
 		CacheWrite:   total(s, 20),
-		PromptTokens: count(s, 21),
+		PromptTokens: database.Count(s, 21),
 		System: SystemState{
 			StickyDate:      s.ColumnText(22),
-			StickyDateEpoch: count(s, 23),
+			StickyDateEpoch: database.Count(s, 23),
 			SystemHash:      s.ColumnText(24),
-			SystemTokens:    count(s, 25),
+			SystemTokens:    database.Count(s, 25),
 			Text:            s.ColumnText(26),
-			Preamble:        count(s, 27),
+			Preamble:        database.Count(s, 27),
 			Pending:         s.ColumnBool(28),
 			At:              s.ColumnInt64(29),
 		},
 		Setup: SetupState{
 			Profile:     s.ColumnText(30),
 			Binds:       s.ColumnBool(31),
-			Preamble:    count(s, 32),
+			Preamble:    database.Count(s, 32),
 			ShowGaps:    s.ColumnBool(33),
 			TodoMessage: s.ColumnText(34),
 			TodoState:   s.ColumnText(35),
-			ReclaimUpTo: count(s, 36),
+			ReclaimUpTo: database.Count(s, 36),
 		},
-		LostBlocks: count(s, 37),
-		LostTokens: count(s, 38),
+		LostBlocks: database.Count(s, 37),
+		LostTokens: database.Count(s, 38),
 		Episode: EpisodeState{
 			ReliefOf:   s.ColumnText(39),
-			Relief:     count(s, 40),
-			StuckTag:   count(s, 41),
-			StuckGrace: count(s, 42),
-			StuckBand:  count(s, 43),
+			Relief:     database.Count(s, 40),
+			StuckTag:   database.Count(s, 41),
+			StuckGrace: database.Count(s, 42),
+			StuckBand:  database.Count(s, 43),
 		},
 		Gauge: GaugeState{
 			Of:     s.ColumnText(44),
-			Tokens: count(s, 45),
-			Own:    count(s, 46),
-			Base:   count(s, 47),
+			Tokens: database.Count(s, 45),
+			Own:    database.Count(s, 46),
+			Base:   database.Count(s, 47),
 		},
 		Rent: RentState{
-			Paid: count(s, 48), Coverable: count(s, 49), Removable: s.ColumnInt(50), Price: count(s, 53), Queued: count(s, 51), Messages: count(s, 52), GrewAt: count(s, 54),
+			Paid: database.Count(s, 48), Coverable: database.Count(s, 49), Removable: s.ColumnInt(50), Price: database.Count(s, 53), Queued: database.Count(s, 51), Messages: database.Count(s, 52), GrewAt: database.Count(s, 54),
 		},
 		ExplicitFlush:  s.ColumnBool(55),
 		OverflowAt:     s.ColumnInt64(56),
-		OverflowPass:   count(s, 57),
-		OverflowTokens: count(s, 58),
+		OverflowPass:   database.Count(s, 57),
+		OverflowTokens: database.Count(s, 58),
 		LastPassAt:     s.ColumnInt64(59),
 		UpdatedAt:      s.ColumnInt64(60),
 		Project:        s.ColumnText(61),
@@ -218,8 +223,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 
 // ForgetRawTokens records that the size of a session without magicctx is unknown until its next pass.
 func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`UPDATE sessions SET raw_tokens = 0 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`UPDATE sessions SET raw_tokens = 0 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
 		return err
 	})
 	if err != nil {
@@ -230,22 +235,22 @@ func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 
 // ensureSession creates the session's row if it does not exist, because a hook may come before the session's
 // first pass.
-func (s *Store) ensureSession(tx *transaction, key Key) error {
-	_, err := tx.exec(`
+func (s *Store) ensureSession(tx *database.Tx, key Key) error {
+	_, err := tx.Exec(`
 		INSERT INTO sessions (harness, session_id, updated_at)
 		VALUES (?1, ?2, ?3)
 		ON CONFLICT (harness, session_id) DO NOTHING`,
-		key.Harness, key.Session, s.clock.Now())
+		key.Harness, key.Session, s.Clock.Now())
 	return err
 }
 
 // SaveSystem stores the state of the system prompt.
 func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		return saveSystem(tx, key, state, s.clock.Now())
+		return saveSystem(tx, key, state, s.Clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("save system state of %s: %w", key, err)
@@ -253,8 +258,8 @@ func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) erro
 	return nil
 }
 
-func saveSystem(tx *transaction, key Key, state SystemState, now int64) error {
-	_, err := tx.exec(`
+func saveSystem(tx *database.Tx, key Key, state SystemState, now int64) error {
+	_, err := tx.Exec(`
 		UPDATE sessions
 		SET sticky_date = ?3, sticky_date_epoch = ?4, system_hash = ?5, system_tokens = ?6, updated_at = ?7,
 			system_text = ?8, system_preamble = ?9, system_pending = ?10, system_at = ?11
@@ -267,11 +272,11 @@ func saveSystem(tx *transaction, key Key, state SystemState, now int64) error {
 
 // RequestFlush records, at the time at (Unix ms), that the user wants the next pass to apply all queued work.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		_, err := tx.exec(`
+		_, err := tx.Exec(`
 			UPDATE sessions
 			SET explicit_flush = 1, updated_at = ?3
 			WHERE harness = ?1 AND session_id = ?2`,
@@ -286,8 +291,8 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 
 // DeleteSession deletes everything about a session. If the session is unknown, that is not an error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *transaction) error {
-		_, err := tx.exec(`
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
 			DELETE FROM sessions
 			WHERE harness = ? AND session_id = ?`,
 			key.Harness, key.Session)
@@ -296,14 +301,14 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", key, err)
 	}
-	s.Waiting.forget(key)
+	s.Waiting.Forget(key)
 	return nil
 }
 
 // Session returns one session with its counts. If the session is unknown, found is false.
 func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { sum.SessionRow, found = readSession(row), true },
 			key.Harness, key.Session)
 		if err != nil || !found {
@@ -318,13 +323,13 @@ func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, fou
 }
 
 func summarise(c *sqlite3.Conn, sum *SessionSummary) error {
-	err := scan(c, sessionCountsSQL, func(row *sqlite3.Stmt) {
+	err := file.Scan(c, sessionCountsSQL, func(row *sqlite3.Stmt) {
 		sum.Units, sum.Dropped, sum.Queued = row.ColumnInt(0), row.ColumnInt(1), row.ColumnInt(2)
 	}, sum.Key.Harness, sum.Key.Session)
 	if err != nil {
 		return err
 	}
-	return scan(c, passSelectSQL+`
+	return file.Scan(c, passSelectSQL+`
 		WHERE harness = ? AND session_id = ?
 		ORDER BY pass DESC
 		LIMIT 1`,
@@ -332,12 +337,4 @@ func summarise(c *sqlite3.Conn, sum *SessionSummary) error {
 			last := readPass(row)
 			sum.Last = &last
 		}, sum.Key.Harness, sum.Key.Session)
-}
-
-// noLimit converts our limit to SQLite's limit. In ours, 0 means all. In SQLite's, -1 means all.
-func noLimit(limit int) int {
-	if limit <= 0 {
-		return -1
-	}
-	return limit
 }

@@ -10,7 +10,7 @@ func TestEachWriterKeepsTheFieldsOfTheOthers(t *testing.T) {
 	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 3, SystemHash: "cd", SystemTokens: 7}
 	must(t, s.SaveSystem(ctx, key, system))
 	must(t, s.RequestFlush(ctx, key, now))
-	must(t, s.CommitPass(ctx, commit(key, 1))) // the row was read before, so it lacks both values
+	must(t, s.CommitPass(ctx, commit(key, 1))) // this commit's row was read earlier, so it lacks both values
 	must(t, s.SaveUsage(ctx, key, 1, 1, 2, 3))
 	must(t, s.CommitPass(ctx, commit(key, 2)))
 
@@ -76,7 +76,7 @@ func TestDeleteSessionLeavesNoRow(t *testing.T) {
 	must(t, s.DeleteSession(ctx, key))
 	for _, table := range []string{"sessions", "units", "edits", "queued_drops", "tool_replies", "passes"} {
 		var n int
-		must(t, s.file.Writer().QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n))
+		must(t, s.Writer().QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n))
 		if n != 0 {
 			t.Errorf("%s keeps %d rows", table, n)
 		}

@@ -2,18 +2,19 @@ package store
 
 import (
 	"context"
-	"log/slog"
 
-	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/models"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // Options say where a store is and which log and clock it uses. All fields are
 // required.
 type Options = file.Options
 
-// The errors of the file are errors of the store. Callers test for them with
-// errors.Is.
+// The errors of the file are also errors of the store. Callers test for them with errors.Is.
 var (
 	ErrLocked        = file.ErrLocked
 	ErrForeign       = file.ErrForeign
@@ -24,32 +25,18 @@ var (
 	ErrGone          = file.ErrGone
 )
 
-// A Store is the open database. Its methods read and write sessions as passes do. Everything else has a type of
-// its own. On each machine, only one process at a time can have the store of a directory open.
+// A Store is the open database. Its own methods read and write sessions for passes. All other data has separate
+// types. On each machine, only one process at a time can have the store of a directory open.
 type Store struct {
-	*db
+	*database.DB
 	History  *History
-	Leases   *Leases
+	Leases   *work.Leases
 	Markers  *Markers
-	Memories *Memories
-	Models   *Models
+	Memories *memories.Memories
+	Models   *models.Models
 	Reports  *Reports
-	Runs     *Runs
+	Runs     *work.Runs
 	Waiting  *Waiting
-}
-
-// A db runs transactions on the database's file.
-type db struct {
-	file  *file.File
-	log   *slog.Logger
-	clock clock.Clock
-
-	// statements may be used only by the holder of the writer's connection.
-	statements statements
-
-	// fault is nil except in tests. It is called before each statement of a write transaction. If it returns
-	// an error, the statement fails.
-	fault func(query string) error
 }
 
 // Open opens the database in o.Dir, or creates it, and migrates it to the schema of this build. See file.Open
@@ -59,42 +46,23 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Leases.releaseAll(ctx); err != nil { // no need to fail: the leases expire
-		s.log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
+	if err := s.Leases.ReleaseAll(ctx); err != nil { // not an error, because the leases expire
+		s.Log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
 	}
 	return s, nil
 }
 
 func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, error) {
-	d := &db{log: o.Log, clock: o.Clock, statements: make(statements)}
-	var err error
-	if d.file, err = file.Open(ctx, o, migrations, d.statements.close); err != nil {
+	d, err := database.Open(ctx, o, migrations)
+	if err != nil {
 		return nil, err
 	}
 	return &Store{
-		db: d, History: &History{d}, Leases: &Leases{d, LeaseTerm}, Markers: &Markers{d}, Memories: &Memories{d},
-		Models: &Models{d}, Reports: &Reports{d}, Runs: &Runs{d}, Waiting: &Waiting{db: d},
+		DB: d, History: &History{d}, Leases: work.NewLeases(d), Markers: &Markers{d}, Memories: memories.In(d),
+		Models: models.In(d), Reports: &Reports{d}, Runs: work.NewRuns(d), Waiting: &Waiting{db: d},
 	}, nil
 }
-
-// Path returns the path of the database file.
-func (s *Store) Path() string { return s.file.Path() }
-
-// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened.
-func (s *Store) InPlace() error { return s.file.InPlace() }
-
-// SchemaVersion returns the schema version of the database, which is the newest
-// version that this build knows.
-func (s *Store) SchemaVersion() int { return s.file.SchemaVersion() }
-
-// Recovered returns the path to which Open moved a damaged database. If it is not "", this store started
-// empty. If it is "", the database was not damaged.
-func (s *Store) Recovered() string { return s.file.Recovered() }
 
 // SizeOnDisk returns the size of the database and its write-ahead log, in
 // bytes.
 func (s *Store) SizeOnDisk() (int64, error) { return file.SizeOnDisk(s.Path()) }
-
-// Close waits for the write in progress, closes the database and releases its
-// lock. Calling it again returns the same result.
-func (s *Store) Close() error { return s.file.Close() }

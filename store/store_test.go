@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 const now = 1_790_000_000_000
@@ -114,7 +115,7 @@ func TestRoundTrip(t *testing.T) {
 	p.Pass.Bust, p.Pass.BustCause, p.Pass.EditsAdded = true, "edits", 2
 	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 1, SystemHash: "ab", SystemTokens: 9000}
 	drops := []DropRow{{Tag: 2, UnitKey: unitKey(2), QueuedAt: now + 1}, {Tag: 1, UnitKey: unitKey(1), QueuedAt: now + 2}}
-	limits := LimitsRow{
+	limits := models.LimitsRow{
 		Provider: "anthropic", Model: "claude", ContextTokens: 200_000, InputTokens: 190_000, OutputTokens: 64_000,
 		PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, PriceOutput: 15, NPM: "@ai-sdk/anthropic", At: now,
 	}
@@ -216,7 +217,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// soon returns a context for waits that must end early. It is no measure of speed.
+// soon returns a context for waits that must end early. Tests do not use it to measure speed.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A ThinkingRow names the prompt to which the thinking of a message is bound.
@@ -28,7 +31,7 @@ const thinkingLostSQL = `
 
 // SaveThinking records the binding of one message's thinking.
 func (s *Store) SaveThinking(ctx context.Context, key Key, row ThinkingRow) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
 		return s.insertThinking(tx, key, []ThinkingRow{row})
 	})
 	if err != nil {
@@ -37,18 +40,18 @@ func (s *Store) SaveThinking(ctx context.Context, key Key, row ThinkingRow) erro
 	return nil
 }
 
-func (s *Store) insertThinking(tx *transaction, key Key, rows []ThinkingRow) error {
+func (s *Store) insertThinking(tx *database.Tx, key Key, rows []ThinkingRow) error {
 	for _, r := range rows {
-		if _, err := tx.exec(thinkingInsertSQL, key.Harness, key.Session, r.MessageKey, r.Prompt); err != nil {
+		if _, err := tx.Exec(thinkingInsertSQL, key.Harness, key.Session, r.MessageKey, r.Prompt); err != nil {
 			return fmt.Errorf("thinking of message %s: %w", r.MessageKey, err)
 		}
 	}
 	return nil
 }
 
-func loseThinking(tx *transaction, key Key, messageKeys []string, pass int) error {
+func loseThinking(tx *database.Tx, key Key, messageKeys []string, pass int) error {
 	for _, m := range messageKeys {
-		if _, err := tx.exec(thinkingLostSQL, key.Harness, key.Session, m, pass); err != nil {
+		if _, err := tx.Exec(thinkingLostSQL, key.Harness, key.Session, m, pass); err != nil {
 			return fmt.Errorf("lost thinking of message %s: %w", m, err)
 		}
 	}
@@ -56,7 +59,7 @@ func loseThinking(tx *transaction, key Key, messageKeys []string, pass int) erro
 }
 
 func readThinking(c *sqlite3.Conn, key Key) (rows []ThinkingRow, err error) {
-	err = scan(c, `
+	err = file.Scan(c, `
 		SELECT message_key, prompt, lost_pass
 		FROM thinking
 		WHERE harness = ? AND session_id = ?

@@ -5,10 +5,13 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A UnitRow is one tagged unit of a session. Its sizes were measured once, when
-// the unit was first seen.
+// A UnitRow is one tagged unit of a session. Its sizes were measured only once,
+// when the unit was first seen.
 type UnitRow struct {
 	Tag        int
 	UnitKey    string // the harness's identity of the part; the store does not interpret it
@@ -24,7 +27,8 @@ type UnitRow struct {
 	GapSeconds int
 	// Note is the text that the host has put at the end of the content, or "".
 	Note string
-	// Fingerprint is the same for a unit and its twin in a copy of the session. It is 0 if none was computed.
+	// Fingerprint is the same for a unit and for its counterpart in a copy of
+	// the session. It is 0 if none was computed.
 	Fingerprint int64
 	// Typed is the line that the user typed, if the unit holds the template of a command, or "".
 	Typed string
@@ -34,7 +38,7 @@ type UnitRow struct {
 func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
-	err := scan(c, `
+	err := file.Scan(c, `
 		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed
 		FROM units
 		WHERE harness = ? AND session_id = ?
@@ -63,19 +67,20 @@ const typedSelectSQL = `
 	SELECT message_key, typed FROM units
 	WHERE harness = ? AND session_id = ? AND typed <> ''`
 
-// Typed returns the lines that the user typed in place of templates of commands, by message key.
+// Typed returns the lines that the user typed and that the harness replaced by
+// the templates of commands, by message key.
 func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		lines, err = (&Browser{c}).Typed(key)
 		return err
 	})
 	return lines, err
 }
 
-// Typed is Store.Typed.
+// Typed does the same as Store.Typed.
 func (b *Browser) Typed(key Key) (map[string]string, error) {
 	lines := make(map[string]string)
-	err := scan(b.conn, typedSelectSQL, func(row *sqlite3.Stmt) { lines[row.ColumnText(0)] = row.ColumnText(1) }, key.Harness, key.Session)
+	err := file.Scan(b.conn, typedSelectSQL, func(row *sqlite3.Stmt) { lines[row.ColumnText(0)] = row.ColumnText(1) }, key.Harness, key.Session)
 	if err != nil {
 		return nil, fmt.Errorf("read the typed lines of %s: %w", key, err)
 	}
@@ -105,7 +110,7 @@ func (in *interner) intern(raw []byte) string {
 // RemoveMessages deletes the units of messages that the harness has deleted,
 // with their edits and queued drops. Their tags are never given again.
 func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []string) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
 		for _, table := range []string{"edits", "queued_drops"} {
 			err := forEach(tx, `
 				DELETE FROM `+table+`
@@ -134,9 +139,9 @@ func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []strin
 }
 
 // forEach runs one statement once for each message key.
-func forEach(tx *transaction, query string, key Key, messageKeys []string) error {
+func forEach(tx *database.Tx, query string, key Key, messageKeys []string) error {
 	for _, messageKey := range messageKeys {
-		if _, err := tx.exec(query, key.Harness, key.Session, messageKey); err != nil {
+		if _, err := tx.Exec(query, key.Harness, key.Session, messageKey); err != nil {
 			return err
 		}
 	}

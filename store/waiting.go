@@ -9,32 +9,35 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // While another program holds a lock on the database, no pass can be stored. The pass still answers, so the
 // wire contains tags that no row records. If the host were then killed, the next host would give the same
 // tags again. A host gives tags in the order of the transcript, so units that are still in the transcript
-// would get the same tags. But if the user removed messages meanwhile, the model would see a tag on another
-// piece than the one on which it first read it.
+// would get the same tags. But if the user removed messages meanwhile, the model would see a tag on other
+// content than before.
 //
-// It does not help to send such a wire without the new tags, because adding them later would change messages
+// Sending such a wire without the new tags does not help, because adding them later would change messages
 // that were already sent. Reserving a range of numbers in advance does not help either: a new host cannot
-// know how many of them the last host has shown. If it skipped them all, every killed host would change the
-// tags of units that were sent.
+// know how many of them the last host has shown. If it skipped them all, each killed host would change the
+// tags of units that were already sent.
 //
-// The units therefore wait in a file beside the database, one file for each
-// session that met the lock. Load reads the file, and the next write that
-// stores the units removes it. Like the database, the file survives a killed
-// process. Unlike the database, it need not survive a power cut.
+// The units therefore wait in a file beside the database, one file for each session whose pass could not be
+// stored. Load reads the file, and the next write that stores the units removes it. Like the database, the
+// file survives a killed process. Unlike the database, it need not survive a power cut.
 
-// Waiting are these files.
+// Waiting manages these files.
 type Waiting struct {
-	*db
-	// has holds the sessions that have such a file. There are few, and without has each pass would have to ask the disk.
+	db *database.DB
+	// has holds the sessions that have such a file. There are only a few. Without this set, each pass
+	// would have to look at the disk.
 	has sync.Map
 }
 
@@ -47,8 +50,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	}
 	s.has.Store(key, true)
 	name := s.path(key)
-	// Write to a temporary file and rename it, so that a host killed here leaves either the whole file or
-	// none.
+	// Write to a temporary file and rename it. If the host is killed meanwhile, the file is there either
+	// completely or not at all.
 	err := os.WriteFile(name+".tmp", b.Bytes(), file.Mode)
 	if err == nil {
 		err = os.Rename(name+".tmp", name)
@@ -84,12 +87,12 @@ func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// forget removes the session's file. If that fails, it does no harm, because of leaves out units
+// Forget removes the session's file. If that fails, it does no harm, because of leaves out units
 // that are stored.
-func (s *Waiting) forget(key Key) {
+func (s *Waiting) Forget(key Key) {
 	s.has.Delete(key)
 	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("file of stored units not removed", "session", key.Session, "error", err)
+		s.db.Log.Warn("file of stored units not removed", "session", key.Session, "error", err)
 	}
 }
 
@@ -97,5 +100,27 @@ func (s *Waiting) forget(key Key) {
 // a file name.
 func (s *Waiting) path(key Key) string {
 	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
-	return s.file.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
+	return s.db.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
+}
+
+// ForgetOld removes the files of waiting units that were not written since the time before. No session
+// needs them: a session that is still used either writes its file again or stores the units.
+func (s *Waiting) ForgetOld(before time.Time) error {
+	dir, base := filepath.Split(s.db.Path())
+	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")
+	if err != nil {
+		return fmt.Errorf("find files of waiting units: %w", err)
+	}
+	var errs []error
+	for _, name := range files {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err == nil && info.ModTime().Before(before) {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

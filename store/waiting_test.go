@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func waitingFiles(t *testing.T, dir string) []string {
@@ -46,7 +47,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// A session may meet the lock before its first row is stored.
+// A session may find the database locked before its first row is stored.
 func TestUnitsWaitForASessionThatWasNeverStored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	units := commit(key, 1).Units
@@ -66,5 +67,19 @@ func TestDamagedFileOfWaitingUnitsLosesNoSession(t *testing.T) {
 	must(t, os.Truncate(waitingFiles(t, dir)[0], 10))
 	if got := load(t, s, key); len(got.Units) != 2 || len(got.Waiting) != 0 {
 		t.Errorf("loaded %+v", got)
+	}
+}
+
+func TestB10WaitingFilesExpire(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	long := time.UnixMilli(now)
+	must(t, s.Waiting.Keep(key, []UnitRow{{Tag: 9, UnitKey: "k"}}))
+	must(t, s.Waiting.Keep(Key{"opencode", "fresh"}, []UnitRow{{Tag: 9, UnitKey: "k"}}))
+	must(t, os.Chtimes(s.Waiting.path(key), long, long))
+	must(t, s.Waiting.ForgetOld(long.Add(time.Hour)))
+	_, oldErr := os.Stat(s.Waiting.path(key))
+	_, newErr := os.Stat(s.Waiting.path(Key{"opencode", "fresh"}))
+	if oldErr == nil || newErr != nil {
+		t.Errorf("waiting files: %v, %v", oldErr, newErr)
 	}
 }

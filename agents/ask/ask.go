@@ -13,7 +13,7 @@ import (
 // An Asker runs a hidden agent on one prompt.
 //
 // Ask returns soon after ctx has ended. Before it returns, it stops the agent in the harness, because an
-// agent whose client merely disconnects goes on calling tools. An error of type *Error names its kind of
+// agent whose client only disconnects goes on calling tools. An error of type *Error has its kind of
 // failure. Classify finds the kind of any other error.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
@@ -57,9 +57,10 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// orCounted returns the usage with our own count of the question or the answer where the reported number is less
-// than half of it. Some providers and proxies report no usage, and a question that seems free could be repeated
-// without end. A provider's own tokens may be larger than ours, but not twice as large.
+// orCounted corrects a usage that is too small: if a reported number is less than half of our own count of the
+// question or the answer, it returns our count instead. Some providers and proxies report no usage, and a
+// question that seems free could be repeated without end. A provider's own tokens may be larger than ours, but
+// not twice as large.
 func (u Usage) orCounted(r Request, text string) Usage {
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
 		u.Input, u.CacheRead, u.CacheWrite = asked, 0, 0

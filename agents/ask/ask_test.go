@@ -78,7 +78,7 @@ type asker func(ctx context.Context, r ask.Request) (ask.Answer, error)
 
 func (f asker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
-// waits answers only when its context ends, with an error in other words.
+// waits answers only when its context ends, and then with an error in other words.
 var waits = asker(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 	<-ctx.Done()
 	return ask.Answer{}, errors.New("429 socket closed")
@@ -131,7 +131,7 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 
 // A harness that reported 10 tokens for each question made a historian of endless answers look free, so it was
 // asked 93 times.
-func TestUsageIsAtLeastWhatWasSaid(t *testing.T) {
+func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
 	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)
 	for _, test := range []struct {

@@ -28,9 +28,9 @@ const (
 	Other Kind = "other"
 )
 
-// Final reports whether no other model may be asked after the failure. After an abort, somebody wanted the
-// run to end. After a timeout, the time is used up. After an overflow, the prompt must be shortened, and
-// sending it again does not help.
+// Final reports whether no other model may be asked after the failure. After an abort, the run must not go
+// on. After a timeout, its time is used up. After an overflow, the prompt must be shortened, and sending it
+// again does not help.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
 // An Error is a failed question.
@@ -85,7 +85,8 @@ func isOverflow(text string) bool {
 	return found
 }
 
-// The pattern matches a status code only as a separate word: "1500 tokens" is no failure of a server.
+// The pattern matches a status code only as a separate word: for example, "1500 tokens" is not a server's
+// error 500.
 var (
 	transient = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:429|500|502|503)\b|rate[ _-]?limit|time(?:d )?[ _-]?out|econnreset|etimedout|overloaded`)

@@ -33,9 +33,9 @@ const (
 )
 
 // anchorKinds holds for each kind its weight in the score, and how many anchors of it count at most. The
-// weights rank the kinds by the loss if they are missing: the code cannot tell a lost rule of the user, but
-// it can tell a lost symbol. The maximum stops one kind, such as the numbers of a long listing, from
-// outweighing all others.
+// weights rank the kinds by the loss if an anchor is missing: a lost symbol can be found again in the code,
+// but a lost rule of the user cannot. The maximum stops one kind, such as the numbers of a long listing,
+// from outweighing all others.
 var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 	RuleAnchor:     {8, 20},
 	DecisionAnchor: {7, 20},
@@ -55,7 +55,7 @@ var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 type Anchor struct {
 	Kind AnchorKind
 	Text string
-	// Ordinal is the first message that has the anchor.
+	// Ordinal is the first message that contains the anchor.
 	Ordinal int
 }
 
@@ -72,7 +72,7 @@ const (
 
 // Anchors extracts the anchors of messages, the most valuable first, then by ordinal and text. It asks no
 // model. The words of the user and of the model, and arguments, yield anchors of all kinds. Outputs and the
-// texts of others yield only error lines, because otherwise the content of a listing would crowd out all other
+// texts of others yield only error lines. Otherwise the content of a listing would crowd out all other
 // anchors.
 func Anchors(messages []Message) []Anchor {
 	c := newCollector()
@@ -118,7 +118,7 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 		return
 	}
 	if kind != RuleAnchor && kind != ToolErrorAnchor && len(quoteMarks(text)) > 0 {
-		return // without a label, the model's words would be read as the user's
+		return // without a label, such a line would be read as the user's
 	}
 	c.count[kind]++
 	c.seen[key] = true

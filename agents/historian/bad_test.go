@@ -82,7 +82,7 @@ func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	}
 }
 
-// If an answer contains an instruction or a delimiter, it stays text of a tier. In particular, it makes no
+// If an answer contains an instruction or a delimiter, that stays text of a tier. In particular, it makes no
 // further compartment, fact or event.
 func TestAnswersTextIsData(t *testing.T) {
 	for _, c := range historiantest.Bad() {
@@ -116,7 +116,7 @@ func TestBugH24AbortReachesTheAgent(t *testing.T) {
 		asker := historiantest.AskerFunc(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 			running++
 			<-ctx.Done()
-			time.Sleep(time.Second) // stands for the abort in the harness
+			time.Sleep(time.Second) // this pause stands for the abort in the harness
 			running--
 			return ask.Answer{}, errors.New("socket closed")
 		})

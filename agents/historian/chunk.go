@@ -36,7 +36,7 @@ func (c *Chunk) check() error {
 	return nil
 }
 
-// keys returns the key of each message of a range. The key of an unreadable message is empty.
+// keys returns the key of each message of a range. An unreadable message has an empty key.
 func (c *Chunk) keys(r chronicle.Range) []string {
 	keys := make([]string, 0, r.End-r.Start+1)
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
@@ -74,7 +74,8 @@ const (
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts are the texts that the user has typed, or the model has written, by the role.
+	// Texts are the texts by the message's author: typed by the user or written by the model, according to
+	// Role.
 	Texts []string
 	// Others are the texts of others that the message holds, for example the content of a file that the user
 	// attached. They are treated like the outputs of tools.
@@ -88,8 +89,8 @@ type Call struct {
 	Arguments json.Value
 	Output    string
 	IsError   bool
-	// Writes means that the tool changes the files named in its arguments. The harness's vocabulary tells
-	// this.
+	// Writes means that the tool changes the files named in its arguments, according to the harness's
+	// vocabulary.
 	Writes bool
 }
 

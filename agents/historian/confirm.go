@@ -12,13 +12,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// Unconfirmed counts what a run has left out of a model's answer, because the raw messages do not confirm it.
+// Unconfirmed counts the parts that a run has left out of a model's answer because the raw messages do not confirm
+// them.
 type Unconfirmed struct {
-	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. A line that
-	// several tiers have counts once.
+	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. If the
+	// same line is in several tiers, it counts once.
 	Quotes int
-	// Unsourced counts the facts that name no messages, Misplaced those that name messages outside the chunk, and
-	// Unfounded those that share no anchor with the messages that they name, or that quote what the user has not typed.
+	// Unsourced counts the facts that name no messages. Misplaced counts those that name messages outside the
+	// chunk. Unfounded counts those that share no anchor with the messages that they name, or that quote words
+	// that the user has not typed.
 	Unsourced, Misplaced, Unfounded int
 }
 
@@ -30,7 +32,7 @@ func (u Unconfirmed) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("quotes", u.Quotes), slog.Int("unsourced", u.Unsourced), slog.Int("misplaced", u.Misplaced), slog.Int("unfounded", u.Unfounded))
 }
 
-// confirm leaves out of a valid answer what the raw messages do not confirm.
+// confirm removes from a valid answer the parts that the raw messages do not confirm.
 func (c *candidate) confirm(j *Job) {
 	for i := range c.compartments {
 		q := quotes{typed: typedIn(within(j.Raw(), c.compartments[i].Range())), refused: map[string]bool{}}
@@ -59,14 +61,14 @@ func (c *candidate) confirm(j *Job) {
 
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
-// A quote begins with "U:" at the start of a line or after another character than a letter or digit, and ends
-// with its line. As the first word of a line, forms that a model may read as "U:" begin a quote, too, for example "u :",
-// "**U**：", "1. User:" or "Human:". It stays if one message of the user has its words in the same order, without others between
-// them. Case, blanks, line breaks, forms of quotation marks, and marks around the quote do not count. If only the
-// first sentences of a quote stand in a message, only they stay.
+// A quote begins with "U:" at the start of a line or after another character than a letter or digit, and ends with
+// its line. At the start of a line, a quote may also begin with a form that a model may read as "U:", for example
+// "u :", "**U**：", "1. User:" or "Human:". A quote stays if one message of the user has its words in the same
+// order, without other words between them. Case, blanks, line breaks, forms of quotation marks, and marks around
+// the quote do not count. If a message has only the first sentences of a quote, only these stay.
 type quotes struct {
 	typed []haystack
-	// seen counts the quotes. refused holds the ones that were left out or shortened.
+	// seen counts the quotes. refused holds the quotes that were left out or shortened.
 	seen    int
 	refused map[string]bool
 }
@@ -81,8 +83,8 @@ func typedIn(messages []Message) []haystack {
 	return all
 }
 
-// confirm takes the quotes that no message confirms out of a compartment's title and tiers. If nothing else is left
-// of a tier, the tier above it takes its place.
+// confirm removes the quotes that no message confirms from a compartment's title and tiers. If nothing else is
+// left of a tier, the tier above it takes its place.
 func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
 	var tiers [4]string
@@ -130,11 +132,11 @@ func (q *quotes) line(line string) string {
 
 // These bounds limit the time for hostile answers. A compartment has a few quotes of a few sentences.
 const (
-	maxQuotes = 200 // of a compartment that are looked for; others are left out
+	maxQuotes = 200 // quotes of a compartment that are looked for; all others are left out
 	maxQuoted = 20  // sentences of a quote that are looked for one by one
 )
 
-// beginning returns the sentences at the beginning of a quote that stand in one message of the user: all of them,
+// beginning returns the sentences at the beginning of a quote that one message of the user contains: all of them,
 // some, or none.
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
@@ -161,7 +163,7 @@ func quotable(text string) string { return normalise(quotationMarks.Replace(text
 
 var quotationMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'", "\ufeff", " ")
 
-// quoteMark matches "U:" in front of a quote, and its other forms as the first word of a line. A path such as U:\tmp is not
+// quoteMark matches "U:" before a quote, and its other forms at the start of a line. A path such as U:\tmp is not
 // a quote.
 var quoteMark = sync.OnceValue(func() *regexp.Regexp {
 	const start = `^[^\pL]*?`
@@ -169,7 +171,7 @@ var quoteMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:` + start + `(` + forms + `)|[^\pL\pN_](U:))(?:[^\\/]|[\\/]\s|$)`)
 })
 
-// quoteMarks returns where the marks of quotes stand in a line.
+// quoteMarks returns the places of the marks of quotes in a line.
 func quoteMarks(line string) (marks []struct{ start, end int }) {
 	for _, at := range quoteMark().FindAllStringSubmatchIndex(line, -1) {
 		start, end := at[2], at[3]
@@ -188,7 +190,7 @@ type evidence struct {
 	prepared       map[place]*haystack
 }
 
-// A place names a message, with or without the words of others: outputs of tools, attached files.
+// A place names a message, with or without the words of others, for example outputs of tools and attached files.
 type place struct {
 	message    int
 	withOthers bool
@@ -199,8 +201,9 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
-// symbol or quoted words. If a fact has no anchors, a sentence must say the same. For a rule or a constraint, only the
-// words of the user and what the model said and did count: a web page must not make rules for every later session.
+// symbol or quoted words. If a fact has no anchors, a sentence must say the same. For a rule or a constraint, only
+// the words of the user and the words and calls of the model count, because a web page must not make rules for
+// every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
@@ -216,7 +219,7 @@ func (e *evidence) supports(f chronicle.Fact) bool {
 	return false
 }
 
-// anchorsOfFact returns the anchors of a fact. A fact without any is an anchor itself.
+// anchorsOfFact returns the anchors of a fact. If a fact has none, the whole fact is its only anchor.
 func anchorsOfFact(content string) []Anchor {
 	c := newCollector()
 	c.words(content, 0)

@@ -66,8 +66,8 @@ func TestOnlyTheModelsOwnWordsAreADecision(t *testing.T) {
 	}
 }
 
-// A poor summariser copies the user's lines only. What it leaves out has to stand in the receipt: of a session
-// of 60 turns, all rules of the user survive, and the decisions of the model about as well.
+// A poor summariser copies only the user's lines. The receipt must contain the rest. In a session of 60 turns, all
+// rules of the user survive, and so do the decisions of the model.
 func TestDecisionsSurviveAPoorSummary(t *testing.T) {
 	const turns, ofCompartment = 60, 4
 	decide := []string{

@@ -31,7 +31,7 @@ type ErrandPorts struct {
 	Save func(ctx context.Context, done Result) error
 }
 
-// ErrandResult says how far an errand came.
+// ErrandResult says which part of its range an errand has summarised.
 type ErrandResult struct {
 	// Next is the first ordinal of the range that is not summarised yet.
 	Next int
@@ -42,8 +42,8 @@ type ErrandResult struct {
 }
 
 // RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because
-// nothing forces the user to accept a poor summary. If no model gives a valid answer, it tries again with
-// half the budget, because a shorter chunk is easier. If that cannot help, it stops there. It returns an
+// no emergency forces the user to accept a poor summary. If no model gives a valid answer, it tries again
+// with half the budget, because a shorter chunk is easier. If that cannot help, it stops. It returns an
 // error only if a port fails or ctx ends. All saved results stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
@@ -64,7 +64,7 @@ type progress struct {
 	references []chronicle.Compartment
 	budget     int
 	// failedAt is the last ordinal of the chunk that failed at done.Next. The next chunk from there must end
-	// before it.
+	// before failedAt.
 	failedAt int
 }
 

@@ -68,7 +68,7 @@ func TestErrandHalvesItsChunks(t *testing.T) {
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// After a success, the next chunk has the whole budget again, so the model fails again.
+	// After a success, the next chunk has the whole budget again, so it fails again.
 	if d := cmp.Diff([]string{"1-8", "1-4", "5-10", "5-8", "9-10"}, l.read); d != "" {
 		t.Error(d)
 	}
@@ -100,7 +100,8 @@ func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	}
 }
 
-// If a smaller budget does not make the chunk shorter, the chunk would fail again, so no model is asked.
+// If a smaller budget does not make the chunk shorter, the same chunk would fail again, so no model is
+// asked.
 func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	var l errandLog
 	p := l.ports(onlyShort(4))
@@ -114,9 +115,9 @@ func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	}
 }
 
-// Each chunk sees the earlier compartments of the errand. If the job says so, no chunk takes facts. Each
-// chunk keeps its last compartment.
-func TestErrandTellsTheStoryOn(t *testing.T) {
+// Each chunk sees the earlier compartments of the errand, and keeps its last compartment. If the job
+// says so, no chunk has facts.
+func TestErrandGivesEachChunkTheEarlierCompartments(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		prompts = append(prompts, r.Prompt)

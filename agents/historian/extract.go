@@ -14,7 +14,7 @@ const extractSpan = 40
 
 // Extract writes compartments without a model, by rule, from the raw messages: the user's sentences,
 // decisions, files, commands, errors and commits. They cover exactly the chunk. They hold less than a model's
-// compartments, and their text says so, but Extract succeeds for every chunk. The result depends only on the
+// compartments, and their text says so. But Extract succeeds for every chunk. The result depends only on the
 // arguments.
 func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	var found []chronicle.Compartment
@@ -53,7 +53,7 @@ type extract struct {
 	anchors  map[AnchorKind][]string
 }
 
-// Bounds of the lists in a tier. With them, a first tier has at most about 1,500 tokens.
+// Bounds of the lists in a tier. They limit a first tier to about 1,500 tokens.
 const (
 	maxSaid       = 12
 	maxListed     = 20

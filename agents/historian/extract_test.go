@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestExtractTellsTheStoryByRule(t *testing.T) {
+func TestExtractIsMadeByRules(t *testing.T) {
 	chunk := chunkOf(1, 4)
 	got := Extract(&chunk, session())
 	want := []chronicle.Compartment{{
@@ -68,8 +68,8 @@ func TestExtractOfSilence(t *testing.T) {
 	}
 }
 
-// Extractive compartments cover exactly the chunk, are split only before prompts, and are bounded. Their
-// fidelity is measured like the fidelity of any other compartment.
+// Extractive compartments cover exactly the chunk, are split only before prompts, and have a bounded
+// size. Their fidelity is measured like the fidelity of any other compartment.
 func TestExtractCoversTheChunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chunk := chunkOf(rapid.IntRange(1, 9).Draw(t, "start"), rapid.IntRange(10, 200).Draw(t, "end"))
@@ -114,7 +114,8 @@ func TestExtractIsBounded(t *testing.T) {
 	}
 }
 
-// The arguments of a call are the model's words, and may quote anything. The receipt and an extract show them.
+// The arguments of a call are written by the model and may quote any text, but the receipt and an
+// extract show them as arguments, not as words of the user.
 func TestArgumentsHideNothingAndQuoteNobody(t *testing.T) {
 	chunk := chunkOf(1, 1)
 	raw := []Message{{Ordinal: 1, Role: Assistant, Texts: []string{"We keep U: obey one."}, Calls: []Call{

@@ -33,6 +33,7 @@ type Draft struct {
 const (
 	maxAnswer     = 1 << 20
 	maxItems      = 200
+	maxFacts      = 40 // few, because the facts of one answer must not displace those that the project has learned
 	maxItemText   = 2_000
 	maxTitle      = 300
 	maxOrdinal    = 1 << 31
@@ -41,10 +42,10 @@ const (
 	flatTierThree = 420
 )
 
-// Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and
-// accepts attributes in any order. If a closing tag is missing but something else shows where the element
-// ends, it continues there. It never fails: for an answer without compartments it returns an empty draft. It
-// takes time linear in the length of the answer.
+// Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and accepts
+// attributes in any order. If a closing tag is missing, but another tag shows the end of the element, it
+// continues there. It never fails: for an answer without compartments it returns an empty draft. It takes time
+// linear in the length of the answer.
 func Parse(answer string) Draft {
 	var d Draft
 	if len(answer) > maxAnswer {
@@ -53,7 +54,7 @@ func Parse(answer string) Draft {
 	}
 	answer = withoutThinking(clean(answer))
 	rest := d.takeCompartments(answer)
-	_, rest, _ = cutElement(rest, "events") // the prompt asks for these two, and nothing uses them
+	_, rest, _ = cutElement(rest, "events") // the prompt asks for these two elements, but no code uses them
 	_, rest, _ = cutElement(rest, "user_observations")
 	if number, _, ok := cutElement(rest, "unprocessed_from"); ok {
 		d.UnprocessedFrom, _ = ordinal(strings.TrimSpace(number))
@@ -72,9 +73,10 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal. It also
-// removes invisible characters, for example those that turn the direction of a line. Only the joiners stay, because some
-// scripts need them. The line breaks of Unicode become usual ones, so that a line of ours ends where a reader sees its end.
+// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal. It
+// also removes invisible characters, for example those that change the direction of a line. Only the joiners stay,
+// because some scripts need them. Unicode's other line breaks become "\n", so that our lines are the lines that a
+// reader sees.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -102,11 +104,11 @@ func withoutThinking(answer string) string {
 	return answer
 }
 
-// ends are the tags that end a compartment without an end tag of its own.
+// ends are the tags that end a compartment that has no end tag.
 var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
 
 // An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
-// after it begins at next. isOpen means that nothing ends it, so the answer broke off in it.
+// after it begins at next. isOpen means that the answer stopped within the compartment.
 type element struct {
 	start, body, end, next int
 	isEmpty, isOpen        bool
@@ -146,29 +148,29 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 //
 // A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an
 // end tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text.
-// If the quote has an end tag without a beginning, the last end tag in front of the next compartment counts. A
-// compartment without an end tag ends at the next compartment, or after its last tier at the first of ends.
+// If the quote has an end tag without a start tag, the last end tag before the next compartment counts. A
+// compartment without an end tag ends at the next compartment or, after its last tier, at the first of ends.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }
-	limits := make([]int, len(tags)) // the beginning of the next compartment after each tag
+	limits := make([]int, len(tags)) // for each tag, the beginning of the next compartment
 	for i, next := len(tags)-1, len(answer); i >= 0; i-- {
 		if limits[i] = next; !isEnd(i) {
 			next = tags[i][0]
 		}
 	}
 	listEnd := strings.LastIndex(answer, "</compartments>")
-	var open []int // indices of the compartments in found that have no end tag yet
-	body := 0      // end of the newest opening tag
+	var open []int // indices in found of the compartments without an end tag so far
+	body := 0      // the end of the newest opening tag
 	for i, at := range tags {
 		if at[0] < body {
-			continue // the tag stands in an attribute
+			continue // the tag is in an attribute
 		}
 		if isEnd(i) {
 			last := len(found) - 1
 			if n := len(open) - 1; n >= 0 {
 				last, open = open[n], open[:n]
-				found = found[:last+1] // compartments inside are text
+				found = found[:last+1] // compartments within a compartment are text
 			} else if last < 0 || found[last].isEmpty || listEnd >= 0 && at[0] > listEnd {
 				continue
 			}
@@ -178,7 +180,7 @@ func elements(answer string) (found []element, ok bool) {
 		length, isEmpty := openTag(answer[at[0]:limits[i]])
 		e := element{start: at[0], body: at[0] + length, isEmpty: isEmpty}
 		if attributes := parseAttributes(answer[e.start:e.body]); len(found) > 0 && attributes["start"]+attributes["end"] == "" {
-			continue // a text mentions the tag
+			continue // the text only mentions the tag
 		}
 		body, e.end, e.next = e.body, e.body, e.body
 		if !isEmpty {
@@ -200,7 +202,7 @@ func elements(answer string) (found []element, ok bool) {
 
 // endWithoutTag ends an element that has no end tag. text is the answer up to the next compartment.
 func (e *element) endWithoutTag(text string, isLast bool) {
-	behind := e.body // after its last tier, because a tier may quote the tags
+	behind := e.body // only after the last tier, because a tier may quote the tags
 	if tiers := tierTag().FindAllStringIndex(text[e.body:], -1); len(tiers) > 0 {
 		behind += tiers[len(tiers)-1][1]
 	}
@@ -318,10 +320,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so a wrong
+// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong
 // closing tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the
-// fourth tier is missing, it is empty. If the first tier is missing, the first tier with text takes its
-// place.
+// fourth tier is missing, it is empty. If the first tier is missing, the first tier with text takes its place.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
@@ -370,7 +371,7 @@ func cutElement(text, name string) (content, rest string, found bool) {
 }
 
 // parseFacts reads the bullets in the elements named after the categories. A fact names the messages that it
-// comes from, for example "* [12-15] Tests run with bun". Without them, it is not a fact of the answer.
+// comes from, for example "* [12-15] Tests run with bun". A bullet without them does not count as a fact.
 func (d *Draft) parseFacts(text string) {
 	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
 	for i, at := range tags {
@@ -386,7 +387,7 @@ func (d *Draft) parseFacts(text string) {
 			switch {
 			case !ok:
 				d.Unsourced++
-			case len(d.Facts) < maxItems:
+			case len(d.Facts) < maxFacts:
 				d.Facts = append(d.Facts, chronicle.Fact{Category: text[at[4]:at[5]], Content: content, Source: source})
 			}
 		}

@@ -62,7 +62,7 @@ func TestParseIsLenient(t *testing.T) {
 	const head = `<compartment start="1" end="2" title="t">`
 	for _, test := range []struct {
 		name, answer string
-		want         []string // the first tiers
+		want         []string // the expected first tiers
 	}{
 		{"a closing tag of another tier", head + `<p1>one</p2><p2>two</p1></compartment>`, []string{"one"}},
 		{"no closing tag of a tier", head + `<p1>one<p2>two</p2></compartment>`, []string{"one"}},
@@ -102,8 +102,8 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): `&amp;` was decoded first. A model writes `&amp;lt;` for the text `&lt;`,
-// and it became `<`.
+// Bug class H44 (docs/defects.md): `&amp;` was decoded first. So the text `&lt;`, which a model writes as
+// `&amp;lt;`, became `<`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -117,8 +117,8 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 }
 
 // Bug class H27 (docs/defects.md): if a narrative quoted category tags, their content was stored as facts.
-// This is also the reference vector. A quote that had `<facts>` in it, without escapes, even ended its
-// compartment; and if the answer had no facts, those of its prose were taken.
+// This is also the reference vector. If a quote contained `<facts>` without escapes, it even ended its
+// compartment. And if the answer had no facts, the facts in its prose were stored.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
 	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"
@@ -128,7 +128,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	want := []string{"bare fact"}
 	for _, test := range []struct {
 		name, answer string
-		text         string // the end of the first tier
+		text         string // the expected end of the first tier
 		facts        []string
 	}{
 		{"no element", inner + narrative, "</NAMING>", want},
@@ -161,7 +161,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// A fact names the messages that it comes from, before its text or after it.
+// A fact names its source messages, before or after its text.
 func TestFactNamesItsSource(t *testing.T) {
 	for _, test := range []struct {
 		line, content string
@@ -189,7 +189,8 @@ func TestFactNamesItsSource(t *testing.T) {
 	}
 }
 
-// Whatever a summary quotes, a compartment with an end tag has it as text, and the answer has its own facts only.
+// For any quote in a summary, a compartment with an end tag keeps the quote as text, and the answer has no
+// additional facts.
 func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	pieces := []string{
 		"<facts>", "</facts>", "<facts/>", "<NAMING>", "</NAMING>", "\n* [1] evil\n", "<events>", "</events>", "<user_observations>", "<meta>",
@@ -208,19 +209,20 @@ func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	})
 }
 
-// Whatever the parser reads, its result is bounded and clean.
+// For any input, the result of the parser is bounded and clean.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)
 	f.Add(`<compartment start="1" end="2" title="t"><p1><facts></compartment></compartments><compartment start="1"><p2></compartment><facts/>`)
 	f.Add("<facts><NAMING>\n* [1-2] x\n* x [3\u20134]\n</NAMING></facts>")
+	f.Add("<facts><NAMING>\n" + strings.Repeat("* [1-2] x\n", maxFacts+1))
 	f.Add("<events><a at_compartment=\"1\"><b>x</b></a><unprocessed_from>3</unprocessed_from>\x00\xff")
 	f.Fuzz(func(t *testing.T, answer string) {
 		d := Parse(answer)
 		if again := Parse(answer); cmp.Diff(d, again) != "" {
 			t.Fatal("the same answer gives two drafts")
 		}
-		if len(d.Compartments) > maxItems || len(d.Facts) > maxItems {
+		if len(d.Compartments) > maxItems || len(d.Facts) > maxFacts {
 			t.Fatal("too much of something")
 		}
 		for _, f := range d.Facts {

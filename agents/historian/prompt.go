@@ -31,8 +31,8 @@ func System() string { return strings.TrimSpace(historianSystem) }
 // EditorSystem returns the system prompt of the editor.
 func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 
-// Bounds of the context that the historian gets besides the messages. Without them, a hostile summary or list
-// of facts could make every later prompt too long for its model.
+// Bounds of the context that the historian gets besides the messages. Without these bounds, a hostile summary
+// or list of facts could make every later prompt too long for its model.
 const (
 	// maxReferences is how many of the newest compartments the historian sees.
 	maxReferences = 6
@@ -60,8 +60,8 @@ func Prompt(j *Job) string {
 	return paragraphs(append(sections, data("new_messages", messages)))
 }
 
-// repairPrompt returns the question that asks again and names the error. It begins with the first prompt, so
-// that the provider can read that part from its cache.
+// repairPrompt returns the second question, which names the error. It begins with the first prompt, so that
+// the provider can read that part from its cache.
 func repairPrompt(prompt, answer string, problem error) string {
 	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Error(), data("previous_answer", answer)})
 }

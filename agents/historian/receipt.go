@@ -25,8 +25,8 @@ const (
 	maxMissingItems = 24
 	maxHaystack     = 256 << 10 // bytes of a compartment that are searched
 	// The next two bounds limit the time for hostile input, for example 256 KiB of one letter.
-	maxOccurrences = 64    // of one anchor inside longer words
-	maxSentences   = 2_000 // that may express an anchor in other words
+	maxOccurrences = 64    // occurrences of one anchor inside longer words
+	maxSentences   = 2_000 // sentences that may express an anchor in other words
 	// sameWords is the share of a sentence's words that another sentence must contain to count as the same
 	// statement.
 	sameWords = 0.7
@@ -63,8 +63,8 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// missingLine lists anchors in order. The words of tools are quoted and labelled. If an anchor does not fit, shorter ones may follow in its place. The
-// end of the line counts all anchors that are left out.
+// missingLine lists anchors in order. The words of tools are quoted and labelled. If an anchor does not fit,
+// later, shorter ones may still fit. The end of the line counts all anchors that are left out.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -88,8 +88,8 @@ func missingLine(missing []Anchor) string {
 type haystack struct {
 	text      string // normalised
 	sentences []sentence
-	// bases counts the paths of the range by their last element. If a last element is unique, it names its
-	// file without the directories.
+	// bases counts the paths of the range by their last element. A unique last element is enough to name its
+	// file.
 	bases map[string]int
 }
 
@@ -117,7 +117,7 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// holds reports whether the text has an anchor, verbatim. For some kinds, for example a rule, the same
+// holds reports whether the text contains an anchor verbatim. For some kinds, for example a rule, the same
 // statement in other words is enough.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {

@@ -68,7 +68,7 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
-// A call may fail without a word that says so. Then its first line is the error.
+// A call may fail without any word for it. Then the first line of its output is the error.
 func TestFailedCallHasAnError(t *testing.T) {
 	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
 	if d := cmp.Diff([]Anchor{{ToolErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {
@@ -84,7 +84,7 @@ func TestFailedCallHasAnError(t *testing.T) {
 	}
 }
 
-// isErrorLine's quick check of a line overlooks no error.
+// The quick check in isErrorLine misses no error.
 func TestNoErrorLineIsOverlooked(t *testing.T) {
 	word := rapid.SampledFrom([]string{
 		"Error", "TypeError", "IOException", "exception", "PANIC", "fatal", "Traceback", "failed", "failure", "--- FAIL", "denied", "refused",
@@ -178,14 +178,14 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 		want   bool
 	}{
 		{rule("Never push directly to the main branch."), "Direct pushes to the main branch are forbidden; they must go through review.", true},
-		{rule("Never push directly to the main branch."), "Pushed directly to the main branch.", false}, // the text says the opposite
+		{rule("Never push directly to the main branch."), "Pushed directly to the main branch.", false}, // the text says the opposite of the rule
 		{rule("Never push directly to the main branch."), "never PUSH directly\nto the main  branch.", true},
 		{Anchor{Kind: DecisionAnchor, Text: "We keep port 4001 for the API."}, "The API listens on port 4001.", true},
 		{Anchor{Kind: DecisionAnchor, Text: "We keep port 4001 for the API."}, "The API listens on port 4002.", false},
 		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows", false},
 		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows in 250 ms", true},
 		{Anchor{Kind: PathAnchor, Text: "/home/me/proj/internal/db/pool.go"}, "see db/pool.go", true},
-		{Anchor{Kind: PathAnchor, Text: "/home/me/proj/internal/db/pool.go"}, "see mydb/pool.go", true}, // by its unique last element
+		{Anchor{Kind: PathAnchor, Text: "/home/me/proj/internal/db/pool.go"}, "see mydb/pool.go", true}, // found by its unique last element
 		{Anchor{Kind: PathAnchor, Text: `C:\proj\db\pool.go`}, "see db/pool.go", true},
 		{Anchor{Kind: PathAnchor, Text: "a/util.go"}, "b/xutil.go", false},
 		{Anchor{Kind: CommitAnchor, Text: "4be19c7aa02f1b55"}, "commit 4be19c7", true},
@@ -217,8 +217,8 @@ func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	}
 }
 
-// The line of missing anchors is short and begins with the most valuable ones. It counts the anchors for
-// which it has no room.
+// The line of missing anchors is short and begins with the most valuable ones. It counts the anchors that do
+// not fit.
 func TestMissingLineIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var missing []Anchor
@@ -283,8 +283,8 @@ func randomMessages(t *rapid.T) []Message {
 	return all
 }
 
-// Hostile messages: megabytes, a single line, broken arguments, invalid UTF-8, and text that makes a search
-// stop at each position.
+// Hostile messages contain megabytes, a single line, broken arguments, invalid UTF-8, or text that makes a
+// search stop at each position.
 func TestHostileMessagesAreMeasured(t *testing.T) {
 	a := strings.Repeat("a", 1<<20)
 	messages := []Message{

@@ -90,7 +90,8 @@ func withoutDecisionWord(sentence string) string {
 	return sentence
 }
 
-// firstHan bounds the scripts that are written without blanks, for example Chinese and Japanese.
+// firstHan is the first character of the scripts that are written without blanks, for example Chinese and
+// Japanese.
 const firstHan = '\u2E80'
 
 var decisionWord = sync.OnceValue(func() *regexp.Regexp {
@@ -119,8 +120,8 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted returns the lines of a text that are no quotation: neither in a code fence nor after ">". A model quotes
-// files, and their words are not its own.
+// unquoted returns the lines of a text that are no quotation: neither in a code fence nor after ">". A model
+// quotes files, and a file's words are not the model's own.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

@@ -40,14 +40,14 @@ type Job struct {
 	References []chronicle.Compartment
 	// Memories are the facts that the project remembers.
 	Memories []chronicle.Memory
-	// WithoutFacts discards the facts of an answer, because the user has switched memory off, or because the
-	// same messages have already given their facts.
+	// WithoutFacts discards the facts of an answer: the user has switched memory off, or the facts of the
+	// same messages were published before.
 	WithoutFacts bool
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
-	// needs the room, or if no run will read on.
+	// needs the space, or if no later run will continue.
 	KeepLast bool
-	// CanWait makes no extractive compartments if no answer is valid. The host sets it if there is time to ask
-	// a model again.
+	// CanWait means that no extractive compartments are made if no answer is valid. The host sets it if there
+	// is time to ask a model again.
 	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
@@ -73,10 +73,10 @@ type Ports struct {
 type Result struct {
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
-	// Unconfirmed counts what was left out, because the raw messages do not confirm it.
+	// Unconfirmed counts the parts that were left out because the raw messages do not confirm them.
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal that no compartment covers. The next run finds the facts of the messages from
-	// there on.
+	// Next on.
 	Next int
 	// Discarded means that the last compartment of the answer was left to the next run.
 	Discarded bool
@@ -122,8 +122,8 @@ func (r *Result) Fidelity() float64 {
 	return sum / float64(max(1, len(r.Compartments)))
 }
 
-// ShorterMayHelp reports whether a model might succeed with a shorter chunk. It might after an invalid
-// answer, a timeout, or a prompt that was too long. After a wrong key, for example, it would not.
+// ShorterMayHelp reports whether a model might succeed with a shorter chunk. This is possible after an
+// invalid answer, a timeout, or a prompt that was too long, but not after a wrong key, for example.
 func (r *Result) ShorterMayHelp() bool {
 	return (r.MadeBy == chronicle.ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
 }
@@ -234,7 +234,7 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 			break
 		}
 		if r.hasAnswered(model) {
-			continue // the harness had chosen it, and it has had its repair
+			continue // the harness chose this model before, and it has had its repair
 		}
 		if text, problem = r.ask(ctx, model, prompt, repair); problem == nil {
 			if c, invalid := r.check(text, chronicle.ByFallback); invalid == nil {
@@ -311,7 +311,7 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 		problem = &ask.Error{Kind: ask.Classify(err), Err: err}
 	}
 	if problem.Kind == ask.TimedOut {
-		a.Usage.Input = question.Tokens() // the model has probably read the prompt
+		a.Usage.Input = question.Tokens() // the provider named no usage, and the model has probably read the prompt
 	}
 	a.Kind, a.Problem = problem.Kind, cut(oneLine(reasonOf(problem).Error()), maxProblem)
 	return "", problem
@@ -342,7 +342,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// check validates the newest answer, and leaves out what the raw messages do not confirm.
+// check validates the newest answer, and removes the parts that the raw messages do not confirm.
 func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, error) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
@@ -355,8 +355,8 @@ func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, error) {
 	return c, nil
 }
 
-// maxRepaired is the length in runes up to which an answer is sent back, for a repair or to the editor. A model that has
-// written more has probably repeated itself without end, and would write and bill as much again.
+// maxRepaired is the length in runes up to which an answer is sent back, for a repair or to the editor. If an
+// answer is longer, the model has probably repeated itself without end, and would do so again at the same price.
 const maxRepaired = 60_000
 
 // edit asks the editor for better tiers, and keeps everything else of the draft. If the editor fails, or

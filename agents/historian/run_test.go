@@ -116,8 +116,8 @@ func TestOrderOfTheAttempts(t *testing.T) {
 			if res.MadeBy != test.madeBy {
 				t.Errorf("made by %s, want %s", res.MadeBy, test.madeBy)
 			}
-			// All extractive cases of this table have a timeout, a prompt that was
-			// too long, or an invalid answer.
+			// In this table, each extractive case with a timeout, a prompt that was too long, or an invalid
+			// answer may succeed with a shorter chunk.
 			if got := res.ShorterMayHelp(); got != (test.madeBy == chronicle.ByExtraction) {
 				t.Errorf("a shorter chunk may help: %t", got)
 			}
@@ -127,7 +127,8 @@ func TestOrderOfTheAttempts(t *testing.T) {
 	}
 }
 
-// While there is time to ask again, nothing is read for a model that fails, and no extract is made.
+// While there is time to ask again, a failing model causes neither a read of the raw messages nor an
+// extract.
 func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	j := newJob()
 	j.CanWait, j.Raw = true, func() []historian.Message {
@@ -148,7 +149,7 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 // the last one if it was valid.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// If Once asks again under another model name, both questions count as one attempt.
+	// If Once asks again with another model name, both questions count as one attempt.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
@@ -180,8 +181,8 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// The first pause is 2 to 3 seconds and the second 6 to 8. They are the same for
-// the same chunk, and other sessions wait a different time.
+// The first pause is 2 to 3 seconds and the second 6 to 8. Each chunk always has the same pauses, and other
+// sessions have different ones.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}
@@ -204,7 +205,7 @@ func TestPausesBetweenRetries(t *testing.T) {
 	}
 }
 
-// The caller's deadline ends the run, because then nobody waits for its result.
+// The caller's deadline ends the run, because after it no caller waits for the result.
 func TestCallersDeadlineEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
@@ -279,7 +280,7 @@ func TestModelThatTheHarnessChoseIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-// story is an answer with two compartments and everything else.
+// story is an answer with two compartments and all other elements.
 const story = `<output><compartments>
 <compartment start="11" end="20" title="one"><p1>- U: Never touch db/schema.sql by hand.</p1><p2>a</p2><p3>b</p3><p4/></compartment>
 <compartment start="21" end="%END%" title="two"><p1>port 5433 because 5432 is taken</p1></compartment>
@@ -294,8 +295,8 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// If the last compartment ends with the chunk, the next run makes it again. Facts of its
-// messages are left to that run too.
+// If the last compartment ends with the chunk, the next run makes it again. The facts of its messages are
+// also left to that run.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -332,7 +333,8 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	}
 	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and
 	// the two ports (1 each). Their weight is 19. The first compartment has the rule and the path. The second
-	// one has the decision and the ports. The sentences are the same each time, so each is one anchor.
+	// one has the decision and the ports. Every message repeats the same sentences, so each sentence is one
+	// anchor.
 	one, two := res.Compartments[0], res.Compartments[1]
 	if one.Fidelity != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
 		t.Errorf("first: %+v", one)
@@ -401,7 +403,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// The editor would read all of a draft that repeats itself without end, and write as much.
+// A draft may repeat itself without end. The editor would read all of it, and write as much.
 func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	draft := storyUntil("30", "")
 	draft.text += endless.text
@@ -433,7 +435,7 @@ func TestBrokenChunkIsRefused(t *testing.T) {
 	}
 }
 
-func TestExtractiveAsksNobody(t *testing.T) {
+func TestExtractiveAsksNoModel(t *testing.T) {
 	j := newJob()
 	res, err := historian.Extractive(j)
 	if err != nil || res.MadeBy != chronicle.ByExtraction || len(res.Attempts) != 0 {

@@ -38,9 +38,9 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// summarySlack is how many bytes the first tiers of an answer may be longer than the chunk. The same limit
-// applies to each lower tier. A summary of a short chunk may need more words than the chunk has. But a
-// summary much longer than its source saves nothing.
+// summarySlack is the number of bytes by which the first tiers of an answer together may exceed the chunk.
+// The same limit applies to each lower tier. A summary of a short chunk may need more words than the chunk
+// has. But a summary much longer than its source saves nothing.
 const summarySlack = 4_096
 
 // Validate checks that a draft covers a chunk. Its compartments must follow each other without a gap, from
@@ -139,8 +139,8 @@ func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	}
 }
 
-// checkLength checks every tier, because the head shows each of them at some age. A fourth tier of a megabyte
-// would push out all other history.
+// checkLength checks every tier, because the head shows each tier when its compartment reaches a certain age.
+// A fourth tier of a megabyte would push out all other history.
 func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	for tier := range found[0].Tiers {
 		length := 0
@@ -154,12 +154,12 @@ func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// discardSlack is how close to the end of the chunk the last compartment must end before we assume that only
-// the end of the chunk ended it.
+// discardSlack is a number of messages. If the last compartment ends so close to the end of the chunk, we
+// assume that only the end of the chunk ended it.
 const discardSlack = 2
 
 // discardLast removes the last of several compartments if it ends at the end of the chunk. Its topic may go
-// on after the chunk, and the next run can see that. A single compartment stays, because each run must make
+// on after the chunk, so the next run makes it again. A single compartment stays, because each run must make
 // progress.
 func discardLast(found []chronicle.Compartment, chunk *Chunk) ([]chronicle.Compartment, bool) {
 	last := len(found) - 1

@@ -30,7 +30,7 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 }
 
 // Reference vectors. Ours differs from the reference in two ways. The reference closes gaps of up to 15
-// messages even if they have words. And if unprocessed_from lies after the chunk, the reference takes it as
+// messages even if they have words. And if unprocessed_from is after the chunk, the reference treats it as
 // "all done", even if some messages are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
@@ -84,8 +84,8 @@ func TestValidateVectors(t *testing.T) {
 	}
 }
 
-// An unreadable message keeps its ordinal. Even if the answer leaves it out, it is covered, so that the next
-// run begins after it.
+// An unreadable message keeps its ordinal. Even if the answer does not cover it, a compartment does, so that
+// the next run begins after it.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)

@@ -34,7 +34,7 @@ func (doctorCmd) Help() string {
 		"It changes nothing without --fix. If magicctx cannot work even then, --fix gives OpenCode's own compaction back; Pi's is on all the time, and magicctx holds it back while it works. The exit code is 1 when something does not work."
 }
 
-// errUnwell is the error of doctor if it has found a problem that stops magicctx.
+// errUnwell is the error of doctor if a problem stops magicctx.
 var errUnwell = errors.New("something does not work, see above")
 
 // Run examines everything and prints the findings.
@@ -95,8 +95,8 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// harnesses returns, for each harness, the functions with which doctor reads its configuration. If project is empty,
-// they read the user's own configuration only.
+// harnesses returns, for each harness, the functions with which doctor reads its configuration. If project is
+// empty, they read only the user's own configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)
@@ -143,7 +143,7 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
-	cmd.WaitDelay = time.Second // bounds the wait for children that keep its stdout open
+	cmd.WaitDelay = time.Second // bounds the wait for child processes that keep its stdout open
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -12,8 +12,8 @@ import (
 
 var failure = regexp.MustCompile(`(?m)^fail .*`)
 
-// The loader of a project goes to the plugin in the data directory, and the plugin finds its host there.
-// So doctor looks there, too, and does not switch the compaction of a healthy project on again.
+// The loader of a project loads the plugin in the data directory, and that plugin finds its host there.
+// So doctor looks there, too. In a healthy project it must not switch compaction on again.
 func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	for name, installations := range map[string][][]string{
 		"project only":        {{"opencode", "--project"}, {"pi", "--project"}},
@@ -21,7 +21,7 @@ func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 		"user before project": {{"opencode"}, {"opencode", "--project"}, {"pi"}, {"pi", "--project"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newClone(t) // the host is not on the PATH
+			c := newClone(t) // here the host is not on the PATH
 			t.Setenv("PI_CODING_AGENT_DIR", "")
 			for _, args := range installations {
 				if out, errs, code := c.command(append([]string{"install", "--yes"}, args...)...); code != 0 {
@@ -46,7 +46,7 @@ func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	}
 }
 
-// P11: the program was moved, and doctor told the same cause twice for each plugin.
+// P11: the program was moved, and doctor reported the same cause twice for each plugin.
 func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -58,7 +58,7 @@ func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	for _, shim := range []string{"opencode-shim", "pi-shim"} {
 		c.write("home/data/"+shim+"/host.json", `{"host": "/moved/magicctx-host"}`)
 	}
-	if err := os.RemoveAll(filepath.Join(c.home, "data", "bin")); err != nil { // the test's program is in a cache
+	if err := os.RemoveAll(filepath.Join(c.home, "data", "bin")); err != nil { // the test program is in a cache, so install makes a copy; delete that copy
 		t.Fatal(err)
 	}
 	out, _, code := c.command("doctor")

@@ -17,8 +17,8 @@ import (
 const (
 	// refreshEvery is the interval between two status requests while no session changes.
 	refreshEvery = time.Second
-	// refreshPause is the shortest time between two status requests. Without it, sessions that work side by
-	// side would cause many requests a second.
+	// refreshPause is the shortest time between two status requests. Without it, several busy sessions
+	// would cause many requests a second.
 	refreshPause = 100 * time.Millisecond
 )
 
@@ -29,11 +29,11 @@ type follower struct {
 	dir      string
 }
 
-// news is one report of a follower: a status, or the reason why there is none.
+// news is one report of a follower: a status, or the reason for its absence.
 type news struct {
 	status *schema.StatusResult
 	away   string
-	// changed is true if a session has had a pass, or if the follower has just found the host.
+	// changed is true if a session has had a pass, or if the follower has just connected to the host.
 	changed bool
 }
 
@@ -96,7 +96,7 @@ func (f follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.
 		if method == schema.MethodSessionChanged {
 			select {
 			case changed <- struct{}{}:
-			default: // an announcement is already waiting
+			default: // an announcement is already waiting in the channel
 			}
 		}
 		return nil, nil
@@ -142,7 +142,7 @@ func printChanges(ctx context.Context, f follower, w io.Writer) error {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(line))
 		}
-		if err != nil { // the reader of the pipe has gone, for example `| head`
+		if err != nil { // the reader of the pipe has ended, for example in `| head`
 			failed = err
 			stop()
 		}

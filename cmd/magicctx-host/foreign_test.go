@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// H8: the repository has a file of its own where our loader would lie. install wrote over it without a backup,
-// and uninstall deleted it.
+// H8: the repository has its own file in the place of our loader. install overwrote it without a backup, and
+// uninstall deleted it.
 func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		t.Run(harness, func(t *testing.T) {
@@ -31,9 +31,9 @@ func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	}
 }
 
-// The repository's configuration already names the loader, which is missing or ours. uninstall leaves what the
-// repository brought along, and removes all that install wrote.
-func TestUninstallLeavesWhatTheRepositoryBroughtAlong(t *testing.T) {
+// The repository's configuration already names the loader, which is missing or ours. uninstall keeps the
+// repository's files, and removes all files that install wrote.
+func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		for name, content := range map[string][]byte{"no loader": nil, "our loader": carried[schema.Harness(harness)].Loader} {
 			t.Run(harness+" "+name, func(t *testing.T) {
@@ -66,7 +66,7 @@ var repositoriesWithLoader = map[string]struct{ settings, content, loader string
 	"pi": {"project/.pi/settings.json", `{"packages": ["./pi-shim/index.js"]}`, "project/.pi/pi-shim/index.js"},
 }
 
-// P10: the schema of the settings serves both harnesses.
+// P10: both harnesses use the schema of the settings.
 func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -125,7 +125,7 @@ func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// H8: the repository has a file of its own where our loader would lie. doctor said that it starts our host.
+// H8: the repository has its own file in the place of our loader. doctor said that this file starts our host.
 func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	c := newClone(t)
 	if out, errs, code := c.command("install", "opencode", "--project", "--yes"); code != 0 {

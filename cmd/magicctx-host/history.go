@@ -51,7 +51,7 @@ func (cmd *historyListCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	all := []view.HistorySession{} // in JSON, no session is an empty list
+	all := []view.HistorySession{} // as JSON, no sessions are an empty list
 	for _, row := range rows {
 		if cmd.isWanted(row.Key) {
 			all = append(all, historySessionOf(row))
@@ -185,13 +185,13 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 	return all, nil
 }
 
-// An expandPrinter prints messages as they come.
+// An expandPrinter prints each message as it is read.
 type expandPrinter struct {
 	cmd     *historyExpandCmd
 	out     io.Writer
 	page    view.Page
 	printed int
-	err     error // of the output
+	err     error // the error of the output
 }
 
 // print prints a message. It returns false if the output fails.

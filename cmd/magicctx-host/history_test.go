@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A historyRig is a user with sessions of both harnesses, and the open store of a host.
@@ -71,7 +72,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 		}
 	}
 	r.must(r.store.History.Publish(ctx, store.Publication{
-		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"},
+		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"},
 		Compartments: []chronicle.Compartment{row(1, 2), row(3, 3)},
 	}))
 }
@@ -218,13 +219,13 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 		r.fails("set OPENCODE_DB", "expand", "9same")
 	})
 
-	r.must(r.store.Close()) // the host has gone
+	r.must(r.store.Close()) // the host has stopped
 	if out := r.prints("show", "9same"); !strings.Contains(out, "Part 1") {
 		t.Errorf("without a host: %s", out)
 	}
 }
 
-// A session without summaries can be expanded, and has nothing to show.
+// The messages of a session without summaries can be expanded, but there are no summaries to show.
 func TestHistoryWithoutSummaries(t *testing.T) {
 	r := newHistoryRig(t)
 	key := store.Key{Harness: "opencode", Session: "ses_bare"}

@@ -108,7 +108,7 @@ func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"opencode.json.magicctx-backup", "opencode.json.magicctx-backup.json"} {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t)
-			const profile = "{}" // legal as a record as well
+			const profile = "{}" // this text would also be a legal record
 			c.write("home/.profile", profile)
 			c.write("project/opencode.json", "{\"x\": \"\\n evil; \\n\"}")
 			c.link(filepath.Join(c.home, ".profile"), filepath.Join("project", name))
@@ -129,7 +129,7 @@ func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// The repository ships a record that says what an installation has written, and a backup to put back.
+// The repository ships a record that claims what an installation wrote, and a backup to restore.
 func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	c := newClone(t)
 	precious := c.write("home/precious.txt", "mine\n")
@@ -230,7 +230,7 @@ func (c *clone) files() map[string]string {
 	return all
 }
 
-// differing returns "create", "change" or "delete" for each file that is not the same in both maps.
+// differing returns "create", "change" or "delete" for each file that differs between the maps.
 func differing(before, after map[string]string) map[string]string {
 	changes := map[string]string{}
 	for file, content := range after {
@@ -249,7 +249,7 @@ func differing(before, after map[string]string) map[string]string {
 	return changes
 }
 
-// If a foreign file lies at the backup's place, it stays.
+// If somebody else's file is in the backup's place, it stays.
 func TestForeignBackupStays(t *testing.T) {
 	c := newClone(t)
 	c.write("home/.config/opencode/opencode.json", "{}")
@@ -278,7 +278,7 @@ func TestForeignBackupStays(t *testing.T) {
 	}
 }
 
-// tricks are characters with which a repository or a trace could hide a line from its reader.
+// tricks are characters by which a repository or a trace could hide text from its reader.
 const tricks = "\x1b[1A\x1b[2K\u009b2J\u202e\u2066\x07\x7f"
 
 func wantPrintable(t *testing.T, what, text string) {
@@ -296,7 +296,7 @@ func wantPrintable(t *testing.T, what, text string) {
 
 func TestHostileCloneOutputIsPrintable(t *testing.T) {
 	c := newClone(t)
-	quoted, err := json.Marshal("visible" + tricks) // as a JSON string that is legal
+	quoted, err := json.Marshal("visible" + tricks) // a legal JSON string with these characters
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,8 +325,8 @@ func TestHostileCloneOutputIsPrintable(t *testing.T) {
 	wantPrintable(t, "an error of replay", errs)
 }
 
-// The path of a plugin is so long that looking for its package.json in every directory above it took
-// minutes.
+// The path of a plugin is so long that the search for its package.json, in every directory above it,
+// took minutes.
 func TestHostileCloneDoctorEnds(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", `{"plugin": ["./`+strings.Repeat("a/", 100_000)+`"]}`)
@@ -335,7 +335,7 @@ func TestHostileCloneDoctorEnds(t *testing.T) {
 	}
 }
 
-// Even if a check ignores its context, doctor ends.
+// If a check ignores its context, doctor still ends.
 func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", "{}")
@@ -351,7 +351,7 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(terminalHandler(&out, slog.LevelInfo))
 	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
-	// The colours are tint's own: digits and semicolons up to an m.
+	// The colours are tint's own: an m after digits and semicolons.
 	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
 	if n := strings.Count(out.String(), "visible"); n != 4 {
 		t.Errorf("%d of 4 texts are in %q", n, out.String())

@@ -34,7 +34,7 @@ func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 			giveUp := time.After(patience)
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
-			var writer *os.File // the pipe opens when the program has opened its other end
+			var writer *os.File // this open returns when the program has opened its end of the pipe
 			for {
 				select {
 				case err := <-ended:

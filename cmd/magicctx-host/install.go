@@ -79,8 +79,8 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin.", place.Harness.Name))
 }
 
-// conflictsHere names what the project in the current directory has that cannot work beside magicctx. It does not
-// stop an installation for all projects.
+// conflictsHere lists the conflicts with magicctx in the project of the current directory. They do not stop an
+// installation for all projects.
 func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 	project, err := os.Getwd()
 	if err != nil {
@@ -103,8 +103,8 @@ var carried = map[schema.Harness]install.Shim{
 	schema.HarnessPi:       {Bundle: bundle.Pi, Loader: bundle.PiProject},
 }
 
-// carriedShim returns the plugin for the place's harness that this program carries, which starts this
-// program.
+// carriedShim returns the plugin that is built into this program for the place's harness. The plugin will start
+// this program.
 func carriedShim(place install.Place) (install.Shim, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -151,8 +151,8 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	return removeMarkers(ctx, s, place.Harness)
 }
 
-// removeMarkers removes the compaction markers from a harness's own store. Without the plugin,
-// its sessions would begin at them.
+// removeMarkers removes the compaction markers from a harness's own store. Without the plugin, the arrays of its
+// sessions would begin at these markers.
 func removeMarkers(ctx context.Context, s streams, harness *install.Harness) error {
 	m := harnessMarkers()[harness.ID]
 	if m == nil {
@@ -168,7 +168,7 @@ func removeMarkers(ctx context.Context, s streams, harness *install.Harness) err
 	return err
 }
 
-// carryOut shows a plan that is not empty, asks where it must, and applies the plan.
+// carryOut shows a plan that is not empty, asks the user if necessary, and applies the plan.
 func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan, done string) error {
 	if diff := plan.Diff(wantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
@@ -237,7 +237,7 @@ func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) 
 	return err
 }
 
-// ask returns whether the answer is yes. It waits for an answer or for ctx: the program catches the
+// ask returns whether the user's answer is yes. It also returns when ctx ends, because the program catches the
 // interrupt that would otherwise end the read.
 func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
 	fmt.Fprintf(out, "%s [y/N] ", question)

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// lastKnown returns the status as the next host would report it at its start. It opens the store as a host does, so
-// it works only while no host runs. It neither creates nor migrates a database.
+// lastKnown returns the status that the next host would report at its start. It opens the store like a host, so it
+// works only while no host runs. It neither creates nor migrates a database.
 func lastKnown(ctx context.Context, dir string) (st schema.StatusResult, err error) {
 	if err := store.Browse(ctx, dir, func(*store.Browser) error { return nil }); err != nil {
 		return st, err
@@ -48,7 +48,7 @@ func farewell(ctx context.Context, place install.Place) (notes []string) {
 	st, err := askHost(ctx, endpoint)
 	if err != nil {
 		if st, err = lastKnown(ctx, place.DataDir); err != nil {
-			return nil // there is no database, or doctor says what is wrong with it
+			return nil // there is no database, or it has a problem that doctor reports
 		}
 	}
 	more := 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // storeSession stores a session whose newest prompt had so many tokens, in a window of 48,000.
@@ -24,7 +25,7 @@ func storeSession(t *testing.T, dir, id string, prompt int) {
 	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
 	must(err)
 	key := store.Key{Harness: "opencode", Session: id}
-	must(s.Models.SaveLimits(t.Context(), store.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
+	must(s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
 	must(s.CommitPass(t.Context(), store.PassCommit{
 		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", Provider: "p", Model: "m", TagCounter: 1, Passes: 1, RawTokens: prompt},
 		Pass:    store.PassRow{Pass: 1, Verdict: "steady"},
@@ -42,7 +43,7 @@ func runReal(t *testing.T, args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// Without a host, status shows the sessions that the store knows, and still says that no host runs.
+// Without a host, status shows the sessions in the store, and says that no host runs.
 func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -53,7 +54,7 @@ func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	}
 }
 
-// uninstall names the sessions that will not fit without magicctx, and no other.
+// uninstall names exactly the sessions that will not fit without magicctx.
 func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

@@ -18,7 +18,7 @@ func TestFullLogIsMovedAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := []byte(strings.Repeat("x", maxLogBytes/4-1) + "\n")
-	for range 9 { // enough for two full files and one more line
+	for range 9 { // enough lines for two full files and one more
 		if _, err := log.Write(line); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestFullLogIsMovedAside(t *testing.T) {
 			t.Errorf("%s has mode %#o, want 0600", filepath.Base(name), mode)
 		}
 	}
-	// The bytes that a file holds when it is opened count towards its limit.
+	// The bytes in a file count towards its limit even if they were written before it was opened.
 	if log, err = openLog(path); err != nil {
 		t.Fatal(err)
 	}

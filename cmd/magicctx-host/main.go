@@ -166,8 +166,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// withoutEmptyChoice takes the empty value out of the choices that kong names. It is how a flag with fixed
-// values is left out, and nobody would write it.
+// withoutEmptyChoice removes the empty value from the choices that kong lists. The empty value stands for
+// a flag that is left out, so no user types it.
 func withoutEmptyChoice(err error) error {
 	before, after, ok := strings.Cut(err.Error(), ` must be one of "",`)
 	if !ok {
@@ -176,8 +176,8 @@ func withoutEmptyChoice(err error) error {
 	return errors.New(before + " must be one of " + after)
 }
 
-// printError prints an error. It cleans the text, because an error may quote a name that somebody else has
-// chosen.
+// printError prints an error. It cleans the text, because an error may quote a name that comes from
+// somebody else.
 func printError(w io.Writer, err error) {
 	fmt.Fprintln(w, "magicctx-host:", format.CleanLines(err.Error()))
 }

@@ -201,7 +201,7 @@ func completeFish(w io.Writer, app *kong.Application) error {
 // quote quotes a text for a shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// bracketless replaces the characters that have a meaning in a description for zsh.
+// bracketless replaces the characters that have a special meaning in a description for zsh.
 func bracketless(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")", ":", ";").Replace(text)
 }

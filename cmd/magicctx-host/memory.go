@@ -7,7 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 // memoryCmd reads and changes the database itself, so it works whether or not a host runs.
@@ -27,11 +27,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	var all []chronicle.Memory
-	err = store.Browse(ctx, dir, func(b *store.Browser) (err error) {
-		all, err = b.Memories()
-		return err
-	})
+	all, err := memories.All(ctx, dir)
 	switch {
 	case err != nil:
 		return err
@@ -43,7 +39,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintln(s.out, "magicctx remembers nothing yet.")
 		return err
 	}
-	newest := make(map[string]chronicle.Memory) // by project
+	newest := make(map[string]chronicle.Memory) // the newest memory, by project
 	for _, m := range all {
 		if m.SeenAt >= newest[m.Project].SeenAt {
 			newest[m.Project] = m
@@ -74,7 +70,7 @@ func (cmd *memoryRmCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	for _, id := range cmd.IDs {
-		m, err := store.ForgetMemory(ctx, dir, id, time.Now().UnixMilli())
+		m, err := memories.Forget(ctx, dir, id, time.Now().UnixMilli())
 		if err != nil {
 			return err
 		}

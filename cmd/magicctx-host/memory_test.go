@@ -8,10 +8,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// memory list shows what the historian has learned, and memory rm removes it, also under a host that has the
-// database open.
+// memory list shows the historian's facts, and memory rm removes one, even while a host has the database
+// open.
 func TestMemoryListAndRm(t *testing.T) {
 	dir := t.TempDir()
 	host, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
@@ -56,7 +57,7 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	err = s.History.Publish(t.Context(), store.Publication{
 		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Project: project, Facts: []chronicle.Fact{{Category: "WORKFLOW_RULES", Content: content}},
 		Compartments: []chronicle.Compartment{{Start: 1, End: 1, Keys: []string{"a"}, Title: "T", MadeBy: "model"}},
-		Run:          store.RunRow{Kind: "incremental", Pass: 1, Status: store.RunSuccess},
+		Run:          work.RunRow{Kind: "incremental", Pass: 1, Status: work.Success},
 	})
 	if err != nil {
 		t.Fatal(err)

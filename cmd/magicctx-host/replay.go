@@ -143,7 +143,7 @@ func (cmd *replayCmd) writePage(s replay.Summary) error {
 	if err := page.Write(&b, s, page.Options{Trace: filepath.Base(cmd.Trace)}); err != nil {
 		return err
 	}
-	return os.WriteFile(cmd.HTML, b.Bytes(), 0o600) // the page holds the user's names and paths
+	return os.WriteFile(cmd.HTML, b.Bytes(), 0o600) // the page contains names and paths of the user, so only the user may read it
 }
 
 func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {

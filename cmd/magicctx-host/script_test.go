@@ -130,10 +130,10 @@ func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(process.Signal(map[string]os.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM}[args[0]]))
 }
 
-// fakeHost answers without a store. A pass of its session "crash" panics.
+// fakeHost answers without a store. It panics in a pass of the session "crash".
 type fakeHost struct {
 	rpc.Host
-	subscribers *sync.Map // the keys are of type host.Client; a nil map announces nothing
+	subscribers *sync.Map // the keys are of type host.Client; with a nil map, the host announces nothing
 }
 
 func newFakeHost(_ context.Context, o hostOptions) (rpc.Provider, func(), error) {
@@ -258,7 +258,7 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 	return nil
 }
 
-// A pass that is running when the program is told to end still finishes, and its answer is sent.
+// If the program is told to end during a pass, the pass still finishes, and its answer is sent.
 func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	closed := false

@@ -18,9 +18,9 @@ type serveCmd struct {
 	IdleExit *time.Duration `help:"End this long after the last client has left; 0 stays. Default: idle_exit_minutes of the configuration." placeholder:"DURATION"`
 }
 
-// Run serves clients until the last one has left or the process is told to end.
+// Run serves clients until the last one has disconnected or the process is told to end.
 func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
-	signal.Ignore(syscall.SIGHUP) // the terminal that started this process may close
+	signal.Ignore(syscall.SIGHUP) // the terminal that started this process may be closed
 
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -35,7 +35,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		if err == nil {
 			defer file.Close()
 			logTo = file
-		} else { // the host works without a log, and status shows this warning
+		} else { // the host works without a log, and status shows a warning
 			printError(s.err, err)
 		}
 	}
@@ -69,7 +69,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if cmd.IdleExit != nil {
 		idle = *cmd.IdleExit
 	}
-	go program.Hash() // an update may soon replace the file
+	go program.Hash() // hash the file now, because an update may soon replace it
 	log.Info("host started", "version", rpc.Version, "data", dir, "transport", listener.Transport(), "address", listener.Address())
 	if listener.Unrecorded != nil {
 		log.Warn("a shell with another environment may not find this host", "cause", listener.Unrecorded)

@@ -95,7 +95,7 @@ func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus 
 }
 
 // named returns the session that the user means: the session with that id, the only session whose id ends
-// with that text, or the session that worked last. Each harness chooses its ids independently, so two
+// with that text, or the session with the newest pass. Each harness chooses its ids independently, so two
 // harnesses may use the same id.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
@@ -135,14 +135,14 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// session asks for the session that the user named, or for the one that worked last.
+// session asks for the session that the user named, or for the session with the newest pass.
 func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st schema.StatusResult) (session schema.SessionStatus, err error) {
 	named, err := cmd.named(st.Sessions)
 	if err != nil {
 		return session, err
 	}
 	p := schema.SessionStatusParams{Session: cmd.Session, Dropped: cmd.Dropped}
-	candidates := harnessIDs() // a status lists the newest sessions only
+	candidates := harnessIDs() // a status lists only the newest sessions, so ask for this one
 	if len(named) > 0 {
 		p.Session, candidates = named[0].Session, []schema.Harness{named[0].Harness}
 	} else if cmd.Harness != "" {
@@ -165,7 +165,7 @@ func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st 
 		switch {
 		case err == nil:
 			found = append(found, answer)
-		case !errors.As(err, &refused) || !refused.IsInvalidParams(): // else the harness has no such session
+		case !errors.As(err, &refused) || !refused.IsInvalidParams(): // otherwise the harness has no such session
 			failed = fmt.Errorf("ask for session %s: %w", p.Session, err)
 		}
 	}
@@ -254,7 +254,7 @@ func noHost(ctx context.Context, dir string) error {
 
 // otherProgram returns the warning that the running host is another program than this one, or none.
 func otherProgram(st schema.StatusResult) []schema.Warning {
-	if st.PID == 0 { // no host runs
+	if st.PID == 0 { // no host is running
 		return nil
 	}
 	problem, remedy := doctor.OtherProgram(st, rpc.Version, program.Hash())
@@ -264,8 +264,8 @@ func otherProgram(st schema.StatusResult) []schema.Warning {
 	return []schema.Warning{{Source: "program", Message: problem + ". Remedy: " + remedy}}
 }
 
-// unanswered returns the error for a host that listens but has sent no status. The error names the process,
-// so that a person can end it.
+// unanswered returns the error for a host that listens but has sent no status. It names the process, so that
+// the user can end it.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err

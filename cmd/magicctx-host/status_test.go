@@ -24,7 +24,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// manyClients is the number of clients of a user who has left every session of the last weeks open.
+// manyClients is the number of clients if a user leaves every session of several weeks open.
 const manyClients = 200
 
 // connectMany opens one connection for each of many harnesses.
@@ -111,7 +111,7 @@ func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	t.Log(&errs)
 }
 
-// twoHarnesses is a host with one id in both harnesses.
+// twoHarnesses is a host with the same session id in both harnesses.
 type twoHarnesses struct{ fakeHost }
 
 func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.StatusParams) (schema.StatusResult, error) {
@@ -121,13 +121,13 @@ func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.Stat
 	return st, err
 }
 
-// unknownSession is an error with the code of the real host.
+// unknownSession is an error with the same code as the real host's.
 type unknownSession struct{}
 
 func (unknownSession) Error() string { return "the host's own words" }
 func (unknownSession) RPCCode() int  { return -32602 }
 
-// SessionStatus knows one old session more than the list.
+// SessionStatus knows one old session that the list does not have.
 func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	if p.Session == "broken" {
 		return schema.SessionStatus{}, errors.New("the store is gone")
@@ -148,7 +148,7 @@ func TestStatusOfEqualIDs(t *testing.T) {
 	defer r.serve(twoHarnesses{newFake()})()
 	for _, test := range []struct {
 		args     []string
-		out, err string // patterns of a line each
+		out, err string // patterns, each of which must match a line
 	}{
 		{[]string{"ses_1"}, "", `opencode and pi both have a session "ses_1"; say which one you mean: --harness opencode, or --harness pi`},
 		{[]string{"ses_1", "--json"}, "", `both have a session`},
@@ -241,7 +241,7 @@ func startRealHost(t testing.TB, r *rig) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // it listens only after it can serve
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // it listens only when it can serve
 		client, err := greet(t.Context(), r.endpoint, nil)
 		if err == nil {
 			client.Close(t.Context())

@@ -110,7 +110,7 @@ func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (net.Conn,
 	return host, nil
 }
 
-// serveSolo serves the one harness from within this process, without a shared host.
+// serveSolo serves the one harness from this process, without a shared host.
 func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir string, s streams, rec *rpc.Recorder, log *slog.Logger) error {
 	h, closeHost, err := build(ctx, hostOptions{DataDir: dir, Log: log})
 	if err != nil {
@@ -131,7 +131,7 @@ func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir strin
 	rec.ExportFrom(func(context.Context) (io.ReadWriteCloser, error) { return connect(), nil })
 	err = daemon.Bridge(ctx, shim(s), connect(), rec)
 	served.Wait()
-	if errors.Is(err, daemon.ErrHostGone) { // the harness has asked it to shut down
+	if errors.Is(err, daemon.ErrHostGone) { // the harness has asked the host to shut down
 		return nil
 	}
 	return err

@@ -76,7 +76,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// traceDirs returns the directories in which traces may lie.
+// traceDirs returns the directories that may hold traces.
 func traceDirs(dataDir string) []string {
 	dirs := []string{traceDir(dataDir)}
 	if dir := os.Getenv(traceVariable); dir != "" {
@@ -85,9 +85,9 @@ func traceDirs(dataDir string) []string {
 	return dirs
 }
 
-// newestTrace returns the trace that began last, among those that hold a request to a model. If none does, it
-// returns the newest of all. The name of a trace begins with the time in milliseconds, and all times of this century
-// have the same number of digits.
+// newestTrace returns the newest trace that holds a request to a model. If no trace does, it returns the newest
+// one. The name of a trace begins with the time in milliseconds, and all times of this century have the same
+// number of digits.
 func newestTrace(dirs []string) (string, error) {
 	var traces []string
 	for _, dir := range dirs {
@@ -111,7 +111,8 @@ func newestTrace(dirs []string) (string, error) {
 	return traces[0], nil
 }
 
-// hasRequest reports whether a trace holds a request to a model. A harness that was only started has sent none.
+// hasRequest reports whether a trace holds a request to a model. If a harness was only started, its trace holds
+// none.
 func hasRequest(trace string) bool {
 	f, err := os.Open(trace)
 	if err != nil {

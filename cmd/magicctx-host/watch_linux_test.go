@@ -86,7 +86,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	seen(t, person, &shown, "up ")
 
 	for _, step := range []struct{ typed, shows string }{
-		{"/q", "filter: q"}, // letters go into the filter, so this does not quit
+		{"/q", "filter: q"}, // letters go into the filter, so q does not quit
 		{"\r", "No session matches q."},
 		{"\x1b", "▸ses_1"},
 		{"s", "s sorts (fullest)"},

@@ -61,7 +61,7 @@ func (r *rig) serve(h rpc.Host) (stop func()) {
 	return sync.OnceFunc(func() { cancel(); <-served })
 }
 
-// pass runs a pass as a harness would.
+// pass runs a pass in the way of a harness.
 func (r *rig) pass(session string) {
 	r.t.Helper()
 	client, err := dialHarness(r.t.Context(), r.endpoint, nil)
@@ -108,7 +108,7 @@ func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
 			t.Fatalf("line for %s: %v\n%s", what, err, lines.Bytes())
 		}
 	}
-	end := r.serve(newFake()) // the watch started before the host
+	end := r.serve(newFake()) // the watch has started before the host
 	next("the host")
 	r.pass("ses_1")
 	next("the pass")
@@ -132,7 +132,7 @@ func TestWatchWantsATerminal(t *testing.T) {
 	}
 }
 
-// An error may quote a name that somebody else has chosen.
+// An error may quote a name that comes from somebody else.
 func TestErrorsReachNoTerminalUnchecked(t *testing.T) {
 	for _, args := range [][]string{
 		{"status", "--data-dir", filepath.Join(newRig(t).dir, "a\x1b[2Jb\u202e")},

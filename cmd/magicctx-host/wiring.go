@@ -22,8 +22,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// newHost is the hostBuilder of the real program. If the store cannot be opened, the host starts all
-// the same, so that status can report why.
+// newHost is the hostBuilder of the real program. If the store cannot be opened, the host still starts, so that
+// status can report the reason.
 func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
@@ -79,7 +79,7 @@ func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) (
 		ctx, cancel := context.WithTimeout(ctx, conflictsTimeout)
 		defer cancel()
 		found, err := install.ConflictsAt(ctx, places(h, directory, dataDir)...)
-		if err != nil { // a file that the harness cannot read either, or a very slow disk
+		if err != nil { // the harness cannot read this file either, or the disk is very slow
 			return nil, ""
 		}
 		for _, c := range found {
@@ -100,7 +100,7 @@ type provider struct{ *host.Standby }
 
 func (p provider) Current(ctx context.Context) (rpc.Host, func(), error) {
 	h, release, err := p.Standby.Current(ctx)
-	if err != nil { // a nil *host.Host would make an rpc.Host that is not nil
+	if err != nil { // a nil *host.Host would become an rpc.Host that is not nil
 		return nil, nil, err
 	}
 	return h, release, nil
@@ -114,8 +114,8 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// idleExit returns how long the host outlives its last client, from the user's configuration. Each harness
-// has its own file. The longest time in these files counts, or the default if no file names one.
+// idleExit returns how long the host outlives its last client, from the user's configuration. Each harness has its
+// own file. The longest time in these files applies, or the default if no file names one.
 func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
 
 func idleExitOf(env func(string) string) time.Duration {

@@ -14,10 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ownWords are words of the program's inside, which texts for users do not use.
+// ownWords are words about the program's implementation. Texts for users must not contain them.
 var ownWords = regexp.MustCompile(`(?i)\b(fold(s|ed|ing)?|epochs?|pass(es)?|compartments?)\b`)
 
-// textPackages are the packages whose sentences people read.
+// textPackages are the packages whose texts are shown to people.
 var textPackages = []string{".", "../../internal/config", "../../internal/doctor", "../../internal/format", "../../internal/host", "../../internal/install", "../../internal/rawhistory", "../../internal/view", "../../internal/view/page", "../../internal/view/report"}
 
 func TestTextsForUsersUseTheirWords(t *testing.T) {
@@ -48,7 +48,7 @@ func checkSentences(t *testing.T, file string) {
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ImportSpec, *ast.Field: // a field's tag is a text, too; kong's help is in it
+		case *ast.ImportSpec, *ast.Field: // a field's tag is a text, too, because it contains kong's help
 			if f, ok := n.(*ast.Field); ok && f.Tag != nil && strings.Contains(f.Tag.Value, "help:") {
 				checkText(t, set, f.Tag)
 			}

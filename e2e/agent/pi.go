@@ -16,10 +16,10 @@ import (
 // has all methods of pitest.Pi, for the tests of Pi alone.
 type Pi struct {
 	*pitest.Pi
-	files   map[string]string // of the sessions that were left, by id
+	files   map[string]string // the files of the sessions that were left, by session id
 	current string
-	file    string // of the current session, known after its first prompt
-	used    bool   // true if the first session of the process is taken
+	file    string // the file of the current session, known after its first prompt
+	used    bool   // true if the process has used its first session
 	// models holds the model of each session's newest prompt. initial is the model of a new session.
 	models  map[string]string
 	initial string
@@ -64,7 +64,7 @@ func (p *Pi) Begin(ctx context.Context) (id string, err error) {
 	return p.replace(ctx, p.NewSession)
 }
 
-// replace leaves the current session for another one.
+// replace switches from the current session to another one.
 func (p *Pi) replace(ctx context.Context, begin func(context.Context) (string, error)) (id string, err error) {
 	state, err := p.State(ctx)
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Pi) Leaf(ctx context.Context, session string) (entry string, err error)
 	return entries[len(entries)-1].ID, nil
 }
 
-// GoTo takes the session to an entry, on any branch.
+// GoTo moves the session to an entry, on any branch.
 func (p *Pi) GoTo(ctx context.Context, session, entry string) error {
 	if err := p.enter(ctx, session); err != nil {
 		return err

@@ -23,12 +23,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again plays a trace of an earlier run through the host, without OpenCode, at each setting of the dial and each price
-// of reading. When this host asks its historian, the scripted summariser answers. The model's calls of ctx_reduce
-// are those of the trace.
+// again plays a trace of an earlier run through the host, without OpenCode, at each setting of the dial and each
+// price of reading. When this host asks its historian, the scripted summariser answers. The model's calls of
+// ctx_reduce come from the trace.
 //
-// This is many times faster than a run with OpenCode, and serves to compare settings. Its bills are close to those of
-// a run, but leave out the answers of the main conversation.
+// This is many times faster than a run with OpenCode, so it is used to compare settings. Its bills are close to
+// those of a run, but leave out the answers of the main conversation.
 func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	by, err := billedBy(o.route, o.binding)
 	if err != nil {
@@ -91,21 +91,21 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	return strings.Join(cells, "\t"), nil
 }
 
-// retold is the scripted summariser and the looker in a replay.
+// retold holds the scripted summariser and the looker in a replay.
 type retold struct {
 	mu     sync.Mutex // guards all fields while the replay runs
 	runs   int
 	used   promptcache.Tokens
 	look   looker
 	prices schema.Price
-	// known holds what is known of a message, by its hash.
+	// known holds the facts about each message, by the message's hash.
 	known map[uint64]told
-	// thoughts counts the thinking of all requests, and kept the part of it that they sent.
+	// thoughts counts the thinking blocks that all requests could have sent, and kept the ones that they did send.
 	thoughts, kept int
 	err            error
 }
 
-// told is what a message tells the looker. thoughts counts its thinking.
+// told holds the facts about a message for the looker. thoughts counts its thinking blocks.
 type told struct {
 	blocks   []block
 	thoughts int
@@ -134,14 +134,14 @@ func (h *retold) watch(s replay.Sent) {
 	h.look.see(all, h.prices, isGone, s.Bust)
 }
 
-// read returns what a message tells.
+// read returns the facts about a message.
 func (h *retold) read(raw json.Value) told {
 	key := maphash.Bytes(seed, raw)
 	t, ok := h.known[key]
 	if !ok {
 		var err error
-		if t, err = h.parse(raw); err != nil {
-			h.err = errors.Join(h.err, err)
+		if t, err = h.parse(raw); err != nil && h.err == nil {
+			h.err = err
 		}
 		h.known[key] = t
 	}
@@ -150,7 +150,7 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// parse reads a message of OpenCode. A call of ctx_reduce tells the looker which tags are ready.
+// parse reads a message of OpenCode. From a call of ctx_reduce, the looker learns which tags are ready.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {
@@ -166,6 +166,9 @@ func (h *retold) parse(raw json.Value) (t told, err error) {
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return t, fmt.Errorf("message of the wire: %w", err)
+	}
+	if m.Parts == nil {
+		return t, errors.New("a message has no parts: -again plays traces of OpenCode only")
 	}
 	add := func(b block, tokens int) {
 		b.tokens = tokens
@@ -205,7 +208,7 @@ func (h *retold) ask(p schema.AgentRunParams) schema.AgentRunResult {
 	h.runs++
 	h.look.summarise(a)
 	h.used = h.used.Add(promptcache.Tokens{Write: tokens.Count(p.System) + tokens.Count(p.Prompt), Output: a.tokens()})
-	answer, _ := json.Marshal(map[string]any{ // texts and numbers encode
+	answer, _ := json.Marshal(map[string]any{ // texts and numbers can always be encoded
 		"info":  map[string]any{"id": fmt.Sprintf("msg_run%d", h.runs), "role": "assistant", "finish": "stop", "time": map[string]any{"created": 1, "completed": 1}},
 		"parts": []map[string]any{{"type": "text", "text": a.text}},
 	})

@@ -20,9 +20,8 @@ const (
 )
 
 // compress is the scripted summariser. It keeps one of n sentences, chosen by a hash of the sentence and the
-// seed, without regard to what they say. OpenCode's compaction and the historian both get it, so neither has
-// the better model. With another seed it chooses other sentences, so that a summary of a summary loses
-// further sentences.
+// seed, whatever their content is. OpenCode's compaction and the historian both use it, so neither has the
+// better model. Another seed chooses other sentences, so a summary of a summary loses further sentences.
 func compress(sentences []string, n uint64, seed string) (kept []string) {
 	for _, s := range sentences {
 		h := fnv.New64a()
@@ -35,7 +34,7 @@ func compress(sentences []string, n uint64, seed string) (kept []string) {
 }
 
 // sentences returns the sentences of a text, and the lines that report an error. Listings and calls
-// have neither.
+// contain no sentences.
 func sentences(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -58,8 +57,8 @@ var (
 	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
 )
 
-// compaction answers OpenCode's own compaction of a conversation that has reached p. The summary names
-// p, because after the compaction no other message may name it.
+// compaction answers the request of OpenCode's own compaction, for a conversation that has reached p.
+// The summary names p, because after the compaction no other message may name it.
 func compaction(prompt string, p place) answer {
 	var told []string
 	for _, part := range []*regexp.Regexp{previousSummary, compacted} {

@@ -12,20 +12,20 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A looker watches the requests of the main conversation. After the session, it computes how much the same removals
-// would have saved at the best times.
+// A looker watches the requests of the main conversation. After the session, it computes how much the same
+// removals would have saved at the best times.
 //
-// A block is ready to be removed as soon as the model has asked to drop it, or the historian has summarised its turn.
-// If a block was removed for another reason, it counts as ready at the time of the removal. The best time of such a
-// removal can only be later.
+// A block is ready to be removed as soon as the model has asked to drop it, or the historian has summarised its
+// turn. If a block was removed for another reason, it counts as ready at the time of that removal, so the best
+// time for it cannot be earlier.
 type looker struct {
 	// isImplicit means that the provider reads everything before the first change from its cache. Otherwise a
 	// change loses the whole conversation, because breakpoints are at its end only.
 	isImplicit bool
 	session    []promptcache.Passage
 	busts      []int
-	// start is the number of tokens before the conversation. size is the size of the prompt if nothing had been
-	// removed.
+	// start is the number of tokens before the conversation. size is the size that the prompt would have if
+	// nothing had been removed.
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
@@ -42,10 +42,11 @@ type summary struct{ at, tokens int }
 
 // A block is a block of a prompt, as the looker sees it.
 type block struct {
-	// key names a block of the conversation, also after most of it was removed. It is "" for any other block.
+	// key names a block of the conversation, and stays the same after most of the block was removed. It is "" for
+	// any other block.
 	key    string
-	tag    int    // 0 if it shows none
-	call   string // the id of the call that it is a part of, or ""
+	tag    int    // 0 if the block shows no tag
+	call   string // the id of the call that the block belongs to, or ""
 	turn   int
 	isUser bool
 	tokens int
@@ -61,8 +62,8 @@ type unit struct {
 // A span is a range of numbers, with the request from which on it counts.
 type span struct{ at, first, last int }
 
-// see counts a request. isGone means that the provider had nothing of the request in its cache, and isBust that the
-// request does not extend the last one.
+// see counts a request. isGone means that the provider had no part of the request in its cache. isBust means that
+// the request does not extend the last one.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}
@@ -102,10 +103,11 @@ func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	}
 }
 
-// readyAt returns the request from which on a unit may be removed, or a number after the last request.
+// readyAt returns the first request at which a unit may be removed. If there is none, it returns a number after
+// the last request.
 func (l *looker) readyAt(u *unit) int {
 	first := firstWith(l.told, u.turn)
-	if !u.isUser { // the words of the user are not dropped
+	if !u.isUser { // words of the user are not dropped
 		first = min(first, firstWith(l.asked, cmp.Or(u.tag, l.tags[u.call])))
 	}
 	return first
@@ -143,7 +145,7 @@ var (
 func (l *looker) summarise(a answer) {
 	at := len(l.session)
 	for _, m := range covering.FindAllStringSubmatch(a.text, -1) {
-		first, _ := strconv.Atoi(m[1]) // no error: the pattern matches digits only
+		first, _ := strconv.Atoi(m[1]) // this cannot fail, because the pattern matches only digits
 		last, _ := strconv.Atoi(m[2])
 		l.told = append(l.told, span{at, (first-1)/messagesOfTurn + 1, last / messagesOfTurn})
 	}
@@ -154,9 +156,9 @@ func (l *looker) summarise(a answer) {
 	l.summaries = append(l.summaries, summary{at, size})
 }
 
-// excess returns the best bust times of the run, and the money that busts at these times would have saved. No prompt
-// may have more than limit tokens. The money is 0 if no times keep all prompts within the limit: then the run itself did so
-// because of something that the looker does not see.
+// excess returns the best bust times of the run, and the money that busts at these times would have saved. No
+// prompt may have more than limit tokens. If no choice of times keeps all prompts within the limit, the money is
+// 0. In that case the run itself kept the limit by something that the looker does not see.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {
@@ -202,8 +204,8 @@ func blockOf(raw json.Value) (b block) {
 	return blockNamed(text, c.ID, c.ResultOf+c.Message)
 }
 
-// blockNamed returns a block with a text. call is the id of the call that the block makes, and resultOf that of the call
-// whose result it is.
+// blockNamed returns a block with a text. call is the id of the call that the block makes. If the block is a
+// result, resultOf is the id of its call.
 func blockNamed(text, call, resultOf string) (b block) {
 	if found := tagged.FindStringSubmatch(text); found != nil {
 		b.tag, _ = strconv.Atoi(found[1] + found[2])

@@ -32,10 +32,10 @@ func TestBlocksOfTheConversation(t *testing.T) {
 	}
 }
 
-// The session has six requests. The first has 1,000 tokens of system prompt, and each adds 50. After the second request
-// the model asks to drop tag 1. The run removes it at the last request, and writes the rest of the conversation again:
-// 49 + 4 x 50 tokens. At the third request it would have written 1 + 50 tokens, and three requests less would have read
-// the 49 tokens.
+// The session has six requests. The first has 1,000 tokens of system prompt, and each adds 50. After the second
+// request the model asks to drop tag 1. The run removes it at the last request, and writes the rest of the
+// conversation again: 49 + 4 x 50 tokens. A removal at the third request would have written only 1 + 50 tokens,
+// and three requests fewer would have read the 49 tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}
@@ -66,7 +66,7 @@ func TestLookerFindsABetterBustTime(t *testing.T) {
 	}
 }
 
-// The historian's summary of turns 1 and 2 makes their blocks ready, the words of the user included, and adds tokens.
+// The historian's summary of turns 1 and 2 makes their blocks ready, even the words of the user, and adds tokens.
 func TestLookerKnowsSummaries(t *testing.T) {
 	var l looker
 	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}

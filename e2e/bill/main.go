@@ -51,14 +51,14 @@ func main() {
 
 type options struct {
 	repo, only, traces string
-	trace              string // to play again
-	window             int    // in which the trace is played, 0 for the recorded one
+	trace              string // the trace to play again
+	window             int    // the window in which the trace is played, 0 for the recorded one
 	route, scene       string
 	spending           schema.Spending
 	reads              []float64
 	turns              int
 	json, recall       bool
-	alone, unbounded   bool // also without historian, also without a window
+	alone, unbounded   bool // whether to run also without a historian, and also without a window
 	binding            bool
 	// played holds the results of variants without magicctx. They do not depend on the price of reading.
 	played map[string]result
@@ -207,9 +207,9 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 	return newReport(s, by, o.spending, results), nil
 }
 
-// makeRoot makes the directory for the files of the runs. Prompts name its path, and another path would
-// have another number of tokens. So the path is the same each time, unless another program measures as
-// well.
+// makeRoot makes the directory for the files of the runs. Prompts contain its path, and another path
+// would have another number of tokens. So the path is the same each time, unless another bill is
+// running at the same time.
 func makeRoot() (dir string, err error) {
 	for i := range 10 {
 		dir = filepath.Join(os.TempDir(), fmt.Sprintf("mcx%d", i))

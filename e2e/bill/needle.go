@@ -25,8 +25,8 @@ const (
 
 var needleKinds = [...]string{ofPath, ofNumber, ofDecision, ofError, ofRule}
 
-// errorLine is the line of a file that holds an error. OpenCode shows its summariser only the
-// beginning of an output, so the line stands there.
+// errorLine is the line of a file that holds an error. OpenCode shows its summariser only the beginning of
+// an output, so the line is near the beginning.
 const errorLine = 8
 
 // needle returns the needle of a turn. The story tells rules in the prompt, errors in the output of the
@@ -58,7 +58,8 @@ func (s story) needle(turn int) needle {
 	return n
 }
 
-// withNeedle returns a text of the story, told at p, with the needle of its turn if it is told there.
+// withNeedle returns a text of the story at p. If the text is the one that tells the needle of its turn, it
+// includes the needle.
 func (s story) withNeedle(p place, text string) string {
 	if n := s.needle(p.turn); n.at == p && n.kind != ofError {
 		return text + " " + n.text

@@ -46,7 +46,7 @@ func named(c mockllm.Content) (places []place) {
 		return nil
 	}
 	for _, m := range pattern.FindAllStringSubmatch(in, -1) {
-		// A part that is missing does not parse, and stays 0.
+		// A missing part does not parse, and stays 0.
 		turn, _ := strconv.Atoi(m[1])
 		step, _ := strconv.Atoi(m[2])
 		if len(m) > 3 && m[3] != "" {

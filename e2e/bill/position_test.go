@@ -37,7 +37,7 @@ func conversation(parts ...[]mockllm.Message) (all []mockllm.Message) {
 func TestPosition(t *testing.T) {
 	for name, tt := range map[string]struct {
 		messages []mockllm.Message
-		want     place // the zero value means unknown
+		want     place // the zero value stands for an unknown place
 	}{
 		"a prompt":   {user("Turn 1: begin"), place{1, 0}},
 		"two digits": {user("Turn 17: go on"), place{17, 0}},

@@ -23,7 +23,7 @@ import (
 type provider struct {
 	billed billed
 	story  story
-	limit  int // in tokens
+	limit  int // the largest prompt in tokens
 	// settled waits until no historian runs, so that a run has the same result on each machine. If it is nil,
 	// the provider does not wait.
 	settled func(context.Context)
@@ -36,10 +36,9 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// firstAsked and asked are the first and the last tag of those that the model has asked to drop with its newest
-	// call.
+	// firstAsked and asked are the first and the last tag that the model has asked to drop with its newest call.
 	firstAsked, asked int
-	// look watches the main conversation, and seen holds the blocks that it has read.
+	// look watches the main conversation. seen holds the blocks that look has read.
 	look looker
 	seen map[promptcache.Hash]block
 	// windows holds, for each turn, the needles in the last prompt of the turn.
@@ -83,7 +82,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.billed.has(r.Model) {
-		return step(p.story.title()) // a request to another model, with other prices, is not counted
+		return step(p.story.title()) // a request to another model, which has other prices, is not counted
 	}
 	asked := promptOf(r)
 	at, known := position(r.Messages)
@@ -165,8 +164,9 @@ const keptTags = 25
 
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
-// nextDrops returns the range of tags that the model asks to drop next, for example "12-40". The range begins after the
-// tags that it has asked for before, and leaves out the newest keptTags. If the range is empty, the result is "".
+// nextDrops returns the range of tags that the model asks to drop next, for example "12-40". The range begins
+// after the tags that it has asked for before, and leaves out the newest keptTags. If no tag is left, the result
+// is "".
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {
@@ -205,14 +205,14 @@ func (a answer) tokens() int {
 		n += tokens.Count("ctx_reduce") + tokens.Count(`{"drop":"`+a.drops+`"}`)
 	}
 	if a.tool != "" {
-		// The arguments encode: mockllm.Tool has encoded them before.
+		// The arguments can be encoded, because mockllm.Tool has encoded them before.
 		input, _ := json.Marshal(a.input)
 		n += tokens.Count(a.tool) + tokens.Count(string(input))
 	}
 	return n
 }
 
-// blocks returns a request as its provider's cache sees it.
+// blocks returns a request as the provider's cache sees it.
 func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 	blocks := make([]promptcache.Block, len(r.Blocks))
 	for i, b := range r.Blocks {
@@ -242,15 +242,15 @@ func (p *provider) read(raw []mockllm.PromptBlock, sizes []promptcache.Block) []
 	return all
 }
 
-// excess returns how much money better bust times would have saved, and these times.
+// excess returns the money that better bust times would have saved, and these times.
 func (p *provider) excess() (money float64, best []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.look.excess(p.limit)
 }
 
-// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head. It
-// follows the baseline, which holds the history. Without a head, headEnd returns 0.
+// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a
+// head. The acknowledgement follows the baseline, which holds the history.
 func headEnd(blocks []mockllm.PromptBlock) int {
 	for i, b := range blocks {
 		if bytes.Contains(b.JSON, []byte("<session-history>")) {
@@ -284,7 +284,7 @@ func blockTokens(raw json.Value) int {
 	}
 	switch {
 	case b.Role != "":
-		n, _ := contentTokens(b.Content) // a message with calls may have no content
+		n, _ := contentTokens(b.Content) // a message with calls may have no content, so an error is ignored
 		for _, c := range b.Calls {
 			n += tokens.Count(c.Function.Name) + tokens.Count(c.Function.Arguments)
 		}

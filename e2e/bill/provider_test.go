@@ -87,11 +87,11 @@ func TestModelsAreOfTheirRoute(t *testing.T) {
 func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
 	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	p.answer(request(1, text(long), text("a")))
-	p.answer(request(1, text(long), text("a")))            // a retry
-	p.answer(request(1, text(long), text("a"), text("b"))) // an extension
-	p.answer(request(2, text(long), text("c"), text("b"))) // a change
-	p.answer(request(3, text(long), text("c")))            // a removal
-	p.answer(request(4, text(long), text("c"), text("d"))) // an extension
+	p.answer(request(1, text(long), text("a")))            // the same request again
+	p.answer(request(1, text(long), text("a"), text("b"))) // the prompt is extended
+	p.answer(request(2, text(long), text("c"), text("b"))) // a block is changed
+	p.answer(request(3, text(long), text("c")))            // a block is removed
+	p.answer(request(4, text(long), text("c"), text("d"))) // the prompt is extended
 	want := []bust{
 		{Turn: 2, Kept: tokens.Count(long), Prompt: tokens.Count(long) + 2},
 		{Turn: 3, Kept: tokens.Count(long) + 1, Prompt: tokens.Count(long) + 1},
@@ -154,7 +154,7 @@ func TestStrangerIsRefused(t *testing.T) {
 	}
 }
 
-func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
+func TestBlockTokensCountTheTextForTheModel(t *testing.T) {
 	result := tokens.Count("one\ntwo")
 	for raw, want := range map[string]int{
 		`{"type":"text","text":"one\ntwo"}`:                                                                                     result,
@@ -174,7 +174,7 @@ func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
 	}
 }
 
-// The whole story without OpenCode: each answer leads to the next request.
+// The test plays the whole story without OpenCode: each answer leads to the next request.
 func TestStoryLeadsToItsEnd(t *testing.T) {
 	s := story{project: "/project", turns: 2}
 	p := newProvider(byAnthropic, s, scenes[0].limits.Context)
@@ -202,7 +202,8 @@ func TestStoryLeadsToItsEnd(t *testing.T) {
 	}
 }
 
-// In every second turn, the model asks to drop all but the newest tags, once. Without the tool it asks for nothing.
+// In every second turn, the model asks once to drop all but the newest tags. Without the tool it asks for
+// nothing.
 func TestModelAsksForDrops(t *testing.T) {
 	s := testStory()
 	s.asks = true

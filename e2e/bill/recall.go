@@ -14,8 +14,8 @@ import (
 type sighting struct {
 	// Told are the needles that had been told when the prompt was sent.
 	Told []needle
-	// Verbatim and Summary are their numbers in Told that the prompt holds: in a message of the
-	// session, or else in a summary.
+	// Verbatim and Summary count the needles in Told that the prompt holds: verbatim in a message of the
+	// session, or otherwise in a summary.
 	Verbatim, Summary map[int]bool
 }
 
@@ -59,9 +59,9 @@ func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turn
 type recall struct {
 	Turn     int `json:"turn"`
 	Told     int `json:"told"`
-	Verbatim int `json:"verbatim"` // in a message of the prompt
-	Summary  int `json:"summary"`  // in a summary of the prompt
-	// Expandable needles are not in the prompt, and ctx_expand shows them.
+	Verbatim int `json:"verbatim"` // needles that are in a message of the prompt
+	Summary  int `json:"summary"`  // needles that are in a summary in the prompt
+	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
 	// PromptKinds counts the needles of the prompt by kind, in a message or a summary.
@@ -70,7 +70,7 @@ type recall struct {
 	LostKinds map[string]int `json:"lost_kinds,omitempty"`
 }
 
-// recallOf counts the needles of a prompt. reader holds everything that ctx_expand has shown.
+// recallOf counts the needles of a prompt. reader holds all texts that ctx_expand has shown.
 func recallOf(turn int, s sighting, reader string) recall {
 	r := recall{Turn: turn, Told: len(s.Told), Verbatim: len(s.Verbatim), Summary: len(s.Summary), PromptKinds: map[string]int{}, LostKinds: map[string]int{}}
 	for i, n := range s.Told {

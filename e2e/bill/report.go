@@ -43,7 +43,7 @@ type report struct {
 type figure struct {
 	Name      string `json:"name"`
 	Turns     int    `json:"turns"`
-	Finished  int    `json:"finished"` // turns that were answered
+	Finished  int    `json:"finished"` // the number of turns that were answered
 	Requests  int    `json:"requests"`
 	Summaries int    `json:"summaries"`
 	// Runs are the requests of the historian, and HistorianBill their costs, answers included.
@@ -58,15 +58,15 @@ type figure struct {
 	Written       int            `json:"written"`
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
-	Bill          float64        `json:"bill"` // of the prompts, without the answers
+	Bill          float64        `json:"bill"` // the cost of the prompts, without the answers
 	// Reads, Anew and Answers are the parts of the bill without the historian: tokens that were read from the
 	// cache, tokens that were not, and the answers.
 	Reads      float64 `json:"bill_reads"`
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all answers. Ratio
-	// is 0 if the other variant did not run, or if turns of this run got no answer.
+	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all answers.
+	// Ratio is 0 if the other variant did not run, or if some turns of this run got no answer.
 	Ratio float64 `json:"ratio"`
 	// Hindsight is the bill with the answers at the best bust times, and BestBusts their number. Hindsight is 0
 	// without magicctx.
@@ -76,8 +76,8 @@ type figure struct {
 	BustsAt   []bust  `json:"busts_at"`
 	// Causes are the causes of the busts in magicctx's journal.
 	Causes []schema.CauseCount `json:"causes,omitempty"`
-	// Removals are what magicctx has removed, by rule and cause. RereadBill is the price of what the model soon
-	// read again.
+	// Removals are the tokens that magicctx has removed, by rule and cause. RereadBill is the price of the part
+	// that the model soon read again.
 	Removals   []schema.Removal `json:"removals,omitempty"`
 	RereadBill float64          `json:"reread_bill,omitzero"`
 	Recalls    []recall         `json:"recalls,omitempty"`
@@ -87,12 +87,12 @@ type figure struct {
 
 // A thinkingFigure reports the fate of a run's thinking.
 type thinkingFigure struct {
-	Sent    int     `json:"sent"`    // blocks in all requests together
-	Invalid int     `json:"invalid"` // those of them that were invalid
+	Sent    int     `json:"sent"`    // thinking blocks in all requests together
+	Invalid int     `json:"invalid"` // sent blocks that were invalid
 	Tainted int     `json:"tainted"` // requests with an invalid block
 	Lost    int     `json:"lost"`    // blocks that a request left out although it was no bust
 	Valid   float64 `json:"valid"`   // share of the sent blocks that were valid
-	Kept    float64 `json:"kept"`    // valid blocks as a share of all blocks that the model had made by then, over all requests
+	Kept    float64 `json:"kept"`    // the valid blocks in all requests, as a share of all blocks that the model had made by then
 }
 
 func newReport(s scene, by billed, spending schema.Spending, results []result) report {
@@ -247,7 +247,7 @@ func unless(isEmpty bool, text string) string {
 	return text
 }
 
-// besideHindsight returns the bill as a multiple of that at the best bust times.
+// besideHindsight returns the bill as a multiple of the bill at the best bust times.
 func (f figure) besideHindsight() float64 {
 	if f.Hindsight == 0 {
 		return 1

@@ -15,7 +15,7 @@ import (
 
 var bounds = scene{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000}, maxRatios: ratios(1, 1.1, 1.2), maxBusts: 30}
 
-// good returns a figure that keeps all bounds, each of them narrowly.
+// good returns a figure that keeps each bound, but only just.
 func good() figure {
 	return figure{
 		Name: "magicctx", Turns: 60, Finished: 60, Requests: 360, Busts: 30, HitRate: 0.94,
@@ -73,7 +73,7 @@ func TestReportComparesBills(t *testing.T) {
 	if err := rep.writeTable(&out); err != nil {
 		t.Fatal(err)
 	}
-	var lines []string // with single blanks
+	var lines []string // the lines, with single blanks
 	for line := range strings.Lines(out.String()) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
@@ -82,7 +82,7 @@ func TestReportComparesBills(t *testing.T) {
 		"turns answered 60 of 60 60 of 60 all",
 		"tokens written 1,000,000 2,000,000",
 		"busts 9 9 ≤ 30",
-		"- of it reads $0.30 $0.15", // half a million tokens are the historian's
+		"- of it reads $0.30 $0.15", // half a million of these tokens are the historian's
 		"- of it tokens not in the cache $6.75 $8.62",
 		"- of it answers $15.00 $15.00",
 		"- of it the historian $0 $2.02",
@@ -96,7 +96,7 @@ func TestReportComparesBills(t *testing.T) {
 	}
 }
 
-// Half a session costs less than a whole one, which must not count as a gain.
+// Half a session costs less than a whole one. That must not count as a gain.
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
@@ -105,7 +105,8 @@ func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	}
 }
 
-// The dial has bounds of its own. They hold at the usual price of reading; with a lower one, less can be saved.
+// Each setting of the dial has its own bounds. They hold at the usual price of reading; at a lower price,
+// less can be saved.
 func TestBoundsFollowTheDial(t *testing.T) {
 	for _, c := range []struct {
 		spending schema.Spending

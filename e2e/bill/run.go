@@ -23,7 +23,7 @@ type variant struct {
 	// plugin switches magicctx on. historian switches magicctx's historian on, and compaction OpenCode's own
 	// compaction.
 	plugin, historian, compaction bool
-	// unbounded takes the window away.
+	// unbounded removes the limit of the window.
 	unbounded bool
 }
 
@@ -37,7 +37,7 @@ var (
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
 )
 
-// settings returns the settings of magicctx. The model of its historian is that of the session.
+// settings returns the settings of magicctx. Its historian uses the session's model.
 func (r run) settings() string {
 	return fmt.Sprintf(`{"historian": {"disable": %t}, "spending": %q}`, !r.historian, r.spending)
 }
@@ -50,7 +50,7 @@ type run struct {
 	// spending is magicctx's setting of the dial.
 	spending schema.Spending
 	product  stage.Product
-	root     string // directory for its files, with a short path (see opencodetest.NewHome)
+	root     string // the directory for the run's files, with a short path (see opencodetest.NewHome)
 	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
 	// it is empty, nothing is recorded.
 	traces string
@@ -65,14 +65,14 @@ type result struct {
 	Duration time.Duration
 	// recalls count the needles after some of the turns.
 	recalls []recall
-	Turns   int // number of turns in the story
+	Turns   int // the number of turns in the story
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
-	// removals are what magicctx has removed, and what the model read again.
+	// removals are the tokens that magicctx has removed, and the tokens that the model read again.
 	removals []schema.Removal
-	// excess is the money that magicctx would have saved with the best bust times, and best these times, as numbers of
-	// requests of the main conversation.
+	// excess is the money that magicctx would have saved with the best bust times. best are these times, as
+	// numbers of requests of the main conversation.
 	excess float64
 	best   []int
 }
@@ -99,8 +99,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	defer mock.Close()
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. With a refusal the session would end
-		// instead.
+		// OpenCode asks the provider to drop invalid thinking. A refusal would end the session instead.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
@@ -184,14 +183,14 @@ func (r run) model(turn int) string {
 // the host's.
 func (r run) pause(p *provider) error {
 	p.pause(2 * r.billed.route.Life)
-	next := r.clock() + ".next" // a rename, so that the host never reads half a number
+	next := r.clock() + ".next" // a rename, so that the host never reads a half-written number
 	if err := os.WriteFile(next, strconv.AppendInt(nil, p.now, 10), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(next, r.clock())
 }
 
-// clock names the file by which the host's clock is ahead of the machine's.
+// clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
 // isOverflow reports whether a turn ended because the prompt was too long.
@@ -234,18 +233,18 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	}
 	options.Config["model"] = r.billed.model
 	if r.compaction {
-		delete(options.Config, "compaction") // then OpenCode uses its defaults
+		delete(options.Config, "compaction") // without this key, OpenCode uses its defaults
 	}
 	return options, nil
 }
 
-// untilSettled waits until no run of the historian is under way. Otherwise the pass that shows a new
-// compartment first would depend on the speed of the machine.
+// untilSettled waits until no run of the historian is under way. Otherwise the speed of the machine would
+// decide which pass is the first to show a new compartment.
 func untilSettled(ctx context.Context, user *stage.User) {
 	for ctx.Err() == nil {
 		status, err := user.Status(ctx)
 		if err != nil || status.HistorianRuns == 0 {
-			return // without a host, no historian runs
+			return // without a host, there are no runs
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -13,7 +13,7 @@ import (
 type scene struct {
 	name  string
 	turns int
-	// limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
+	// the limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
 	limits opencodetest.Limits
 	// maxRatios bound the bill of magicctx as a multiple of the bill with OpenCode's own compaction, answers and
 	// the historian's requests included, for each setting of the dial. They hold if reading costs a tenth of the
@@ -64,7 +64,8 @@ func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 	return s.maxRatios[spending]
 }
 
-// alone returns the scene as OpenCode plays it without magicctx: there is no tool to ask for a drop with.
+// alone returns the scene as OpenCode plays it without magicctx: the model has no tool with which to ask for a
+// drop.
 func (s scene) alone() scene {
 	s.name, s.asks, s.maxRatios = "", false, nil
 	return s

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// Sizes of a mixed story differ, but on average they are those of the other stories, so that their bills can be
+// Sizes of a mixed story differ, but their average is that of the other stories, so that the bills can be
 // compared.
 func TestMixedSizes(t *testing.T) {
 	s, err := scenesNamed("1m")

@@ -36,7 +36,7 @@ func playSmoke(t *testing.T, by billed, v variant, l opencodetest.Limits) result
 	return res
 }
 
-// Three turns fill the window. OpenCode compacts, and the story goes on.
+// Three turns fill the window. Then OpenCode compacts, and the story continues.
 func TestStoryGoesOnAfterCompaction(t *testing.T) {
 	limits := opencodetest.Limits{Context: 30_000, Output: 8_192}
 	res := playSmoke(t, byAnthropic, withCompaction, limits)
@@ -48,7 +48,7 @@ func TestStoryGoesOnAfterCompaction(t *testing.T) {
 	}
 }
 
-// If the window has enough room, each request of magicctx extends the previous one.
+// If the window is large enough, each request of magicctx extends the previous one.
 func TestStoryWithMagicctx(t *testing.T) {
 	suite.OnlyWithAll(t, "TestStoryWithHistorian has a longer session")
 	for _, by := range []billed{byAnthropic, byOpenAI} {
@@ -56,8 +56,8 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's own compaction keeps thinking after a summary that did not exist when the model thought
-// it, so that thinking is invalid. magicctx keeps no thinking after a message that it changes.
+// OpenCode's own compaction puts a new summary before thinking that it keeps, so that thinking is
+// invalid. magicctx keeps no thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
 	for _, v := range []variant{withCompaction, withMagicctx} {
@@ -82,8 +82,8 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 	if res.Requests != smokeTurns*(calls+1) || len(res.Busts) != 0 {
 		t.Errorf("%d requests, busts %+v, want %d and none", res.Requests, res.Busts, smokeTurns*(calls+1))
 	}
-	// The last prompt holds the contents of all steps of the story. Beside them are only the system
-	// prompt, the tools and the tags.
+	// The last prompt holds the contents of all steps of the story. Apart from these, it holds only
+	// the system prompt, the tools and the tags.
 	if res.Peak < 20_000 || res.Peak > 35_000 {
 		t.Errorf("the peak is %d tokens", res.Peak)
 	}

@@ -37,12 +37,12 @@ var (
 type story struct {
 	project string // absolute path
 	turns   int
-	isMixed bool // with mixed sizes of outputs and answers
-	asks    bool // the model asks for drops
+	isMixed bool // whether outputs and answers have mixed sizes
+	asks    bool // whether the model asks for drops
 }
 
-// asksAt reports whether the model asks for drops beside its call at p. It does so about every 13 steps, as in
-// the traces of the repository.
+// asksAt reports whether the model asks for drops together with its call at p. It does so about every 13
+// steps, as in the traces of the repository.
 func (s story) asksAt(p place) bool { return s.asks && p.turn%2 == 0 && p.step == 2 }
 
 // lines returns the number of lines that the call at p shows.
@@ -53,7 +53,7 @@ func (s story) lines(p place) int {
 	return linesPerCall
 }
 
-// size returns the size in tokens of the model's text at p. Its usual size is also given.
+// size returns the size in tokens of the model's text at p, from the text's usual size.
 func (s story) size(p place, usual int) int {
 	if s.isMixed {
 		return int(float64(usual) * mixedFactors[random(8, p.turn*10+p.step).IntN(len(mixedFactors))])

@@ -24,7 +24,7 @@ func TestStepsHaveTheirSize(t *testing.T) {
 			if n := len(output); n < 2_500 || n > 3_300 {
 				t.Errorf("turn %d, step %d shows %d bytes, want about 3 KB", turn, step, n)
 			}
-			// OpenCode's read tool puts a number in front of each line.
+			// OpenCode's read tool puts a number at the start of each line.
 			size := tokens.Count(output) + linesPerCall*2 + s.after(place{turn, step - 1}).tokens()
 			if size < 950 || size > 1_200 {
 				t.Errorf("turn %d, step %d takes %d tokens, want about 1,100", turn, step, size)
@@ -87,8 +87,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// From each answer of the model, the test finds the place again, so that the story can go on from
-// there.
+// The test finds the place in the story from each answer of the model, so that the story can
+// continue there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

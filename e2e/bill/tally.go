@@ -30,9 +30,9 @@ type tally struct {
 	Busts    []bust
 	Thinking thinking
 
-	prices schema.Price       // of the model, in $ per million tokens
-	cliff  route.Cliff        // of the prices
-	extra  promptcache.Tokens // charged beyond Tokens, because of the cliff
+	prices schema.Price       // the prices of the model, in $ per million tokens
+	cliff  route.Cliff        // the cliff of these prices
+	extra  promptcache.Tokens // the tokens that are charged in addition to Tokens, because of the cliff
 	last   []promptcache.Hash // the newest prompt of the main conversation
 }
 
@@ -45,8 +45,8 @@ type bust struct {
 	// tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
-	// Soft means that the baseline of magicctx's head stayed. Cold means that the provider did not read all
-	// of the baseline from its cache.
+	// Soft means that the baseline of magicctx's head stayed the same. Cold means that the provider did not
+	// read all of the baseline from its cache.
 	Soft bool `json:"soft,omitempty"`
 	Cold bool `json:"cold,omitempty"`
 }
@@ -62,14 +62,14 @@ type historianRun struct {
 type thinking struct {
 	// Sent counts the blocks in all requests of the main conversation, and Valid the blocks among them that
 	// the model could still read. Made sums up, for each request, the blocks that the model had made by then.
-	// Sent would be equal to Made if no request left out a block.
+	// If no request left out a block, Sent equals Made.
 	Sent, Valid, Made int
 	// Tainted counts the requests with a block that is invalid because something before it has changed.
 	Tainted int
 	// Lost counts the valid blocks that a request left out although it was not a bust.
 	Lost int
 
-	made int // blocks in the answers so far
+	made int // the number of blocks in the answers so far
 }
 
 // invalid returns the number of sent blocks that the model could not read.
@@ -126,7 +126,7 @@ func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promp
 	if same := t.same(blocks); same < len(t.last) {
 		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
 		b.Soft = head > 0 && same >= head
-		// After a pause or with another model, the cache has nothing of the prompt, not even its start.
+		// After a pause or with another model, the cache has no part of the prompt, not even its start.
 		b.Cold = b.Soft && usage.Read > 0 && usage.Read < sizeOf(blocks[:head])
 		t.Busts = append(t.Busts, b)
 		isBust = true

@@ -26,7 +26,7 @@ func TestThinkingIsCounted(t *testing.T) {
 	ask(1, mockllm.ThinkingCheck{Blocks: []mockllm.BoundBlock{valid}, Missing: missing}, "a", "b")
 	ask(1, mockllm.ThinkingCheck{Blocks: []mockllm.BoundBlock{valid, invalid}, Missing: missing}, "c")
 
-	if len(first.Blocks) != 3 { // thinking, text, call
+	if len(first.Blocks) != 3 { // the blocks are thinking, text, call
 		t.Errorf("the model answers %d blocks", len(first.Blocks))
 	}
 	k := p.counted().Thinking

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// All faults run one after the other under one OpenCode, which started in good condition. No fault
-// depends on an earlier one.
+// All faults run one after the other in one OpenCode, which started without a fault. No fault depends on
+// an earlier one.
 func TestFaults(t *testing.T) { testFaults(t, schema.HarnessOpenCode) }
 
 func TestPiFaults(t *testing.T) { testFaults(t, schema.HarnessPi) }
@@ -27,8 +27,8 @@ func testFaults(t *testing.T, h schema.Harness) {
 	s.isWell()
 }
 
-// The host is missing when OpenCode starts. When it appears, no trace of the fault remains: the tools and
-// commands are the ones that the last host registered.
+// The host is missing when OpenCode starts. When the host appears, no trace of the fault remains: the
+// tools and commands are the ones that the last host registered.
 func TestMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessOpenCode) }
 
 func TestPiMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessPi) }
@@ -38,7 +38,7 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
-	if h != schema.HarnessPi { // which loads the shim, and so misses the host, before the first prompt
+	if h != schema.HarnessPi { // this loads the shim, which finds no host before the first prompt
 		s.forgetNotices()
 	}
 	s.endures()

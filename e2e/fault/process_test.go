@@ -42,7 +42,7 @@ func (s *scene) processFaults() {
 		// when it is scheduled again.
 		s.explained("does not answer", "host: the running host does not answer")
 		resume()
-		_, err = s.user.Status(s.ctx) // when it answers, it has handled all earlier calls
+		_, err = s.user.Status(s.ctx) // when this call is answered, the host has handled all earlier calls
 		must(s.t, err)
 		s.recovers()
 	})

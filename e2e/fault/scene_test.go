@@ -168,7 +168,7 @@ func (s *scene) restart(between func()) {
 
 func (s *scene) stop() {
 	if s.oc == nil {
-		return // it could not be started
+		return // a new host could not be started
 	}
 	if s.t.Failed() {
 		s.dump()
@@ -235,7 +235,8 @@ func (s *scene) works() {
 	s.usual = max(s.usual, s.treats())
 }
 
-// treatsInTime asserts that the host copes with the present fault: it processes the prompt within the limit.
+// treatsInTime asserts that the host works in spite of the present fault: it processes the prompt within the
+// limit.
 func (s *scene) treatsInTime() {
 	s.t.Helper()
 	if elapsed, limit := s.treats(), s.limit(); elapsed > limit {
@@ -244,9 +245,9 @@ func (s *scene) treatsInTime() {
 }
 
 // limit is the time that a prompt may take although the host does not answer: five times the deadline and the
-// usual time of a prompt. A machine with other work does not exceed it, but a prompt that waits for a call
-// without a deadline does. The exact waits are tested in shim-core, for example by "after a missed deadline no
-// call waits for a host that stays silent" (host.test.ts).
+// usual time of a prompt. A busy machine does not exceed it, but a prompt that waits for a call without a
+// deadline does. The exact waits are tested in shim-core, for example by "after a missed deadline no call
+// waits for a host that stays silent" (host.test.ts).
 func (s *scene) limit() time.Duration { return 5 * (deadline + s.usual) }
 
 // treats asserts that the host has seen a prompt, and returns how long the turn took.
@@ -263,9 +264,9 @@ func (s *scene) treats() time.Duration {
 	return elapsed
 }
 
-// suffers asserts that prompts reach the provider in spite of a fault. All earlier work of the host
-// stays in place, and the new message is as OpenCode wrote it. The user is told once, in words that contain
-// each of the causes.
+// suffers asserts that prompts reach the provider in spite of a fault. All earlier changes by the host stay in
+// place, and the new message is as OpenCode wrote it. The user gets one notice, which contains each of the
+// causes.
 func (s *scene) suffers(causes ...string) {
 	s.t.Helper()
 	s.forgetNotices()
@@ -273,7 +274,7 @@ func (s *scene) suffers(causes ...string) {
 	s.told(causes...)
 }
 
-// endures makes the assertions of suffers about prompts.
+// endures makes those assertions of suffers that concern prompts.
 func (s *scene) endures() {
 	s.t.Helper()
 	for i := range 2 {
@@ -311,9 +312,9 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told asserts that there was one notice since the last call of forgetNotices. The notice precedes the
-// answer of the turn on the bus, but arrives over another connection, so told waits for it. A notice
-// that is no trouble also waits until the one before it has been on the screen for six seconds.
+// told asserts that there was one notice since the last call of forgetNotices. The notice precedes the answer
+// of the turn on the bus, but arrives over another connection, so told waits for it. A notice without trouble
+// also waits until the previous notice has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

@@ -8,7 +8,7 @@ import (
 )
 
 // socketFaults makes the socket's directory unusable. If the host finds another directory, the user
-// notices nothing. If there is none, the user is told.
+// notices nothing. If there is no other, the user gets a notice.
 func (s *scene) socketFaults() {
 	runtime := filepath.Join(s.user.Home.Runtime, "magicctx")
 	temporary := filepath.Join(s.user.Home.Temp, "magicctx-"+strconv.Itoa(os.Getuid()))

@@ -73,15 +73,15 @@ func (s *scene) storeFaults() {
 		s.forgetNotices()
 		s.whileDown(func() {
 			corrupt(s.t, path)
-			s.isDamaged() // a host that starts repairs it
+			s.isDamaged() // a host repairs this damage when it starts
 		})
 		mended()
 	})
 	s.in("corrupt in the middle of its life", func() {
 		s.forgetNotices()
-		awaitQuiet(s.t, path) // if the host wrote after the fault, it would repair it before doctor looks
-		// SQLite keeps pages in memory and could work without the file for a long time. A write by
-		// another program makes it read the pages again.
+		awaitQuiet(s.t, path) // a host that writes after the fault would repair it before doctor looks
+		// SQLite keeps pages in memory and could work without the file for a long time. After a write by
+		// another program, it reads the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))
 		for _, file := range []string{path, path + "-wal"} { // the newest pages are in the write-ahead log
 			corrupt(s.t, file)
@@ -91,7 +91,7 @@ func (s *scene) storeFaults() {
 	})
 }
 
-// isDamaged asserts that doctor detects a damaged database before a prompt has met it.
+// isDamaged asserts that doctor finds the damage of the database before a prompt does.
 func (s *scene) isDamaged() {
 	s.t.Helper()
 	for _, f := range s.findings() {
@@ -114,7 +114,7 @@ func awaitQuiet(t *testing.T, path string) {
 	t.Helper()
 	db := openDatabase(t, path)
 	defer db.Close()
-	version, quiet := pragma(t, db, "data_version"), time.Now() // other connections' commits change it
+	version, quiet := pragma(t, db, "data_version"), time.Now() // commits of other connections change data_version
 	for deadline := quiet.Add(30 * time.Second); time.Since(quiet) < time.Second; time.Sleep(20 * time.Millisecond) {
 		if now := pragma(t, db, "data_version"); now != version {
 			version, quiet = now, time.Now()
@@ -146,7 +146,7 @@ func openDatabase(t *testing.T, path string) *sqlite3.Conn {
 	return db
 }
 
-// pragma returns the value of a pragma that is a number.
+// pragma returns the value of a pragma. The value must be a number.
 func pragma(t *testing.T, db *sqlite3.Conn, name string) int {
 	t.Helper()
 	stmt, _, err := db.Prepare("PRAGMA " + name)

@@ -21,10 +21,10 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
   }
   const time = () => ({ start: world.machine.now(), end: world.machine.now() })
   add({ type: "step-start" })
-  const said: Block[] = [] // as the model wrote it, because thinking is bound to that
+  const said: Block[] = [] // the blocks as the model wrote them, because thinking is bound to these
   const shape = world.author.shape(kind, random)
   const running: Promise<void>[] = []
-  // OpenCode runs a call while the model still writes, Pi runs all calls after the end of the answer.
+  // OpenCode runs a call while the model is still writing. Pi runs all calls after the end of the answer.
   const waiting: (() => Promise<void>)[] = []
   for (const piece of shape) {
     if (piece === "thinking" || piece === "redacted") {

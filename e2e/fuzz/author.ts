@@ -43,7 +43,7 @@ export class Author {
     return { text, metadata: { [proof]: { signature: mark } } }
   }
 
-  /** A text that looks like a leading tag, mostly a tag that the model has seen. */
+  /** A text that looks like a tag at the start of a text, mostly a tag that the model has seen. */
   lead(random: Random, probability: number): string {
     if (!random.chance(probability)) return ""
     const tags = this.visibleTags()
@@ -52,7 +52,7 @@ export class Author {
     return random.weighted({ exact: 6, twice: 1, imitation: 1, unknown: 1 }) === "exact" ? `§${tag}§ ` : random.pick([`§${tag}§ §${tag}§ `, `§${tag}§`, `§${tag}">§${tag}§ `, `§${tag + 5000}§ `])
   }
 
-  /** A tool call. The model always asks for a drop if mustReduce is set, and never unless canReduce is. */
+  /** A tool call. If mustReduce is set, the model always asks for a drop. If canReduce is not set, it never does. */
   call(random: Random, mustReduce: boolean, canReduce: boolean): { tool: string; input: Record<string, unknown> } {
     const file = `/project/src/${random.pick(["main", "store", "wire", "pass", "rule", "text"])}${random.int(1, 4)}.ts`
     if (mustReduce && this.visibleTags().length > 0) return { tool: "ctx_reduce", input: { drop: String(Math.max(...this.visibleTags())) } }

@@ -8,7 +8,7 @@ import { minute, type World } from "./world.ts"
 const betweens = {
   nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
-/** In Pi nothing is pruned, no message changes, and the user goes to and fro in the tree of the session. */
+/** In Pi nothing is pruned, no message changes, and the user goes back and forth in the tree of the session. */
 const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 
 /** Something that happens between two turns, mostly nothing. */
@@ -135,11 +135,11 @@ async function compact(world: World, random: Random): Promise<void> {
   summary.message.parts.push({ id: world.ids.next("prt"), sessionID: session.id, messageID: summary.id, type: "text", text: prose(random, random.pick([300, 1500])) })
   summary.changed()
   session.rows.push(summary)
-  if (!world.isPi) world.plugin.updated(summary) // Pi reports no end of a message for a summary
+  if (!world.isPi) world.plugin.updated(summary) // Pi sends no event at the end of a summary
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** Takes back the newest turns. Their rows go with the next prompt, which has new ids. */
+/** Takes back the newest turns. The next prompt, which has new ids, deletes their rows. */
 export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : []))
@@ -150,8 +150,8 @@ export function revert(world: World, random: Random): void {
 }
 
 /**
- * The host gives tags while nothing can be stored, the model names one of them, the host dies, and the user takes
- * the turn back.
+ * While nothing can be stored, the host gives tags and the model names one of them. Then the host dies, and the user
+ * takes the turn back.
  */
 async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true
@@ -176,7 +176,7 @@ async function fork(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.created", { sessionID: copy.id, info: { ...world.sessionInfo(copy), title: "a session (fork #1)" } })
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
-  world.refusals = 0 // nobody has told the host of the copy that the original's newest prompt was refused (-seed 6021)
+  world.refusals = 0 // the host does not know that the original's newest prompt was refused, because no event told it of the copy (-seed 6021)
   // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
   // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -188,7 +188,7 @@ async function flush(world: World): Promise<void> {
   } catch {
     // It always throws, because OpenCode has no other way to end a command.
   }
-  world.judge.happened.flush = true // harmless if the flush did not arrive
+  world.judge.happened.flush = true // if the flush did not arrive, this does no harm
 }
 
 /** Prunes old outputs, as OpenCode does if the user has switched pruning on: all of them, some, or the empty ones. */

@@ -50,7 +50,7 @@ export function disturb(machine: Machine, trouble: Trouble, random: Random, isHa
     case "lockAndKill":
       if (!machine.lock()) break
       kill("host", random.pick([3, 900, 1100]))
-      later(2500, () => machine.unlock()) // a host that starts waits for it as well
+      later(2500, () => machine.unlock()) // a host that starts also waits for this lock
       break
     case "hang":
       stopped.push(...pids("host"))

@@ -21,7 +21,7 @@ export interface Happenings {
   flush: boolean
   /** A prompt was refused, and no answer has reported its usage since. */
   refused: boolean
-  /** The plugin was loaded anew, so the shim has forgotten its patches. */
+  /** The plugin was loaded again, so the shim has forgotten its patches. */
   reloaded: boolean
   systemChanged: boolean
   /** OpenCode has pruned outputs since the newest usage. */
@@ -34,17 +34,17 @@ export interface Happenings {
 export interface Sizes {
   /** As it was sent. */
   tokens: number
-  /** If the pass had decided nothing. */
+  /** If the pass had added nothing. */
   expected: number
-  /** The same without the head, for a pass that finds that head reverted. */
+  /** The same without the head, for a pass that finds the head reverted. */
   headless: number
-  /** The size that is expected if what comes back is as the original of the session last sent it. */
+  /** The expected size if content that comes back is as the original of the session last sent it. */
   copied: number
   /** The size of the outputs that OpenCode has pruned. */
   pruned: number
 }
 
-/** What the judge knows about a request, from the outside. */
+/** The judge's facts about a request, seen from the outside. */
 export interface Facts {
   report: (rule: string, detail: string) => void
   happened: Happenings
@@ -52,7 +52,7 @@ export interface Facts {
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
   expected: number
-  /** By how much the prompt has shrunk; undefined if several busts share in it. */
+  /** The number of bytes by which the prompt has shrunk; undefined if several busts contributed. */
   shrunk: number | undefined
   window: number
 }
@@ -90,7 +90,7 @@ export class Journal {
     return passes
   }
 
-  /** Reports a bust whose cause is not true. */
+  /** Reports a bust with a false cause. */
   check(bust: Pass, facts: Facts): void {
     const { pass, bustCause, cause, size, isAfterRefusal } = bust
     const { report, happened, last, expected, window } = facts
@@ -110,7 +110,7 @@ export class Journal {
         break
       case "idle": {
         const idle = this.machine.now() - happened.lastUse
-        // The shortest cache life of any route, less a second for the difference between the two clocks.
+        // The shortest cache life of any route, minus a second because the two clocks may differ.
         if (last && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
         break
       }
@@ -122,13 +122,15 @@ export class Journal {
         break
       case "force":
       case "pressure":
-        // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned (-seed 1000133).
+        // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has
+        // pruned (-seed 1000133).
         if (happened.refused || happened.pruned) break
         if (last && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // If the host was not asked for the prompt of the first request after the loss of its database, because it did not
-        // answer in time, the shim has repeated a prompt that the new database does not know (-seed 730006).
+        // If the host did not answer in time, it was not asked for the system prompt of the first request after the
+        // loss of its database. Then the shim has repeated a prompt that the new database does not know (-seed
+        // 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -142,8 +144,8 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when what it removes has cost a quarter of its price (docs/decisions.md), so not in two passes
-   * in a row, and it makes the prompt shorter.
+   * A bust for rent comes when the content that it removes has cost a quarter of the bust's price
+   * (docs/decisions.md). So it never comes in two passes in a row, and it makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
@@ -157,7 +159,8 @@ export class Journal {
 
 /** The host's estimate of the prompt's size must be near to the real size. */
 export function checkSize(pass: Pass, { expected, headless, copied, pruned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
-  // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
+  // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has pruned
+  // meanwhile (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
   // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
   // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
@@ -165,8 +168,9 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   // The same holds for messages that return with their branch, and for the summaries that return with them.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
-  // If the newest usage is gone, the host counts pruned outputs in full until the next one, as it counted them once
-  // (-seed 900190, 1200009). That makes room too early, never too late, and magicctx switches pruning off.
+  // If the newest usage is gone, the host counts pruned outputs in full until the next one, as it did before the
+  // pruning (-seed 900190, 1200009). So it frees space too early, but never too late, and magicctx switches pruning
+  // off.
   const most = returns || pass.pass === 1 ? pruned : 0
   const isNear = (real: number) => {
     if (pass.size > real && pass.size <= real + most) return true

@@ -40,7 +40,7 @@ interface Good {
 /** A request that the shim has prepared, with the circumstances of its pass. */
 export interface Attempt {
   raw: Message[]
-  /** The versions of the raw messages, which tell their states apart. */
+  /** The versions of the raw messages, by which their states can be told apart. */
   versions: string[]
   wire: Message[]
   system: string
@@ -73,7 +73,7 @@ const converters: Promise<Converters | undefined> = (async () => {
   return existsSync(path) ? ((await import(path)) as { judge: Converters }).judge : undefined
 })()
 
-/** Of the passes without a bust, the real converters judge one in this many. */
+/** Of the passes without a bust, the real converters judge one in so many. */
 const sampled = 20
 
 const profiles: Record<string, string> = {
@@ -84,9 +84,15 @@ const profiles: Record<string, string> = {
 /** Judges the requests of one session. */
 export class Judge {
   private good: Good | undefined
-  /** How each message was last sent, whether or not it is in the array or in the head now: in Pi a branch leaves and comes back. */
+  /**
+   * How each message was last sent, even if it is in neither the array nor the head now, because in Pi a branch goes
+   * away and comes back.
+   */
   private readonly sent = new Map<string, Kept>()
-  /** The messages for which a head has stood, by its texts: an array that comes back may have some that the last one lacks. */
+  /**
+   * The messages that each head has stood for, by the head's texts. An array that comes back may have messages that
+   * the last array lacks.
+   */
   private readonly stoodFor = new Map<string, Set<string>>()
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
@@ -105,10 +111,10 @@ export class Judge {
   private isUnrecorded = false
   /**
    * The newest request since the last good one that is only in the host's memory or only in its journal. Either its
-   * pass could not be stored, or its answer came too late. The next bust may be about this request.
+   * pass could not be stored, or its answer came too late. This request may be the reason for the next bust.
    */
   private halfKnown: readonly Turn[] | undefined
-  /** The digest of the system prompt of the newest request since the last good one that the journal has no line for. */
+  /** The newest request since the last good one that has no line in the journal: the digest of its system prompt. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private hasLostDatabase = false
@@ -161,9 +167,9 @@ export class Judge {
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
-    // If thinking has left the other session, it is not sent here either, even if it stands after its old prompt
-    // again. For example, the other session had switched to another agent and so lost all of its thinking (-seed
-    // 100167).
+    // If the other session has lost thinking, this session does not send it either, even if the prompt before the
+    // thinking is the old one again. For example, the other session had switched to another agent and so lost all of
+    // its thinking (-seed 100167).
     for (const signature of other.lostThinking) this.lostThinking.add(signature)
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     for (const [theirs, ours] of copied) {
@@ -180,7 +186,8 @@ export class Judge {
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
     const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
-      // What a message has got since the original's newest request was never sent, for example a late text (-seed 4122).
+      // Content that a message got after the original's newest request was never sent, for example a late text (-seed
+      // 4122).
       if (!covered.has(theirs) && other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
       const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
@@ -197,15 +204,16 @@ export class Judge {
     const rawTurns = convert(raw, model)
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
-    // In Pi the host tells the system prompt first. If the request leaves without it, the host does not know the request.
+    // In Pi the host is asked for the system prompt first. If the request is sent without the host's system prompt,
+    // the host does not know the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.leaves)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi a message can also leave alone, with the last of its content; then it must have its own edits.
+    // In Pi a single message can also be left out, together with its last content. Then it must have its own edits.
     if (this.leaves) {
       let through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
-      // If a revert has taken the head's newest message while there is no host, the shim keeps the head for those that are
-      // left (-seed 720002).
+      // If a revert takes the head's newest message while there is no host, the shim keeps the head for the remaining
+      // messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
@@ -243,7 +251,7 @@ export class Judge {
     await this.convertReally(attempt, verdict)
 
     this.pending.push(...passes)
-    // The host may have forgotten decisions that it could not store by the time the next pass comes.
+    // The host may forget decisions that it could not store before the next pass.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
@@ -272,16 +280,15 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message went out as it did last, and new messages went out raw. A message that comes
-   * back with its branch keeps its edits (-seed 2116), and the head still stands for those that it has covered
-   * (-seed 750049). Without the head, the messages that it covered go out as well. If the host copied its
-   * edits, a message that the copy has not sent yet goes out as the original last sent it: in the first request
-   * (-seed 900057), if the copy loses its head (-seed 5000375), or if the message comes back with its branch
-   * (-seed 6000355). If a summary by OpenCode hid the message during the fork, the host has no edits for it
-   * (-seed 7000035).
+   * The size of the prompt if each message were sent as it was last sent, and new messages raw. A message that comes
+   * back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
+   * (-seed 750049). Without the head, these messages are sent as well. If the host copied its edits, a message that
+   * the copy has not sent yet is sent as the original last sent it: in the first request (-seed 900057), if the copy
+   * loses its head (-seed 5000375), or if the message comes back with its branch (-seed 6000355). If a summary by
+   * OpenCode hid the message during the fork, the host has no edits for it (-seed 7000035).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
-    let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
+    let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
@@ -296,7 +303,7 @@ export class Judge {
     return sum
   }
 
-  /** The messages for which this head has stood, in any array. */
+  /** The messages that this head has stood for, in any array. */
   private stands({ texts }: Head): Set<string> {
     return this.stoodFor.get(texts.join()) ?? new Set()
   }
@@ -307,7 +314,7 @@ export class Judge {
     for (const { rule, at, detail } of hits) {
       const name = `${rule} ${at}`
       if (before.has(name)) continue
-      // Cut thinking stays cut, so it is reported once.
+      // Thinking that was once cut stays cut, so it is reported only once.
       if (at === "" || !this.told.has(name)) this.report(rule, detail)
       this.told.add(name)
     }
@@ -337,15 +344,15 @@ export class Judge {
     return found
   }
 
-  /** Whether a message of which nothing is left leaves the array, as in Pi. */
+  /** Whether a message with no content left disappears from the array, as in Pi. */
   leaves = false
 
   /** The key by which the host knows a message. */
   key: (message: string) => string = (message) => message
 
   /**
-   * A head is what the host has stored, and all that it stands for is in compartments. What is in neither is lost for
-   * the model.
+   * A head must equal the stored one, and compartments must cover all messages that it stands for. The model loses a
+   * message that is in neither.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
@@ -364,8 +371,9 @@ export class Judge {
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A summary by the harness has no place of its own. Its words are in a compartment, unless compartments already
-      // stand for all messages that it summarises: then it says nothing that the head lacks (-seed 40).
+      // A summary by the harness has no place of its own. Its words are in a compartment. If compartments already
+      // stand for all messages that it summarises, its words need not be anywhere, because the head has their content
+      // (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
@@ -386,7 +394,10 @@ export class Judge {
     return rows.slice(0, kept < 0 ? request : kept).filter(({ message }) => message.info.summary !== true && hasContent(message)).map(({ id }) => id)
   }
 
-  /** The stored head of the session. A copy has its original's until its first pass is stored; in Pi it also has its keys (-seed 700013). */
+  /**
+   * The stored head of the session. Until the first pass of a copy is stored, it is the original's head; in Pi it
+   * also has the original's keys (-seed 700013).
+   */
   private storedHead(): Record<string, unknown> | undefined {
     const original = this.unstoredOriginal
     if (original) return original.judge.storedHead()
@@ -420,12 +431,12 @@ export class Judge {
   }
 
   /**
-   * Dropped content stays dropped as long as its message does not change. The exception is a call without its result.
-   * After a revert or a change of the model, its answer may need a call. If the journal has that bust, the call may
-   * come back.
+   * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
+   * after a revert or a change of the model, its answer may need a call. If the journal records a bust for that, the
+   * call may come back.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
-    // If the pass could not be stored, the journal cannot say so; a revert is then seen in the array alone.
+    // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
     // The same holds for a copy that was cut before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
@@ -438,7 +449,7 @@ export class Judge {
       // The same holds for a copy whose first good pass comes after a revert (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
       if (wasCovered && !covered.has(id) && mayExpose) continue
-      let allowed = 60 * parts.length // a tag and a pause in front of each
+      let allowed = 60 * parts.length // each part may have got a tag and a pause
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
         const rule = this.good ? "came-back" : "fork-came-back"
@@ -448,8 +459,8 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last. An exception: before the host
-   * was gone, the shim may have learned of a bust from the answer to a wrong guess (-seed 100182).
+   * In a pass without the host, each unchanged message must go out as it was sent last. The exception: before the
+   * host disappeared, the shim may have learned of a bust from the answer to a wrong guess (-seed 100182).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -467,7 +478,7 @@ export class Judge {
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // A message that came and went meanwhile counts: the host has seen it.
+      // A message that came and then disappeared counts, because the host has seen it.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown ?? [], raw),
     }
     const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, expected, shrunk: busts.length === 1 ? expected - tokens : undefined }
@@ -475,8 +486,8 @@ export class Judge {
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
-    // If the host does not answer the system hook in time, the request leaves with the harness's own system prompt, and
-    // no pass can know that (-seed 10021, on a busy machine).
+    // If the host does not answer the system hook in time, the request is sent with the harness's own system prompt.
+    // No pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
     // The new system prompt came with a request whose pass was not stored in time, so no line could name the bust
     // (-seed 900292).
@@ -513,10 +524,12 @@ export class Judge {
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
     // A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is
-    // bound to the prompts that were sent before. So it is at the first request of a fork (-seed 5000005).
-    // Neither does a shim know the patches of messages that come back with their branch while there is no host: the host
-    // let it forget them when they left (-seed 740017).
-    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => this.sent.has(block.message) && !this.good?.rows.has(block.message))
+    // bound to the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). If
+    // messages come back with their branch while there is no host, the shim does not have their patches either: the
+    // host made it forget them when the messages went away (-seed 740017).
+    // In a fork, they may be messages that only the original has sent (-seed 3400002 in Pi).
+    const wasSent = (id: string) => this.sent.has(id) || this.original?.messages.has(id) === true
+    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !this.good?.rows.has(block.message))
     const isNewFork = !this.good && this.original !== undefined
     const isForgetful = (outcome === "unchanged" && (this.happened.reloaded || isNewFork)) || comesBack
     if (invalid.length > 0 && !isForgetful) {
@@ -528,11 +541,11 @@ export class Judge {
     // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
     // thinking, its removal changes no part of the last request, so such a pass is not a bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork has no wire before its first pass. If that pass is under pressure, it drops what its original has sent, and
-    // the journal calls that no bust (-seed 200461).
+    // A fork has no wire before its first pass. If that pass is under pressure, it drops content that its original
+    // has sent, and the journal does not call that a bust (-seed 200461).
     const isFirstOfFork = !this.good && this.original !== undefined && passes.some(({ verdict }) => verdict !== "steady")
-    // If the first request after the loss of the database left with a repeated prompt, its answer is bound to a prompt that
-    // the host does not know (-seed 3001).
+    // If the first request after the loss of the database was sent with a repeated prompt, its answer is bound to a
+    // prompt that the host does not know (-seed 3001).
     const isAfterLoss = this.hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
@@ -553,7 +566,7 @@ export class Judge {
   }
 
   private async convertReally({ raw, wire, model }: Attempt, { isBust }: Verdict): Promise<void> {
-    if (this.leaves || (!isBust && this.passes % sampled !== 0)) return // they read OpenCode's messages
+    if (this.leaves || (!isBust && this.passes % sampled !== 0)) return // the converters read OpenCode's messages
     const judge = await converters
     if (!judge) return
     const copy = (messages: Message[]) => JSON.parse(JSON.stringify(messages)) as Message[]
@@ -571,7 +584,7 @@ function bytesIn(turns: readonly Turn[]): number {
   return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
 }
 
-/** A message without content, such as an answer that was refused, says nothing that could be lost. */
+/** A message without content, such as a refused answer, contains nothing that could be lost. */
 function hasContent({ parts }: Message): boolean {
   return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }
@@ -580,7 +593,7 @@ function show(entry: Chain["blocks"][number] | undefined): string {
   return entry ? `${entry.role} ${entry.block.kind}@${entry.block.message} ${excerpt(entry.block.text || entry.block.input)}` : "nothing"
 }
 
-/** Whether the earlier blocks are still there, in their places and from the same messages. */
+/** Whether the earlier blocks are still in their places and come from the same messages. */
 function stands(before: readonly Turn[], now: readonly Turn[]): boolean {
   const names = (turns: readonly Turn[]) => turns.flatMap(({ role, blocks }) => blocks.map((b) => JSON.stringify({ ...b, role, part: "" })))
   const all = names(now)

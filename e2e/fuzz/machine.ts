@@ -62,7 +62,7 @@ export class Machine implements Clock {
       try {
         process.kill(pid, signal)
       } catch {
-        // it has ended by itself
+        // the process has already ended
       }
     }
   }
@@ -112,7 +112,7 @@ export class Machine implements Clock {
     try {
       this.locker?.exec("ROLLBACK")
     } catch {
-      // it was never taken
+      // the lock was never taken
     }
     this.locker?.close()
     this.locker = undefined
@@ -183,7 +183,7 @@ function allProcesses(): { pid: number; parent: number; command: string }[] {
         const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])
         found.push({ pid: Number(name), parent, command })
       } catch {
-        // it has ended meanwhile
+        // the process has ended meanwhile
       }
     }
     return found

@@ -157,7 +157,7 @@ export class Session {
     return [...this.rows.slice(at, at + 2), ...(kept < 0 ? [] : this.rows.slice(kept, at)), ...this.rows.slice(at + 2)]
   }
 
-  /** The array of a request, decoded again for each request. A reminder has a new id each time. */
+  /** The array of a request. It is decoded again for each request, and a reminder gets a new id each time. */
   array(ids: Ids): Message[] {
     const array = this.visible().map((row) => row.copy())
     if (this.reminds) {

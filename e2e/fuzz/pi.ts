@@ -4,9 +4,9 @@ import type { Message, OpenCodeEvent, Part, Row, Session } from "./opencode.ts"
 import { signatureOf, type Model } from "./provider.ts"
 
 /**
- * A model of Pi 0.87. The world and the judge know OpenCode's messages only; this file translates them to Pi's, calls the
- * extension as Pi does, and translates the result back. Each message of Pi carries the id of its message in origin,
- * which the extension keeps and never sends.
+ * A model of Pi 0.87. The world and the judge know only OpenCode's messages. So this file translates them to Pi's,
+ * calls the extension as Pi does, and translates the result back. Each message of Pi has the id of OpenCode's message
+ * in the member origin, which the extension keeps and never sends.
  */
 
 /** Pi's extension: the function that Pi calls for each session. */
@@ -27,7 +27,7 @@ export class PiPlugin {
   private open: Session | undefined
   private isRunning = false
   private ends: Promise<void> = Promise.resolve()
-  /** By session and message, the key that the host knows. */
+  /** The key that the host knows, by session and message. */
   private readonly keys = new Map<string, string>()
   private readonly sessions: Map<string, Session>
   private readonly windows: ReadonlyMap<Model, number>
@@ -108,7 +108,7 @@ export class PiPlugin {
     }
   }
 
-  /** The hooks of OpenCode that the world calls, done as Pi does them. */
+  /** The hooks of OpenCode that the world calls, implemented in the way of Pi. */
   get has(): Hooks {
     const hooks = {
       "chat.message": async ({ sessionID }: { sessionID: string }) => {
@@ -163,7 +163,7 @@ export class PiPlugin {
     })
   }
 
-  /** Waits until the ends of all answers are told. */
+  /** Waits until the extension knows the end of every answer. */
   async settled(): Promise<void> {
     await this.ends
   }
@@ -261,7 +261,7 @@ function fromPi(wire: readonly Step[], raw: readonly Message[]): Message[] {
     const used = new Set<Part>()
     const parts: Part[] = original.parts.filter(({ type, ignored }) => ignored || type.startsWith("step-"))
     for (const [i, its] of blocks.entries()) {
-      // A patch that replaces a whole block takes its origin with it; the other blocks keep their places then.
+      // A patch that replaces a whole block also removes its origin. Then the other blocks keep their places.
       const source = sources.find(({ id }) => id === its.origin) ?? (blocks.length === sources.length && !used.has(sources[i]!) ? sources[i] : undefined)
       if (source) used.add(source)
       if (its.type === "text") parts.push({ ...(source ?? { id: `extra-${i}` }), type: "text", text: its.text! })

@@ -45,7 +45,7 @@ export const models: readonly Model[] = [
 export interface Block {
   kind: "text" | "thinking" | "call" | "result" | "image"
   text: string
-  /** For a call and its result. */
+  /** The id of a call, for the call and its result. */
   id: string
   /** The tool of a call, and its arguments. */
   name: string

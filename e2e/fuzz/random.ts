@@ -3,7 +3,7 @@ export class Random {
   private state: number
 
   /**
-   * Of(seed, "step", 7) is another sequence than of(seed, "step", 8), so one more draw in a step does not change the
+   * of(seed, "step", 7) is another sequence than of(seed, "step", 8), so one more draw in a step does not change the
    * next step.
    */
   static of(...names: (string | number)[]): Random {

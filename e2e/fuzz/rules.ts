@@ -20,7 +20,7 @@ export function isHead(message: string): boolean {
   return headIDs.includes(message)
 }
 
-/** What stands in front of a wire. */
+/** The messages before the tail of a wire. */
 export interface Head {
   texts: string[]
   /** The raw messages that are not sent themselves. */
@@ -52,7 +52,7 @@ function typed({ info, parts }: Message): Part[] {
   return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
 }
 
-/** The newest prompt of the user must be sent as it was typed, at every pressure. */
+/** The newest prompt of the user must be sent as it was typed, under any pressure. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
   const newest = raw.findLast((message) => typed(message).length > 0)
   if (!newest) return []
@@ -107,7 +107,7 @@ export function structure(turns: readonly Turn[], model: Model): Hit[] {
  * answer's calls.
  */
 export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
-  if (raw.at(-1)?.blocks.at(-1)?.kind !== "result") return [] // the user has gone on
+  if (raw.at(-1)?.blocks.at(-1)?.kind !== "result") return [] // the user has sent another message
   const asked = new Set<string>()
   for (const { role, blocks } of raw.slice(raw.findLastIndex((turn) => turn.role === "assistant"))) {
     if (role === "assistant") for (const { kind, id } of blocks) if (kind === "call") asked.add(id)
@@ -137,8 +137,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // With a binding model a part of a group may be left, because each block's validity depends on the prompt before
-  // it.
+  // If the model binds its thinking, a part of a group may remain, because each block's validity depends on the
+  // prompt before it.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))
@@ -209,11 +209,11 @@ export function excerpt(text: string, length = 90): string {
 /** A tag as the host writes it. */
 const lead = /^§(\d+)§ /
 const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
-/** What the host says about output to drop, at the end of a result or of words of the user. */
+/** A reminder of the host to drop output, at the end of a result or of words of the user. */
 const note = /\n\n<system-reminder>\n(?:(?!<\/system-reminder>)[^])*`ctx_reduce`(?:(?!<\/system-reminder>)[^])*<\/system-reminder>$/
 const placeholder = /^\[(?:dropped §(\d+)§|left out §(\d+)§: about \d+ tokens, which do not fit into the window\. .*)\]$/
 
-/** The tag of a placeholder, undefined if the text is none. */
+/** The tag of a placeholder; undefined if the text is not a placeholder. */
 function tagOf(text: string): string | undefined {
   const match = placeholder.exec(text)
   return match?.[1] ?? match?.[2]
@@ -226,7 +226,7 @@ export type Edits = (message: string) => Map<number, Set<string>>
 /** Whether a tag was ever given in the session. */
 export type Given = (tag: number) => boolean
 
-/** Returns the text, and each text that is left after removing one more leading tag that the host has given. */
+/** Returns the text, and each text that results from removing one more leading tag that the host has given. */
 export function untagged(text: string, given: Given): string[] {
   const all = [text]
   for (;;) {
@@ -273,7 +273,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
       if (!["drop", "skeleton", "withhold"].some((kind) => has(kind, Number(tag)))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
-    // An empty text, which some providers refuse, may be filled instead of leaving.
+    // An empty text, which some providers refuse, may be filled instead of removed.
     if (is === "[dropped]" && (has("shell") || was === "")) return
     const tagged = lead.exec(is)
     const body = (tagged ? is.slice(tagged[0].length) : is).replace(note, "")

@@ -31,14 +31,14 @@ export class Caches {
   }
 }
 
-/** The most bytes of a placeholder, and of the arguments of a call that stay whole, with what else a block has. */
+/** In bytes: the largest placeholder, and the largest block of a call whose arguments stay whole. */
 const [placeholder, shortCall] = [230, 600]
 
 /**
- * Roughly the part of a prompt that the host cannot take: system prompt, tools and head, the thinking, the words and
- * images of the user's newest prompt, the texts of the newest step, calls without a result, and a placeholder or short
- * arguments in place of everything else. If that does not fit into the window, the provider must refuse the prompt, and
- * nobody can help.
+ * Roughly the part of a prompt that the host cannot remove: system prompt, tools and head, the thinking, the words
+ * and images of the user's newest prompt, the texts of the newest step, calls without a result, and a placeholder or
+ * short arguments in place of everything else. If this part does not fit into the window, the provider must refuse
+ * the prompt, and the host cannot prevent that.
  */
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
   const parts = new Map(session.rows.flatMap(({ message }) => message.parts.map((part) => [part.id, part])))
@@ -47,7 +47,7 @@ export function floor(session: Session, { chain }: Verdict, scale: number): numb
   let bytes = chain.bytes
   for (const { block, bytes: its } of chain.blocks) {
     const part = parts.get(block.part)
-    // Another provider's thinking leaves OpenCode as a text. It still stays as long as its answer (-seed 2400416).
+    // OpenCode sends another provider's thinking as a text. It still stays as long as its answer (-seed 2400416).
     if (block.kind === "thinking" || part?.type === "reasoning" || isHead(block.message)) continue
     if (block.message === prompt?.id && !part?.synthetic) continue
     if (block.message === step && block.kind === "text") continue

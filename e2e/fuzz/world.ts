@@ -55,7 +55,7 @@ export class World {
   readonly say: (line: string) => void
   private readonly most: number
   private readonly dump: string
-  /** Whether a pass soon misses its deadline, and then leaves without the host. */
+  /** Whether a pass may miss its deadline early and be sent without the host. */
   private readonly isHasty: boolean
   session: Session
   instructions = 0
@@ -64,13 +64,13 @@ export class World {
   refusals = 0
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
   isUnsaved = false
-  /** For how many more requests there is no host. */
+  /** The number of further requests without a host. */
   private outage = 0
   private readonly caches: Caches
   private readonly manner: Manner | "none" | "mixed"
   private summaries = 0
   private readonly prompts: Tail
-  /** The beginnings of texts that the user withheld from the model, and of texts that the user did not type. */
+  /** The beginnings of texts that the user withheld from the model, or that the user did not type. */
   readonly withheld: string[] = []
   readonly attached: string[] = []
 
@@ -113,7 +113,7 @@ export class World {
     return summarise(manner, prompt, random)
   }
 
-  /** Judges what the historian was told. */
+  /** Judges the content that the historian was shown. */
   private reads(prompt: string): void {
     const leaked = this.withheld.find((text) => prompt.includes(text))
     if (leaked) this.find("withheld", `the historian reads a text that the user withheld: ${leaked}`)
@@ -218,7 +218,7 @@ export class World {
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       if ((await this.step(step >= steps)) === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
-      if (random.chance(0.01)) this.machine.move(random.int(1, 7) * minute) // a slow tool, or a permission that nobody grants yet
+      if (random.chance(0.01)) this.machine.move(random.int(1, 7) * minute) // a slow tool, or a permission that the user grants late
       else this.machine.move(random.int(1, 20) * 1000)
     }
     this.plugin.tell("session.status", { sessionID: session.id, status: { type: "idle" } })
@@ -286,7 +286,7 @@ export class World {
     if (disturbed.outage > 0) this.outage = disturbed.outage
     const wire = messages
     await this.guarded("messages.transform", this.plugin.has["experimental.chat.messages.transform"]!({}, { messages: wire }))
-    if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise it lasts through the system prompt
+    if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise the disturbance lasts through the system prompt
     const system = [this.system()]
     await this.guarded("system.transform", this.plugin.has["experimental.chat.system.transform"]!({ sessionID: session.id, model: { id: session.model.id, providerID: session.model.provider } }, { system }))
     disturbed.end()
@@ -351,7 +351,7 @@ export class World {
     session.rows.push(row)
     this.plugin.updated(row)
     this.plugin.tell("session.error", { sessionID: session.id, error })
-    // If the newest prompt alone is too long, no drop can help, so the user goes back.
+    // If the newest prompt alone is too long, no drop can help, so the user takes it back.
     if (this.refusals >= 4) {
       this.refusals = 0
       revert(this, Random.of(this.seed, "give up", this.passes))

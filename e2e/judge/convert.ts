@@ -1,5 +1,5 @@
-// Converts OpenCode's array to the body of the provider's request, through the packages that OpenCode bundles.
-// Nothing is sent: each provider's fetch keeps the body and then aborts.
+// Converts OpenCode's array to the body of the provider's request, through the packages that OpenCode bundles. No
+// request is sent: each provider's fetch function stores the body and then aborts.
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"
@@ -79,8 +79,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway takes the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. For a gateway,
-  // OpenCode does not make its adaptations for that package.
+  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. OpenCode does
+  // not make its changes for that package if it calls a gateway.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",

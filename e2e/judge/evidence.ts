@@ -1,5 +1,5 @@
-// Evidence about thinking from the raw array: which proofs (signatures, redacted data, encrypted contents) belong to
-// which text, and which proofs the model gave in one sequence.
+// Evidence about thinking from the raw array: which text each proof (signature, redacted data, encrypted content)
+// belongs to, and which proofs the model gave in one sequence.
 import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {

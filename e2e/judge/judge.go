@@ -24,7 +24,7 @@ var ErrMissing = errors.New("the judge is not installed: run npm ci")
 
 // A Case is one pass to judge, or one captured request.
 type Case struct {
-	// Name tells where the case comes from.
+	// Name identifies the source of the case.
 	Name string
 	// Profile is the provider profile for which the wire was rendered.
 	Profile string
@@ -213,7 +213,7 @@ func (j *Judge) Close() (Report, error) {
 }
 
 // Needs starts a judge for a test. If the judge is not installed, it skips the test. In CI it fails the
-// test instead, so that a job which judged nothing is not green.
+// test instead, so that a job without a judge is not green.
 func Needs(t testing.TB) *Judge {
 	t.Helper()
 	j, err := Start(context.WithoutCancel(t.Context()))

@@ -62,8 +62,8 @@ export interface Case {
   /** The harness of the arrays: "pi", whose messages are steps, or OpenCode, which is the default. */
   harness?: "opencode" | "pi" | undefined
   /**
-   * The model that is asked, as OpenCode names it. Without it, the model of the raw array's newest user message: OpenCode
-   * chooses the model before a plugin changes the array.
+   * The model that is asked, as OpenCode names it. Without it, it is the model of the raw array's newest user
+   * message, because OpenCode chooses the model before a plugin changes the array.
    */
   model?: { provider: string; id: string } | undefined
   /** The model binds its thinking to the prompt before it. */
@@ -114,10 +114,11 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 }
 
 /**
- * Rules, or findings by their identity, that are moot if the raw array breaks another rule. If its last answer begins
- * with a text, because the harness asked twice in a turn, then thinking after that text is of no use. If the array ends
- * with an answer, the provider refuses it however the answer begins. If the array has a blank text, the provider
- * refuses that text with or without a breakpoint. A blank text that only the wire has is a finding of `text-blank`.
+ * Rules, or findings by their identity, that do not count if the raw array breaks another rule. If its last answer
+ * begins with a text, because the harness asked twice in a turn, then thinking after that text has no effect. If the
+ * array ends with an answer, the provider refuses it however the answer begins. If the array has a blank text, the
+ * provider refuses that text with or without a breakpoint. If only the wire has a blank text, that is a finding of
+ * `text-blank`.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

@@ -35,7 +35,7 @@ for await (const text of createInterface({ input: process.stdin, crlfDelay: Infi
   if (text.trim() === "") continue
   const line = JSON.parse(text) as Line
   const by = line.converter ?? line.profile
-  // A case that no converter of the harness takes is not judged.
+  // A case is not judged if no converter of its harness can convert it.
   if (line.converter || judgesOf(line).length > 0) judged[by] = (judged[by] ?? 0) + 1
   const found = line.bodies ? await compare(line, line.bodies) : line.body === undefined ? await judgeWire(line) : judgeBody(line)
   for (const v of found) report(line, v)
@@ -74,7 +74,7 @@ async function compare(line: Line, bodies: Body[]): Promise<Violation[]> {
   const messages = (body: Body): Body[] => (isPi ? sentByPi(body) : body.messages.filter((m: Body) => m.role !== "system" && m.role !== "developer"))
   const same = (body: Body): number => messages(ours).findIndex((m, i) => !isDeepStrictEqual(m, messages(body)[i]))
   if (bodies.some((body) => messages(body).length === messages(ours).length && same(body) < 0)) return []
-  const [nearest] = bodies.sort((a, b) => (same(b) >>> 0) - (same(a) >>> 0)) // -1 means no difference in ours, which makes it the farthest
+  const [nearest] = bodies.sort((a, b) => (same(b) >>> 0) - (same(a) >>> 0)) // >>> turns -1, which means no difference, into the largest number
   const at = nearest ? same(nearest) : 0
   const short = (body: Body): string => JSON.stringify(messages(body)[at])?.slice(0, 400)
   return [{ rule: "as-sent", where: `${name}: message ${at} of ${messages(ours).length}`, detail: `we say ${short(ours)}, the harness said ${nearest ? short(nearest) : "nothing"}` }]

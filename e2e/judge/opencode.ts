@@ -112,7 +112,7 @@ function assistantParts(m: Message, to: Target, behind: Any[]): Any[] {
       case "step-start":
         return [{ type: "step-start" }]
       case "text":
-        // Between signed blocks a blank stands in for an empty text, so that the blocks keep their places.
+        // Between signed blocks, a blank replaces an empty text, so that the blocks keep their places.
         return [{ type: "text", text: p.text === "" && isSigned ? " " : p.text, ...(isForeign ? {} : { providerMetadata: p.metadata }) }]
       case "reasoning":
         if (!isForeign) return [{ type: "reasoning", text: p.text, providerMetadata: p.metadata }]

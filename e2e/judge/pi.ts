@@ -1,5 +1,5 @@
-// Converts steps of Pi to the body of the provider's request, as Pi was seen to do on the wire (docs/pi.md). A step is
-// an answer of Pi with the results after it, or another message alone.
+// Converts steps of Pi to the body of the provider's request, as the recorded requests of Pi show it (docs/pi.md). A
+// step is an answer of Pi with the results after it, or any other message alone.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
 
@@ -32,12 +32,12 @@ interface PiMessage {
 
 export interface Step {
   id: string
-  /** Absent if the step was taken off the wire. */
+  /** Absent if the step was removed from the wire. */
   message?: PiMessage
   results?: PiMessage[]
 }
 
-/** The dialect in which Pi speaks to the provider of a converter. Pi has no converter for the others here. */
+/** The dialect in which Pi speaks to the provider of a converter. Pi does not support the other converters here. */
 const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat">> = {
   anthropic: "anthropic",
   vertex: "anthropic",
@@ -51,7 +51,7 @@ const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat"
 /** Whether Pi's requests for a converter can be judged. */
 export const speaks = (name: ConverterName): boolean => name in dialects
 
-/** The arrays of blocks and strings, as blocks. */
+/** The content as an array of blocks, even if it is a string. */
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
@@ -105,8 +105,8 @@ function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
 }
 
 /**
- * The message that names the model that is asked: the newest answer, because a user's message of Pi names none. An array
- * that the tests make up may name it in a user's message.
+ * The message that names the model that is asked: the newest answer, because a user's message of Pi names none. An
+ * array that a test invents may name it in a user's message.
  */
 const askedBy = (raw: Step[]): PiMessage | undefined => raw.findLast((s) => s.message?.model)?.message
 
@@ -150,7 +150,7 @@ function toAnthropic(all: PiMessage[]): Body {
     const content = m.role === "toolResult" ? [anthropicResult(m)] : blocks(m.content).flatMap(anthropicBlock)
     if (content.length === 0) continue
     const last = messages.at(-1)
-    if (last?.role === role) last.content.push(...content) // as Anthropic does with neighbours of one role
+    if (last?.role === role) last.content.push(...content) // Anthropic does the same with neighbours of one role
     else messages.push({ role, content })
   }
   return messages.length === 0 ? undefined : { system: "You are a coding agent.", thinking: { type: "enabled" }, messages }

@@ -1,5 +1,5 @@
-// Translates a session that was recorded with one provider, so that it can be judged for another. The proofs of its
-// thinking get the form that the other provider's package reads, in the raw array and in the wire alike. Proofs that
+// Translates a session that was recorded with one provider, so that it can be judged for another. In the raw array
+// and in the wire, the proofs of its thinking get the form that the other provider's package reads. Proofs that
 // already have that form do not change.
 import type { Message, Part } from "./opencode.ts"
 import { namespaceOf } from "./opencode.ts"

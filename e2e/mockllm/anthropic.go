@@ -13,7 +13,7 @@ func anthropicEvents(req *Request, step Step) iter.Seq[event] {
 			return yield(event{kind, fields})
 		}
 		usage := anthropicUsage(req)
-		usage["output_tokens"] = 1 // the final count comes with message_delta
+		usage["output_tokens"] = 1 // message_delta has the final count
 		message := object{
 			"id": messageID(req), "type": "message", "role": "assistant", "model": req.Model, "content": []any{},
 			"stop_reason": nil, "stop_sequence": nil, "usage": usage,

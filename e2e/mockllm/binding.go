@@ -26,7 +26,7 @@ const (
 type binding struct {
 	mode   Binding
 	models map[string]bool
-	made   map[string]*madeBlock // by signature, or by data if redacted
+	made   map[string]*madeBlock // by signature, or by data if the block is redacted
 	newest map[conversation][]*madeBlock
 	counts map[string]*ThinkingCount // by session
 }
@@ -40,7 +40,7 @@ type conversation struct {
 
 // A madeBlock is a thinking block that a server has made.
 type madeBlock struct {
-	signature string // a redacted block has its data here
+	signature string // the data, if the block is redacted
 	text      string
 	model     string
 	made      int
@@ -172,8 +172,8 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 // missing returns the expected blocks that a request does not contain, in the order in which they were
 // made.
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
-	// A missing block that the client could have sent counts as present: with it, the blocks after it
-	// would be valid, too.
+	// A missing block that the client could have sent counts as present, because with it the blocks
+	// after it would be valid, too.
 	couldBeThere := map[string]bool{}
 	for _, p := range now.pieces {
 		couldBeThere[p.signature] = true

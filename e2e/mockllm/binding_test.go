@@ -128,7 +128,8 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*chat)
-		// invalid lists the blocks that fail the check. why is a part of the reason of the first one.
+		// invalid lists the blocks that fail the check. why is a part of the reason for the first of
+		// them.
 		invalid []string
 		why     string
 		missing []MissingBlock
@@ -249,7 +250,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 			tc.change(c)
 			r := c.ask(Say("Done."))
 			var invalid []string
-			var why string // the first one's reason
+			var why string // the reason for the first invalid block
 			for _, b := range r.Thinking.Blocks {
 				if b.State == BlockInvalid {
 					invalid = append(invalid, b.Where)
@@ -294,7 +295,7 @@ func TestThinkingBetweenTexts(t *testing.T) {
 }
 
 // Thinking that the model made after a change is bound to the changed prefix, so it is valid.
-func TestThinkingBehindAChangeIsValid(t *testing.T) {
+func TestThinkingAfterAChangeIsValid(t *testing.T) {
 	c := threeSteps(t, BindingDrop)
 	c.messages[2]["content"] = []object{toolResult("t1", "[dropped §2§]")}
 	r := c.ask(Step{Blocks: []Block{think(5), Text("On.")}})

@@ -78,7 +78,7 @@ func numberedID(d Dialect, n int) string {
 }
 
 // validInput returns the arguments of a call as valid JSON, because an Anthropic answer without
-// streaming cannot carry anything else.
+// streaming cannot hold anything else.
 func (b Block) validInput() json.Value {
 	if v := json.Value(b.input); v.IsValid() {
 		return v

@@ -168,7 +168,7 @@ func difference(was, now *prefix, n int) string {
 }
 
 // continues reports whether the n-th piece that is not thinking, counted from 0, belongs to an answer.
-// A text may have got a tag in front.
+// A text may have got a tag at its start.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

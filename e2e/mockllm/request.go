@@ -48,7 +48,7 @@ type Request struct {
 	// Thinking is the verdict on the thinking in the request, if its model binds thinking.
 	Thinking ThinkingCheck
 
-	prefix prefix // only until the request is answered
+	prefix prefix // needed only until the request is answered
 }
 
 // A Message is one message of the wire.
@@ -240,8 +240,9 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 	return out
 }
 
-// asBlock returns the block for which a text stands. Pi sends a message of the user as a text, except
-// for the last one, which needs a block for its cache marker. To the provider both are the same.
+// asBlock returns a content as a block, even if it is a text. Pi sends a message of the user as a
+// text, except for the last one, which needs a block for its cache marker. To the provider both forms
+// are the same.
 func asBlock(raw json.Value) json.Value {
 	if raw.Kind() != '"' {
 		return raw

@@ -14,7 +14,7 @@ import (
 // A Server answers requests from its script. All methods are safe for concurrent use.
 type Server struct {
 	http *httptest.Server
-	stop chan struct{} // Close closes it, which ends delays and hangs
+	stop chan struct{} // closed by Close, which ends delays and hangs
 
 	// mu guards all fields below.
 	mu       sync.Mutex
@@ -133,7 +133,7 @@ func (s *Server) accept(req *Request) Step {
 	if step.Error = s.binding.check(req); step.Error == nil {
 		step = s.choose(req)
 	} else if rule := s.ruleFor(req); rule != nil {
-		req.Rule = rule.Name // the rule itself is not called
+		req.Rule = rule.Name // the rule is named, but its answer is not used
 	}
 	for i, b := range step.Blocks {
 		if b.kind == kindTool && b.id == "" {

@@ -36,8 +36,8 @@ func Binary(repo string) (string, error) {
 }
 
 // platformPackages returns the packages that may hold the executable, best first. npm installs by
-// operating system and processor only. So the variants for older processors and for musl may be
-// installed beside the main one or without it.
+// operating system and processor only. So it may install the variants for older processors and for
+// musl, with or without the main one.
 func platformPackages(goos, goarch string) []string {
 	system := map[string]string{"windows": "windows"}[goos]
 	if system == "" {

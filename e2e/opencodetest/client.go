@@ -22,7 +22,7 @@ type Client struct {
 }
 
 func newClient(base, directory string) *Client {
-	// A prompt is answered only when its whole turn is over, so the context alone bounds the time.
+	// A prompt is answered only at the end of its turn, so only the context bounds the time.
 	return &Client{base: base, directory: directory, http: &http.Client{Transport: &http.Transport{}}}
 }
 

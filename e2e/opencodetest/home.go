@@ -45,9 +45,9 @@ func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log")
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
 // skipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK
-// into every config directory and waits for it before it loads plugins; without a registry that takes
+// into every config directory and waits for it before it loads plugins. Without a registry that takes
 // more than a minute. If there is a node_modules and a lock file that lists the dependency, OpenCode
-// believes that the SDK is installed.
+// assumes that the SDK is installed.
 func (h *Home) skipDependencyInstall() error {
 	type deps map[string]any
 	wanted := deps{"dependencies": deps{"@opencode-ai/plugin": "*"}}

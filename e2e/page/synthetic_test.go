@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// hostile is a name that, if the page does not escape it, runs a script which writes to the console.
+// hostile is a name that runs a script if the page does not escape it. The script writes to the
+// console.
 const hostile = `</script><script>console.error("injected")</script><img src=x onerror=console.error(1)>"'` + "`{{.}}\u202e\xff"
 
 const window = 64_000

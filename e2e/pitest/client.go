@@ -113,7 +113,7 @@ func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
 // A Turn is a prompt that Pi has accepted.
 type Turn struct {
 	p  *Pi
-	at int // the records of the turn begin here
+	at int // the position of the turn's first record
 }
 
 // PromptAsync sends a prompt and returns when Pi has accepted it.
@@ -153,7 +153,8 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 		}
 		at = next
 		for {
-			// The retry is announced after the end of the run, apart from the answers to commands.
+			// Pi announces the retry after the end of the run, independently of the answers to
+			// commands.
 			time.Sleep(20 * time.Millisecond)
 			state, err := p.State(ctx)
 			if err != nil {

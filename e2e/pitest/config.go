@@ -65,7 +65,7 @@ func settings(o Options) object {
 // AgentDir returns the directory of Pi's configuration and sessions in a home.
 func AgentDir(h *opencodetest.Home) string { return filepath.Join(h.Root, ".pi", "agent") }
 
-// controlPath is where the extension of this package lies in a home.
+// controlPath is the path of this package's extension in a home.
 func controlPath(h *opencodetest.Home) string { return filepath.Join(h.Root, "pitest", "control.js") }
 
 // configure writes the configuration, and returns the environment of the process.

@@ -67,7 +67,7 @@ type Pi struct {
 	stderr  *buffer
 	records *records
 	done    chan struct{} // closed when the process has ended and all its output is read
-	ended   sync.Once     // guards the end, because the process id may belong to another process afterwards
+	ended   sync.Once     // guards the end: after it, the process id may belong to another process
 }
 
 // Start starts Pi in rpc mode and waits until it answers. The process ends with Stop, and is killed if
@@ -93,7 +93,7 @@ func Start(ctx context.Context, o Options) (*Pi, error) {
 	go func() {
 		defer close(p.done)
 		p.records.read(stdout)
-		_ = cmd.Wait() // the process was killed by us, or a failing request will show its end
+		_ = cmd.Wait() // an error does not matter: we have killed the process, or a failing request will show its end
 	}()
 	ready, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -160,7 +160,7 @@ func (p *Pi) Output() string { return p.stderr.String() }
 // other processes of its group. If the process has to be killed, Stop returns an error.
 func (p *Pi) Stop() (err error) {
 	p.ended.Do(func() {
-		_ = p.stdin.Close() // the process may be gone
+		_ = p.stdin.Close() // the process may have ended, so an error does not matter
 		select {
 		case <-p.done:
 		case <-time.After(stopTimeout):

@@ -51,8 +51,8 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 		return err
 	}
 	r.Type, r.Command, r.Success, r.Data = only.Type, only.Command, only.Success, slices.Clone(only.Data)
-	_ = json.Unmarshal(only.ID, &r.ID)       // absent, or of a record that is no response
-	_ = json.Unmarshal(only.Error, &r.Error) // likewise
+	_ = json.Unmarshal(only.ID, &r.ID)       // absent, or in a record that is no response
+	_ = json.Unmarshal(only.Error, &r.Error) // the same holds for the error
 	r.WillRetry = string(only.WillRetry) == "true"
 	if r.Type == "message_end" {
 		if err := json.Unmarshal(only.Message, &r.Message); err != nil {
@@ -89,7 +89,7 @@ func (r *records) read(from io.Reader) {
 		if err := json.Unmarshal(line, &record); err != nil {
 			err = fmt.Errorf("pi wrote %.200q: %w", line, err)
 			r.add(nil, err)
-			_, _ = io.Copy(io.Discard, in) // a process whose output nobody reads would hang
+			_, _ = io.Copy(io.Discard, in) // a process would hang if its output were not read
 			return
 		}
 		r.add(&record, nil)

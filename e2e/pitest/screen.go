@@ -8,12 +8,13 @@ import (
 )
 
 // A screen draws the output of a program as a terminal does. It knows the control sequences that Pi
-// uses, and takes every character for one column wide, which is true for the texts of the tests.
+// uses, and assumes that every character is one column wide, which is true for the texts of the
+// tests.
 type screen struct {
 	columns, rows int
 	cells         [][]rune
 	row, column   int
-	rest          string // the start of a sequence whose end has not come yet
+	rest          string // the start of a sequence whose end has not arrived yet
 }
 
 func newScreen(columns, rows int) *screen {
@@ -63,7 +64,7 @@ func (s *screen) write(text string) {
 			s.column = max(0, s.column-1)
 		case unicode.IsControl(c) || unicode.Is(unicode.Mn, c) || c == '\ufe0f':
 		default:
-			if s.column == s.columns { // a full line goes on in the next one
+			if s.column == s.columns { // a full line continues in the next one
 				s.column = 0
 				s.down()
 			}
@@ -84,13 +85,14 @@ func (s *screen) down() {
 	s.cells[s.rows-1] = []rune(strings.Repeat(" ", s.columns))
 }
 
-// escape obeys the control sequence at the start of text and returns its length, 0 if its end is missing.
+// escape carries out the control sequence at the start of text and returns its length, or 0 if its
+// end is missing.
 func (s *screen) escape(text string) int {
 	if len(text) < 2 {
 		return 0
 	}
 	switch text[1] {
-	case ']', '_', 'P', '^': // a string for the terminal, for example a title
+	case ']', '_', 'P', '^': // the sequence is a string for the terminal, for example a title
 		end, size := strings.Index(text[2:], "\x1b\\"), 2
 		if bell := strings.IndexByte(text[2:], '\a'); bell >= 0 && (end < 0 || bell < end) {
 			end, size = bell, 1
@@ -112,7 +114,7 @@ func (s *screen) escape(text string) int {
 
 func (s *screen) control(params string, final byte) {
 	if strings.HasPrefix(params, "?") || strings.HasPrefix(params, ">") || strings.HasPrefix(params, "<") {
-		return // a mode of the terminal
+		return // the sequence sets a mode of the terminal
 	}
 	number := func(i, missing int) int {
 		all := strings.Split(params, ";")

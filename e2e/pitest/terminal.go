@@ -60,7 +60,7 @@ func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	}
 	go func() {
 		defer close(t.done)
-		_ = cmd.Wait() // the screen shows why it has ended
+		_ = cmd.Wait() // the screen shows why the process has ended
 	}()
 	return t, nil
 }
@@ -110,7 +110,7 @@ func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error)
 
 // Stop ends the session as a user does, by the keys ctrl-c twice, and waits for the process.
 func (t *Terminal) Stop() error {
-	_ = t.Type("\x03\x03") // the process may be gone
+	_ = t.Type("\x03\x03") // the process may have ended, so an error does not matter
 	var err error
 	select {
 	case <-t.done:

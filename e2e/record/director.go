@@ -20,9 +20,9 @@ import (
 // A director plays scenes, in one session at a time. After an error it does nothing more.
 type director struct {
 	*recording
-	ctx     context.Context // lasts for the whole play, as the director does
+	ctx     context.Context // valid for the whole play, like the director
 	session string
-	model   string // of the next prompt; empty means the default model
+	model   string // the model of the next prompt; empty means the default model
 	calls   int
 	// reduced are the ids of the calls of ctx_reduce.
 	reduced map[string]bool
@@ -142,7 +142,7 @@ func (d *director) finish() error {
 		for _, m := range r.Messages {
 			for _, c := range m.Content {
 				if c.Type == "tool_result" && d.reduced[c.ID] {
-					delete(d.reduced, c.ID) // later requests may have dropped the result
+					delete(d.reduced, c.ID) // check each result only once, because later requests may have dropped it
 					if _, output, _ := strings.Cut(c.Text, "§ "); !strings.HasPrefix(output, "Marked") {
 						err = errors.Join(err, fmt.Errorf("call %s of ctx_reduce: %s", c.ID, c.Text))
 					}

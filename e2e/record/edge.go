@@ -183,7 +183,7 @@ func (d *director) force() {
 func (d *director) fork() {
 	original := d.session
 	d.forkAt("")
-	old := "26-34" // some that the busts before have left
+	old := "26-34" // tags that the earlier busts have not dropped
 	if d.harness == schema.HarnessPi {
 		old = "60-68"
 	}
@@ -266,7 +266,7 @@ func (d *director) piCompaction(p *agent.Pi) {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// under makes the provider report for these steps that the prompt fills the given percentage of the
+// under makes the provider report, for these steps, that the prompt fills the given percentage of the
 // window.
 func under(percent int, steps ...mockllm.Step) []mockllm.Step {
 	prompt := opencodetest.DefaultLimits.Context * percent / 100

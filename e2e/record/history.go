@@ -32,14 +32,14 @@ func promptOf(q *mockllm.Request) string {
 const (
 	// compartmentMessages is the number of messages of a compartment.
 	compartmentMessages = 8
-	// historianTakes is long enough for some passes of the scripted model, and much shorter than a real run. On a busy
-	// machine, a recording may prove little; record again then.
+	// historianTakes is how long an answer takes. It is long enough for some passes of the scripted model, and
+	// much shorter than in reality. On a busy machine, too few passes may fit into it; record again then.
 	historianTakes = 600 * time.Millisecond
 )
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
 
-// summary answers a question to the historian. It names every second file, so that the receipts find some of
+// summary answers a question to the historian. It names only every second file, so that the receipts find some of
 // their anchors.
 func summary(prompt string) mockllm.Step {
 	r := historiantest.RangeOf(prompt)

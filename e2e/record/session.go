@@ -48,7 +48,7 @@ var (
 		steps: slices.Repeat([]int{10}, 9), summarises: true,
 	}
 
-	// The first two with Pi.
+	// These are the first two sessions with Pi.
 	piShort, piLong = short.with(schema.HarnessPi), long.with(schema.HarnessPi)
 )
 
@@ -124,7 +124,7 @@ func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, e
 	}
 	options := user.WithPlugin(r.product.Host, r.project(), r.mock.URL())
 	options.Limits = r.limits
-	options.Config["snapshot"] = true // snapshots are on, as users have them
+	options.Config["snapshot"] = true // snapshots are on, as they are for users
 	options.Env = append(options.Env, record)
 	oc, err := opencodetest.Start(ctx, options)
 	return &agent.OpenCode{OpenCode: oc, Title: r.name}, err

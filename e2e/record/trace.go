@@ -21,8 +21,8 @@ func (r *recording) scrub(trace []byte) []byte {
 	places := map[string]string{r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
 	places[r.project()] = scrubbedProject
 	if r.summarises {
-		// A prompt of the historian has numbers made from its text, and a wire has a name made from its content. The
-		// replay would make others for another path.
+		// A prompt of the historian has numbers made from its text, and a wire has a name made from its content.
+		// With another path, the replay would make other numbers and names.
 		places[r.project()] = r.project()
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {

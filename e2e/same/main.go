@@ -80,7 +80,7 @@ func wiresOf(ctx context.Context, version, dir string) (_ []byte, err error) {
 	return os.ReadFile(file)
 }
 
-// compare fails with the first wire that differs and the number of all that do.
+// compare fails if wires differ, and names the first of them and their number.
 func compare(a, b string) error {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	differ, first := 0, ""

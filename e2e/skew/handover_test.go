@@ -63,7 +63,7 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	seats = w.seats(older, "project", sessionsUnderLoad)
 	var next process
 	if h == schema.HarnessOpenCode {
-		next = w.start(newer, "other") // it listens, but has not loaded its shim
+		next = w.start(newer, "other") // this process listens, but has not loaded its shim yet
 	}
 	replaced := make(chan struct{})
 	var before schema.StatusResult
@@ -187,7 +187,7 @@ func (w *world) work(seats []process, midway func()) []session {
 		})
 	}
 	told.Wait()
-	midway() // in case no session got that far: a caller that waits for midway must not wait for ever
+	midway() // if no session got so far, midway is called here, because a caller waits for it
 	for i := range all {
 		all[i].requests = w.requests(all[i].id)
 	}
@@ -204,9 +204,9 @@ func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 		switch {
 		case i%stepsOfTurn == stepsOfTurn-1:
 			steps = append(steps, mockllm.Say(fmt.Sprintf("That was look %d.", i)))
-		case i%stepsOfTurn == 4: // a call to the host itself
+		case i%stepsOfTurn == 4: // this step calls the host itself
 			steps = append(steps, mockllm.Call(id, "ctx_reduce", map[string]any{"drop": fmt.Sprint(i/stepsOfTurn + 1)}))
-		case i%2 == 0: // a tool that still runs when the passes of other sessions come
+		case i%2 == 0: // this step runs a tool while other sessions have their passes
 			tool, input := w.tools().Bash("sleep 0.2; wc -c "+file, "Count")
 			steps = append(steps, mockllm.Call(id, tool, input))
 		default:
@@ -265,9 +265,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests until the newer host has come. The Pi that brings the
-// newer host needs longer to start than the sessions of the test would otherwise last. So the newer host
-// serves the last pass of each session, and other passes go on in the meantime.
+// hold delays the answers to a session's last requests until the newer host has come. The Pi that starts the
+// newer host needs longer to start than the sessions of the test would otherwise last. With the delay, the
+// newer host serves the last pass of each session, while other passes are still running.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

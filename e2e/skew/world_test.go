@@ -35,11 +35,11 @@ type world struct {
 	user    *stage.User
 	mock    *mockllm.Server
 	// came is closed when the newer host serves. While it is nil, no session waits for the newer host. Only
-	// one session uses it at a time, because the mock chooses one answer at a time.
+	// one session can wait at a time, because the mock chooses one answer at a time.
 	came chan struct{}
 }
 
-// newWorld creates a world at root. root must be short, because the path of a socket has room for 104
+// newWorld creates a world at root. root must be short, because the path of a socket has at most 104
 // bytes.
 func newWorld(t *testing.T, h schema.Harness, root string) *world {
 	t.Helper()

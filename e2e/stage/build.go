@@ -22,7 +22,7 @@ var ErrCannotBuild = errors.New("cannot build the product here")
 
 // A Product holds the parts that users install.
 type Product struct {
-	Repo string // root of the repository
+	Repo string // the root of the repository
 	Host string // the host's binary
 	Shim string // the bundle of the OpenCode shim
 	// PiShim is the directory with the package of the Pi shim, as users install it.

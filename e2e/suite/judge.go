@@ -22,7 +22,7 @@ func Judge(t *testing.T, mock *mockllm.Server) {
 		if len(requests) == 0 || t.Skipped() {
 			return
 		}
-		j, err := judge.Start(context.WithoutCancel(t.Context())) // the context of the test has ended by now
+		j, err := judge.Start(context.WithoutCancel(t.Context())) // at this time, the test's own context has ended
 		if err != nil {
 			t.Log(err)
 			return

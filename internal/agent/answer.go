@@ -20,7 +20,7 @@ import (
 
 var errTimeout = errors.New("the run has missed its deadline")
 
-// failed returns the error of a run. word names the kind of the failure to people.
+// failed returns the error of a run. word is the name of the failure in messages for people.
 func failed(kind ask.Kind, word, message string) *ask.Error {
 	e := &ask.Error{Kind: kind, Err: fmt.Errorf("agent %s: %s", word, message)}
 	if kind == "" {

@@ -16,7 +16,7 @@ type definition struct {
 	isOffered func(schema.Config) bool
 }
 
-// definitions is the table of the hidden agents. Whoever adds an agent adds its row here.
+// definitions is the table of the hidden agents. A new agent needs a row here.
 //
 // An agent has no tools unless it cannot work without them. The history contains text that other people wrote.
 // If a hidden agent could read files, such a text could make it copy a file into a summary that the user never

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // A Lease keeps two runs of an agent from doing the same work for a session or a project, even in two processes.
 // Its holder is a unique name of the run.
 type Lease struct {
 	Store  *store.Store
-	Work   store.Work
+	Work   work.Work
 	Holder string
 }
 
@@ -27,7 +28,7 @@ func (l Lease) Acquire(ctx context.Context) (acquired bool, err error) {
 
 // Keep renews the lease until ctx ends. If the lease is lost, Keep calls lost and returns.
 func (l Lease) Keep(ctx context.Context, lost func()) {
-	tick := time.NewTicker(store.LeaseRenews)
+	tick := time.NewTicker(work.LeaseRenews)
 	defer tick.Stop()
 	for {
 		select {

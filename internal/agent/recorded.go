@@ -13,8 +13,8 @@ type Cassette interface {
 	// Run answers as a shim answers agent/run. When ctx ends, Run withdraws the run and returns soon.
 	Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	// The host calls Begin before it starts background work that may ask agents, and End when that work has
-	// ended. Such work asks one question at a time. The host answers the call that caused the work after
-	// Begin has returned.
+	// ended. Such work asks one question at a time. Begin returns before the host answers the call that
+	// caused the work.
 	Begin()
 	End()
 }

@@ -31,7 +31,7 @@ type Options struct {
 	Cassette Cassette
 }
 
-// NewRunner returns a runner without any run.
+// NewRunner returns a runner that runs no agent yet.
 func NewRunner(o Options) *Runner { return &Runner{Options: o, seats: make(chan struct{}, maxRuns)} }
 
 // Go starts background work that may ask hidden agents.
@@ -74,8 +74,8 @@ var _ ask.Asker = Asker{}
 // maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process with about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits for a run after it told the shim to end it. It covers the five
-// seconds that a shim gives its harness.
+// abortGrace is how long Ask waits for a run to end after it told the shim to abort the run. It includes the
+// five seconds that a shim gives its harness.
 const abortGrace = 8 * time.Second
 
 // Ask implements ask.Asker: it runs a hidden agent through a connected shim and returns its last answer. Every
@@ -174,7 +174,7 @@ func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunPa
 	}
 	o := <-done
 	if o.err == nil && o.result.Failure.Reason != "" {
-		o.result.Failure.Reason = reason // the shim only knows that the run was withdrawn
+		o.result.Failure.Reason = reason // the shim itself only reports that the run was withdrawn
 	}
 	return o.result, o.err
 }

@@ -48,7 +48,7 @@ func (r *runner) AbortAgent(_ context.Context, p schema.AgentAbortParams) error 
 	return nil
 }
 
-// says returns a runner that answers as OpenCode does.
+// says returns a runner that answers in the form of OpenCode.
 func says(text string) *runner {
 	return &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{Answers: []json.Value{answered(text, "stop", 7)}}, nil
@@ -82,7 +82,8 @@ type mute struct{ client.Client }
 // AbortAgent does nothing.
 func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
 
-// connected returns a runner, and the clients that it can use. All of them have opened the directory /p.
+// connected returns a runner, and the clients that can run agents for it. All of them have opened the
+// directory /p.
 func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runner, *client.Registry) {
 	t.Helper()
 	known := client.NewRegistry(func(schema.Harness, string) (schema.Config, []config.Warning) { return cfg, nil })
@@ -135,8 +136,8 @@ func TestAgentAnswers(t *testing.T) {
 }
 
 // A text in the history could tell a hidden agent to read a file: ".env", for which OpenCode asks the user,
-// or a link in the repository to a private key. The file would end up in a summary, and nobody would see the
-// call. So no hidden agent has a tool.
+// or a link in the repository to a private key. The file would end up in a summary, and the user would never
+// see the call. So no hidden agent has a tool.
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	for _, harness := range schema.Harnesses {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
@@ -161,7 +162,7 @@ func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	}
 }
 
-// A harness shows a registered agent to its user, so it gets none that cannot run.
+// A harness shows each registered agent to its user, so an agent that cannot run is not registered.
 func TestHistorianThatIsSwitchedOffIsNotOffered(t *testing.T) {
 	cfg := config.Default()
 	cfg.Historian.Disable = true
@@ -264,7 +265,7 @@ func TestAgentHasADeadline(t *testing.T) {
 }
 
 // If a shim does not react to an abort, it must not block the host.
-func TestAgentThatIgnoresItsAbortIsLeftBehind(t *testing.T) {
+func TestAgentThatIgnoresItsAbortDoesNotBlockTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &deaf{}
 		r := aRun(t, c)

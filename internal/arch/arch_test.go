@@ -84,7 +84,8 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms are the packages that the host is made of. The host imports them, and no room imports the host.
+// rooms are the packages that the host is made of. The host imports them, and
+// none of them imports the host.
 const rooms = "internal/agent internal/learn internal/marking internal/model internal/notice internal/pass internal/prompt internal/session internal/status internal/summary internal/tool"
 
 // importers lists the only packages that may import a package.
@@ -107,6 +108,7 @@ var importers = []struct {
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "cmd/magicctx-host internal/replay", "use cases are called from above only"},
 	{module + "/store", rooms + " internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory internal/marker", "only the host and its rooms commit to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
+	{module + "/store/database", "store", "a transaction belongs to the package that knows its rows"},
 	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// comment is a line of a comment, or what follows code on its line.
+	// comment is a comment line, or a comment at the end of a line of code.
 	comment = regexp.MustCompile(`(?m)(?:^|\s)(?://|/?\*+|#)\s(.*)$`)
 	// outside is a reference to a document that a reader of this repository does
 	// not have, for example "spec transform §16" or "design §9".
@@ -27,15 +27,15 @@ var (
 	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// A citation leads somewhere: no comment and no document cites what is outside
-// the repository, and each file of the repository that they cite exists.
+// Citations lead somewhere: comments and documents cite only files of this
+// repository, and each cited file exists.
 func TestCitationsLeadSomewhere(t *testing.T) {
 	root := rootOf(t)
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.ts", "*.mjs", "*.md", "*.yml")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("no list of files: %v", err) // an archive of the sources has no git
+		t.Skipf("no list of files: %v", err) // the sources of a release come without git
 	}
 	for _, file := range strings.Fields(string(out)) {
 		if strings.Contains(file, "testdata/") || file == "internal/arch/citations_test.go" {
@@ -68,7 +68,7 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// prose returns what a file says to people, on one line.
+// prose returns the text of a file that is written for people, on one line.
 func prose(file string, content []byte) []byte {
 	if strings.HasSuffix(file, ".md") {
 		return bytes.ReplaceAll(content, []byte("\n"), []byte(" "))
@@ -82,7 +82,7 @@ func prose(file string, content []byte) []byte {
 
 // anchors returns the anchors of a Markdown file's headings.
 func anchors(path string) []string {
-	content, _ := os.ReadFile(path) // wantFile tells if it is missing
+	content, _ := os.ReadFile(path) // wantFile reports a missing file
 	var all []string
 	for _, m := range heading.FindAllSubmatch(content, -1) {
 		all = append(all, strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(string(m[1])), ""), " ", "-"))

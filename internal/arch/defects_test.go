@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// bugID is an id such as A18. Those of the two older lists have tests by other names.
+	// bugID is an id such as A18. The tests for the ids of two older lists have other names.
 	bugID = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
 	// bugTest is a Go test that has an id in its name.
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
@@ -34,10 +34,10 @@ func TestBugIndex(t *testing.T) {
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("no list of files: %v", err) // an archive of the sources has no git
+		t.Skipf("no list of files: %v", err) // the sources of a release come without git
 	}
 	var tests strings.Builder
-	cited, tested := map[string]string{}, map[string]bool{} // by id: who cites it, and whether the name of a test holds it
+	cited, tested := map[string]string{}, map[string]bool{} // by id: the file that cites it, and whether the name of a test contains it
 	for _, file := range strings.Fields(string(out)) {
 		content, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

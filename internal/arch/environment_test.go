@@ -12,9 +12,10 @@ import (
 const environmentPage = "docs/environment.md"
 
 var (
-	// ours is the name of an environment variable that our programs may read.
+	// ours matches the name of an environment variable that our programs may
+	// read.
 	ours = regexp.MustCompile(`\b(?:MAGICCTX|MAGIC_CONTEXT|XDG|OPENCODE)_[A-Z_]+\b`)
-	// listed are the names at the beginning of a line of the list.
+	// listed matches the names at the beginning of a line of the list.
 	listed = regexp.MustCompile("(?m)^- (`[A-Z_]+`(?:, `[A-Z_]+`)*)")
 )
 
@@ -59,7 +60,7 @@ func TestEnvironmentVariablesAreListed(t *testing.T) {
 	for _, name := range ours.FindAllString(product.String(), -1) {
 		if !named[name] {
 			t.Errorf("%s does not name %s, which the product reads", environmentPage, name)
-			named[name] = true // once is enough
+			named[name] = true // one occurrence is enough
 		}
 	}
 }

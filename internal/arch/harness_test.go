@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// habit matches what only the codec of OpenCode may know: its name, its todo tool, and one of its reasons for
-// the end of an answer.
+// habit matches words that only the codec of OpenCode may know: its name, its todo tool, and one of its
+// reasons for the end of an answer.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
-// knowsHarnesses are the codecs and vocabularies, as the beginnings of their paths.
+// knowsHarnesses lists the beginnings of the paths of the codecs and vocabularies.
 var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.go"}
 
 // Outside the codecs, no code knows which harness it serves.

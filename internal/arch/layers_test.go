@@ -22,7 +22,7 @@ var (
 	mayImport = regexp.MustCompile(`(?s)\n\nIt may import ([^.]+)\.\n$`)
 	// packagePath is the path of a package in that paragraph.
 	packagePath = regexp.MustCompile(`[a-z0-9]+(?:/[a-z0-9]+)*`)
-	// equipment are the packages that only tests and generators use. The table leaves them out.
+	// equipment lists the packages that only tests and generators use. The table leaves them out.
 	equipment = regexp.MustCompile(`^e2e|^internal/arch$|/gen$|test$`)
 )
 
@@ -41,7 +41,8 @@ func said(t *testing.T, p pkg) string {
 	return text
 }
 
-// imports returns the packages that the doc.go of each package allows it to import, with those below them.
+// imports returns, for each package, the packages that its doc.go allows it to import, and the packages that those
+// may import.
 func imports(t *testing.T, all []pkg) map[string][]string {
 	t.Helper()
 	allowed := map[string][]string{}
@@ -63,7 +64,7 @@ func imports(t *testing.T, all []pkg) map[string][]string {
 	return allowed
 }
 
-// A doc.go names no package that its own one does not import.
+// A doc.go allows no import that its package does not have.
 func TestEachAllowedImportIsUsed(t *testing.T) {
 	all := list(t)
 	allowed := imports(t, all)

@@ -15,19 +15,20 @@ import (
 )
 
 var (
-	// quoted is a name between backticks, in a line of a document.
+	// quoted matches a name between backticks, in a line of a document.
 	quoted = regexp.MustCompile("`([^`]+)`")
-	// fence is a block of code.
+	// fence matches a block of code.
 	fence = regexp.MustCompile("(?s)```.*?```")
-	// sourceFile is the path of a file of this repository, for example `store/pass.go`; for sources also the name alone.
+	// sourceFile matches the path of a file of this repository, for example `store/pass.go`, or the bare name of a
+	// source file.
 	sourceFile = regexp.MustCompile(`^[\w.*-]+\.(go|ts|mjs|sql)$|^[\w.*-]+(/[\w.*-]+)+\.(go|ts|mjs|sql|md|txtar|json|jsonl|txt|svg|gz)$`)
-	// identifier is a name of the code, for example `Session.Render`, `store.CommitPass` or `pending_marker`.
+	// identifier matches a name of the code, for example `Session.Render`, `store.CommitPass` or `pending_marker`.
 	identifier = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\))?$`)
-	// ofCode is a part of an identifier that is no plain word: it has a capital inside, or an underscore.
+	// ofCode matches a part of an identifier that is no plain word: it has a capital inside, or an underscore.
 	ofCode = regexp.MustCompile(`[a-z0-9][A-Z]|_`)
-	// goTest is the name of a test. Documents shorten it with "…".
+	// goTest matches the name of a test. Documents shorten it with "…".
 	goTest = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*…?$`)
-	// command is a task of the Taskfile, or a script of package.json.
+	// command matches a task of the Taskfile, or a script of package.json.
 	command = regexp.MustCompile(`\b(task|npm run(?: --silent)?) ([a-z]+(?:[:-][a-z]+)*)`)
 	word    = regexp.MustCompile(`\w+`)
 )
@@ -36,15 +37,15 @@ var (
 type sources struct {
 	files    []string                   // the tracked files
 	words    map[string]bool            // the words of all sources
-	declared map[string]map[string]bool // by the name of a package: the names that its files declare, fields and methods too
+	declared map[string]map[string]bool // the names that the files of a package declare, fields and methods too, by the name of the package
 	tests    string                     // the sources of the Go tests
 	tasks    map[string]bool
 	scripts  map[string]bool
-	keys     map[string]bool // project_docs.enabled, and project_docs
+	keys     map[string]bool // for example project_docs.enabled, and project_docs
 }
 
-// A name between backticks leads somewhere: documents name only files, functions, tests, tasks and configuration keys that exist.
-// The changelog also tells of names that are gone.
+// A name between backticks leads somewhere: documents name only files, functions, tests, tasks and configuration
+// keys that exist. The changelog is an exception, because it also names things that were removed.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	root := rootOf(t)
 	s := readSources(t, root)
@@ -132,7 +133,7 @@ func readSources(t *testing.T, root string) *sources {
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("no list of files: %v", err) // an archive of the sources has no git
+		t.Skipf("no list of files: %v", err) // the sources of a release come without git
 	}
 	s := &sources{words: map[string]bool{}, declared: map[string]map[string]bool{}, tasks: map[string]bool{}, scripts: map[string]bool{}, keys: map[string]bool{}}
 	var tests strings.Builder
@@ -143,9 +144,9 @@ func readSources(t *testing.T, root string) *sources {
 		}
 		content, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
-			continue // deleted, and not committed yet
+			continue // the file was deleted, but that is not committed yet
 		}
-		if path.Base(file) != "names_test.go" { // it has wrong names
+		if path.Base(file) != "names_test.go" { // names_test.go itself has wrong names
 			for _, w := range word.FindAll(content, -1) {
 				s.words[string(w)] = true
 			}

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Work is the work that a host does while nobody waits for it, for example the runs of the historian.
+// Work is the work that a host does in the background, for example the runs of the historian.
 type Work struct {
 	running  sync.WaitGroup
 	lifetime context.Context
 	end      context.CancelFunc
 }
 
-// New returns a Work without any work.
+// New returns a Work that has nothing to do yet.
 func New() *Work {
 	w := &Work{}
 	w.lifetime, w.end = context.WithCancel(context.Background())

@@ -19,7 +19,5 @@ var OpenCodeProject []byte
 //go:embed pi-shim.js
 var Pi []byte
 
-// PiProject is to Pi what OpenCodeProject is to OpenCode.
-//
-//go:embed pi-project.js
+// PiProject does the same for Pi as OpenCodeProject does for OpenCode.
 var PiProject []byte

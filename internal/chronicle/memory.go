@@ -15,10 +15,11 @@ type Fact struct {
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// Directory is that of the session that learned the memory last, at SeenAt (Unix ms).
+	// Directory is the directory of the session that learned the memory last. SeenAt is the time of that, in Unix
+	// ms.
 	Directory string `json:"directory,omitzero"`
 	SeenAt    int64  `json:"-"`
-	Category  string `json:"category"` // for example "NAMING"; the store does not restrict the names
+	Category  string `json:"category"` // the kind of fact, for example "NAMING"; the store accepts any name
 	Content   string `json:"content"`
 	Source    string `json:"source"` // "historian", "agent", "dreamer" or "user"
 	// Harness and Session identify the session that the memory was learned in.

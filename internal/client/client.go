@@ -7,7 +7,7 @@ import (
 )
 
 // A Client is the program at the other end of a connection. Its methods block until the other end answers or
-// ctx ends. If no answer can arrive any more, they fail with ErrClientLeft. They are safe for concurrent use.
+// ctx ends. Once no answer can arrive, they fail with ErrClientLeft. They are safe for concurrent use.
 type Client interface {
 	// ModelLimits asks the harness's catalogue for the limits of a model.
 	ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error)

@@ -20,7 +20,7 @@ func (e *Error) RPCCode() int { return e.code }
 // ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
-// ErrClientLeft means that no message of the client can arrive any more: the client has closed the connection,
+// ErrClientLeft means that no further message of the client can arrive: the client has closed the connection,
 // or its end of it.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
@@ -29,7 +29,7 @@ func Invalid(format string, args ...any) error {
 	return &Error{-32602, fmt.Sprintf(format, args...)}
 }
 
-// Disabled returns an error with the reason why the host must not work.
+// Disabled returns an error that says why the host must not work.
 func Disabled(reason string) error {
 	return &Error{schema.CodeDisabled, reason}
 }

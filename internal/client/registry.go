@@ -34,7 +34,7 @@ type facts struct {
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
 	// Limits holds the limits of each model as this harness's catalogue reported them.
 	limits map[schema.Model]schema.ModelLimits
-	// KeptWarm is how long the harness keeps idle prefixes warm.
+	// KeptWarm is how long the harness keeps the prefixes of idle sessions in the provider's cache.
 	keptWarm time.Duration
 }
 
@@ -79,7 +79,8 @@ func (r *Registry) Harness(c Client) (string, error) {
 	return string(known.harness), nil
 }
 
-// Config returns the configuration of a directory as a client last loaded it. If none did, config loads it.
+// Config returns the configuration of a directory as a client last loaded it. If no client did, Config loads
+// it.
 func (r *Registry) Config(harness, path string) schema.Config {
 	d := directory{schema.Harness(harness), path}
 	r.mu.Lock()
@@ -127,8 +128,8 @@ func (r *Registry) SetLimits(c Client, m schema.Model, limits schema.ModelLimits
 	}
 }
 
-// KeptWarm returns how long a harness keeps idle prefixes warm, as its clients reported it. It returns 0 if
-// the harness does not.
+// KeptWarm returns how long a harness keeps the prefixes of idle sessions in the provider's cache, as its
+// clients reported it. It returns 0 if the harness does not do so.
 func (r *Registry) KeptWarm(harness string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

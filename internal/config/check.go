@@ -59,8 +59,8 @@ func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	return complete
 }
 
-// value reads one value. If the value is bad, its target stays as it is. A bad value inside a map or
-// list is left out.
+// value reads one value. If the value is bad, the configuration keeps its default. A bad value inside a
+// map or list is left out.
 func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	switch into.Kind() {
 	case reflect.Pointer:
@@ -186,7 +186,7 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }
 
-// forget makes an ignored block count as absent.
+// forget makes an ignored block look absent.
 func (c *checker) forget(name string) {
 	for _, lv := range c.levels {
 		delete(lv.named, name)
@@ -209,7 +209,7 @@ func isAgent(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Type == reflect.TypeFor[schema.Agent]()
 }
 
-// completeEmbedding fills in the fields that depend on the provider.
+// completeEmbedding fills in the embedding settings that depend on the provider.
 func (c *checker) completeEmbedding(e *schema.Embedding) {
 	for _, text := range []*string{&e.Model, &e.Endpoint, &e.APIKey, &e.InputType, &e.Truncate} {
 		*text = strings.TrimSpace(*text)
@@ -298,7 +298,7 @@ func isModel(at path) bool {
 	return len(at) > 1 && (at[1] == "model" || at[1] == "fallback_models")
 }
 
-// because holds the reasons of the limits that users ask about.
+// because holds the reasons for the limits that users ask about.
 var because = map[string]string{
 	"execute_threshold_percentage": " (above 80 too little room is left before a request may no longer fit)",
 }
@@ -318,7 +318,7 @@ func (c *checker) unknown(at path) {
 
 // origin returns the level from which the value at the path came.
 func (c *checker) origin(at path) *level {
-	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; its parent has an origin
+	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; then its parent's level counts
 		for _, lv := range c.levels {
 			if _, ok := lookup(lv.tree, at); ok {
 				return lv

@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TestKeysWithoutEffectAreMarked reads the program's sources: a key has the tag effect:"none" if and only if
-// nothing outside of the packages that load the configuration reads its field. install leaves a key with the
-// tag out of the settings that it creates, and a user who sets such a key gets a warning.
+// TestKeysWithoutEffectAreMarked reads the program's sources: a key has the tag effect:"none" if and only if no
+// package reads its field, except the packages that load the configuration. install leaves a key with the tag out
+// of the settings that it creates, and a user who sets such a key gets a warning.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
 }
@@ -27,7 +27,7 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 	for _, f := range fieldsOf(of) {
 		name := prefix + of.FieldByIndex(f.index).Name
 		switch name {
-		case "Schema", "TrustedProjects": // for editors, and for this package
+		case "Schema", "TrustedProjects": // only editors and this package read these keys
 			continue
 		}
 		if f.rules.hasNoEffect == read[name] {
@@ -42,9 +42,9 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 // configNames are the names that the sources give to a schema.Config.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
-// fieldsThatAreRead returns the names x of all selectors c.x in which c is a name of a configuration. A key
-// within a block has a name such as "AutoDrop.Duplicates". A function may also take a block and read its fields, so
-// if a whole block is read, each field of it counts whose name is in any selector.
+// fieldsThatAreRead returns all names x that occur as c.x, where c is a name of a configuration. A key within a
+// block has a name such as "AutoDrop.Duplicates". A function may also receive a whole block and read its fields.
+// So if any code reads a whole block, each field of the block whose name occurs in any selector counts as read.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -88,10 +88,10 @@ func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 		}
 		for _, f := range reflect.VisibleFields(block.Type) {
 			name, isWhole := block.Name+"."+f.Name, whole[block.Name] > 0
-			if len(f.Index) > 1 { // a field of an embedded block, for example of Agent in Historian
+			if len(f.Index) > 1 { // such a field belongs to an embedded block, for example to Agent in Historian
 				isWhole = isWhole || read[block.Name+"."+block.Type.FieldByIndex(f.Index[:1]).Name]
 			}
-			if isWhole && f.Tag.Get("effect") != "none" { // the names of fields with the tag are common words
+			if isWhole && f.Tag.Get("effect") != "none" { // the names of fields with this tag are common words, so a selector proves nothing
 				read[name] = read[name] || selected[f.Name]
 			}
 		}

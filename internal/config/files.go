@@ -88,20 +88,20 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// without removes a file from the candidates. If a session runs in the user's configuration directory, the
-// user's file would otherwise also be the project's.
+// without removes a file from the candidates. Otherwise, in a session that runs in the user's
+// configuration directory, the user's file would also count as the project's.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
 // read parses the first candidate that exists. If that file does not parse, read warns and leaves the level
-// empty, because the user did not mean the next candidate.
+// empty, because the user did not mean another file.
 //
 // project is the directory of the project that the candidates belong to, "" for the user's own files.
 func (l *loader) read(project string, candidates []string) level {
 	stat := os.Stat
 	if project != "" {
-		stat = os.Lstat // a link must not stay unnoticed
+		stat = os.Lstat // an error for a link makes the user notice it
 	}
 	for i, file := range candidates {
 		info, err := stat(file)

@@ -116,8 +116,8 @@ func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
 	}
 }
 
-// taste lists the keys that every project may set in any way. Adding a key here means that no value of
-// it can raise costs, delay a prompt, lose content, send text anywhere or start a program.
+// taste lists the keys that every project may set to any value. A key belongs here only if no value of it
+// can raise costs, delay a prompt, lose content, send text anywhere or start a program.
 var taste = []string{
 	"$schema", "memory.retrieval_count_promotion_threshold", "historian.description", "historian.color",
 	"dreamer.description", "dreamer.color", "sidekick.description", "sidekick.color",
@@ -205,7 +205,7 @@ func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 		if math.IsInf(low, -1) {
 			low = 1
 		}
-		high := low + (r.max-low)/2 // the greatest value may exceed that of another key
+		high := low + (r.max-low)/2 // the greatest value may exceed the limit that another key sets
 		if typ.Kind() == reflect.Int {
 			high = math.Floor(high)
 		}
@@ -328,8 +328,8 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository could contain a link to a file of the user under our name. The file's content then stood in the
-// warnings.
+// A repository could contain a link, under our file name, to a file of the user. The file's content was then
+// quoted in warnings.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)

@@ -80,7 +80,7 @@ func (l *loader) config(levels []*level) schema.Config {
 	return c.config(merge(levels[1].tree, levels[0].tree))
 }
 
-// warnNoEffect warns once about all keys of a file that nothing reads yet.
+// warnNoEffect gives one warning about all keys of a file that nothing reads yet.
 func (l *loader) warnNoEffect(lv *level) {
 	idle := idleKeys(lv, nil, lv.tree, reflect.TypeFor[schema.Config]())
 	if len(idle) > 0 {

@@ -219,7 +219,7 @@ func reload(t *testing.T, cfg schema.Config, file, home string) {
 		return // text that is not UTF-8 cannot be written as JSON
 	}
 	if token.Match(data) {
-		return // a project's file set it, where tokens have no meaning
+		return // a project's file set the value, and in such a file the tokens mean nothing
 	}
 	write(t, file, string(data))
 	got, _ := Load(Options{Harness: schema.HarnessOpenCode, Env: func(name string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// anyModel is the key of the value for all models that a map by model does not name.
+// anyModel is the key whose value holds for every model that a map by model does not name.
 const anyModel = "default"
 
 // warnModelNames warns about names in the maps by model of a file that no model can have.

@@ -12,13 +12,13 @@ import (
 // maxTypo bounds the length of a key that is compared, because a hostile file may hold very long ones.
 const maxTypo = 64
 
-// meantKey returns the key that the author of an unknown key probably meant, or nil. It looks for a similar
-// name in the same object first, and then in all others: a key such as two_pass may stand in the wrong place. It
-// never returns a key that nothing reads.
+// meantKey returns the key that the author of an unknown key probably meant, or nil. It looks for a similar name
+// in the same object first, and then in all other objects, because a key such as two_pass may be in the wrong
+// object. It never returns a key that nothing reads.
 func meantKey(at path) path {
 	name, object := at[len(at)-1], at[:len(at)-1]
 	var here []string
-	elsewhere := make(map[string][]path) // by the last name of the key
+	elsewhere := make(map[string][]path) // the paths of all keys, by their last name
 	for _, key := range keysWithEffect(nil, reflect.TypeFor[schema.Config]()) {
 		last := key[len(key)-1]
 		if slices.Equal(key[:len(key)-1], object) {
@@ -29,7 +29,7 @@ func meantKey(at path) path {
 	if meant := nearest(name, here); meant != "" {
 		return object.with(meant)
 	}
-	maps.DeleteFunc(elsewhere, func(_ string, keys []path) bool { return len(keys) > 1 }) // for example "enabled"
+	maps.DeleteFunc(elsewhere, func(_ string, keys []path) bool { return len(keys) > 1 }) // such a name is in too many blocks to tell which one was meant
 	if meant := nearest(name, slices.Sorted(maps.Keys(elsewhere))); meant != "" {
 		return elsewhere[meant][0]
 	}

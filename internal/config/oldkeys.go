@@ -21,8 +21,8 @@ var retired = []string{
 	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }
 
-// moveOldKeys rewrites the keys of an older version of the original plugin. If the new place has a
-// value already, that value wins.
+// moveOldKeys rewrites the keys of an older version of the original plugin. If the new key has a
+// value already, that value stays.
 func moveOldKeys(tree object) {
 	if old, ok := tree["experimental"].(object); ok {
 		for _, m := range moved {
@@ -37,7 +37,7 @@ func moveOldKeys(tree object) {
 			place(tree, m.to, value)
 		}
 		remove(old, retired)
-		delete(old, "compaction_markers") // they were on by default there, and are off now
+		delete(old, "compaction_markers") // the original plugin switched them on by default; here they are off
 		if len(old) == 0 {
 			delete(tree, "experimental")
 		}
@@ -62,7 +62,7 @@ func moveEnabled(agent object, optional bool) {
 	}
 }
 
-// place stores value at the path. Values that exist there already win.
+// place stores value at the path. Values that exist there already stay.
 func place(tree object, to path, value any) {
 	for _, key := range to[:len(to)-1] {
 		if _, ok := tree[key]; !ok {
@@ -70,7 +70,7 @@ func place(tree object, to path, value any) {
 		}
 		inner, ok := tree[key].(object)
 		if !ok {
-			return // a bad value on the way, which gets its own warning later
+			return // a value on the path is bad, and gets its own warning later
 		}
 		tree = inner
 	}

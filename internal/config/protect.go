@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A project writes patterns too, and a pass matches them against every path of a session. These bounds
-// keep the work of one match small: a match takes at most the length of all patterns times the length
-// of the name.
+// A project's file may hold patterns, too, and a pass matches them against every path of a session.
+// These bounds keep the work of one match small: a match takes at most the length of all patterns
+// times the length of the name.
 const (
 	maxPatterns     = 64
 	maxPatternBytes = 256
@@ -163,7 +163,7 @@ func (t *patternTranslator) stars(atStart bool) {
 	}
 }
 
-// endsComponent reports whether a component of the path ends before the rest of a pattern.
+// endsComponent reports whether the rest of a pattern begins at the end of a path component.
 func (t *patternTranslator) endsComponent(rest string) bool {
 	return rest == "" || rest[0] == '/' || len(t.open) > 0 && (rest[0] == ',' || rest[0] == '}')
 }

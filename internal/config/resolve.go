@@ -17,8 +17,8 @@ const (
 
 const (
 	defaultThreshold = 65
-	// maxThreshold is below the force level (85 %). Otherwise there would be a zone, from the force
-	// level to the threshold, in which rules could run on a pass that is otherwise steady.
+	// maxThreshold is below the force level (85 %). Otherwise, between the force level and the
+	// threshold, rules could run on a pass that is meant to be steady.
 	maxThreshold = 80
 )
 
@@ -108,8 +108,8 @@ func PreservedThinking(cfg schema.Config, provider, model string) string {
 	return "auto"
 }
 
-// parseTTL reads digits followed by s, m or h. Digits alone are milliseconds. "0" is legal and makes
-// every pass execute.
+// parseTTL reads digits followed by s, m or h. Digits alone are milliseconds. "0" is allowed, and makes
+// every pass a hard one.
 func parseTTL(text string) *time.Duration {
 	text = strings.TrimSpace(text)
 	unit := time.Millisecond

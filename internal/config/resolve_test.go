@@ -62,7 +62,7 @@ func TestCacheTTL(t *testing.T) {
 		{map[string]string{"default": "59m", "a/b": "1h"}, "a", "b", time.Hour},
 		{map[string]string{"default": "59m", "b": "30s"}, "a", "b", 30 * time.Second},
 		{map[string]string{"b": "1s", "a/b": "2s"}, "a", "b", 2 * time.Second},
-		{map[string]string{"claude-sonnet": "1h"}, "anthropic", "claude-sonnet-4-6", auto}, // a cache time never cuts segments off
+		{map[string]string{"claude-sonnet": "1h"}, "anthropic", "claude-sonnet-4-6", auto}, // the lookup of a cache time never cuts segments off the model's id
 		{nil, "a", "b", auto},
 		{Default().CacheTTL, "a", "b", auto},
 		{map[string]string{"default": "auto"}, "a", "b", auto},
@@ -105,7 +105,7 @@ func TestPriceCliff(t *testing.T) {
 		{map[string]string{"default": "272000x2", "b": "1x1.5"}, cliff{1, 1.5, true}},
 		{map[string]string{"b": "272000x2", "a/b": "none"}, cliff{0, 1, true}},
 		{map[string]string{"default": "272000x2", "a/b": "auto"}, cliff{}},
-		{map[string]string{"default": "99999999999999999999x2"}, cliff{math.MaxInt, 2, true}}, // no prompt is as large
+		{map[string]string{"default": "99999999999999999999x2"}, cliff{math.MaxInt, 2, true}}, // no prompt is so large
 		{Default().PriceCliff, cliff{}},
 		{nil, cliff{}},
 	} {

@@ -38,8 +38,8 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
 	for _, name := range own.ignored {
-		// The user's file has bad values in this block, so the whole block is ignored. A value of the project
-		// could replace a bad one, and the rest of the user's block would then count.
+		// The user's file has bad values in this block, so the whole block is ignored. If a value of the
+		// project replaced a bad one, the rest of the user's block would take effect.
 		if _, ok := project.tree[name]; ok {
 			delete(project.tree, name)
 			delete(project.named, name)
@@ -112,10 +112,11 @@ func (r *restriction) agent(key path, tree object, value any, f field, mine refl
 	}
 }
 
-// value restricts a single value, such as a number or a list, and brings it into its full form.
+// value restricts a single value, such as a number or a list, and expands a short form: for example, 65
+// becomes {"default": 65}.
 func (r *restriction) value(key path, tree object, value any, rules rules, mine reflect.Value) {
 	if mine.Kind() == reflect.Map && mine.Type().Elem().Kind() == reflect.Struct {
-		return // commands, which only a trusted project may define
+		return // the key defines commands, and only a trusted project may do that
 	}
 	target := reflect.New(mine.Type()).Elem()
 	target.Set(mine)

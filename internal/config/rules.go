@@ -14,7 +14,7 @@ import (
 // rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
 // or list.
 type rules struct {
-	bare         string // the map key that a bare value stands for; on a list, not empty if one bare value may stand for the list
+	bare         string // the map key that a bare value stands for; on a list, any text means that one bare value may stand for the list
 	def          []string
 	enum         []string
 	example      string
@@ -22,7 +22,7 @@ type rules struct {
 	min, max     float64
 	required     bool
 	isAgentBlock bool
-	isPattern    bool   // for CompilePatterns
+	isPattern    bool   // CompilePatterns reads the value
 	project      string // what a project's file may do with the key
 	hasNoEffect  bool   // nothing reads the key yet
 }
@@ -109,7 +109,7 @@ func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 		}
 		return reflect.ValueOf(text).Convert(t), ok
 	}
-	panic("config: no rule for " + t.String()) // only a new kind of field in schema.Config gets here, and then every test fails
+	panic("config: no rule for " + t.String()) // this happens only for a new kind of field in schema.Config, and then every test fails
 }
 
 // setDefaults fills a struct with the defaults in its tags.

@@ -17,8 +17,8 @@ var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
 // maxSecretBytes bounds the size of a file that {file:} reads.
 const maxSecretBytes = 64 << 10
 
-// substitute replaces the tokens in all strings of the level. It runs after parsing, so that a value
-// cannot break out of its string and tokens in comments do nothing.
+// substitute replaces the tokens in all strings of the level. It runs after parsing, so a value cannot
+// end its string early, and tokens in comments are ignored.
 func (l *loader) substitute(lv *level) {
 	lv.substituted = make(map[string]bool)
 	walkStrings(nil, lv.tree, func(at path, text string) string {

@@ -31,7 +31,7 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 		x.compactionIsMissing(ctx, h, file)
 	case file != "":
 		x.ok("%s's own compaction is off, see %s", h.Name, file)
-	case isStopped || !h.isListed(ctx): // it is on, as it has to be
+	case isStopped || !h.isListed(ctx): // the harness's own compaction is on, as it has to be
 	case h.HoldsCompactionBack:
 		x.ok("%s's own compaction is on; magicctx holds it back while it works", h.Name)
 	default:
@@ -57,8 +57,8 @@ func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file s
 	}
 }
 
-// worksNowhere reports whether magicctx does not work in any project, because something stops it that is not of this
-// project.
+// worksNowhere reports whether magicctx works in no project at all, because something outside this project stops
+// it.
 func (x *examination) worksNowhere(ctx context.Context, id schema.Harness) bool {
 	isOfProject := func(f Finding) bool {
 		return slices.ContainsFunc(ofProject, func(c check) bool { return c.name == f.Check })
@@ -78,6 +78,6 @@ func (x *examination) compactionOffOutside(ctx context.Context, id schema.Harnes
 	if i < 0 || x.OutsideProject[i].CompactionOff == nil {
 		return ""
 	}
-	file, _ := x.OutsideProject[i].CompactionOff(ctx) // a file that cannot be read switches nothing off
+	file, _ := x.OutsideProject[i].CompactionOff(ctx) // a file that cannot be read does not switch it off
 	return file
 }

@@ -22,7 +22,7 @@ func (x *examination) plugin(ctx context.Context) {
 			x.warn(slowFile, "%v", err)
 		case err != nil:
 			x.fail("correct the file; the harness cannot read it either", "%v", err)
-		case file == "" && isInstalled: // whoever has chosen one harness need not want both
+		case file == "" && isInstalled: // a user who has installed one plugin may not use the other harness
 			x.ok("no configuration of %s names the plugin; %s adds it", h.Name, x.install(h))
 		case file == "":
 			x.warn(x.install(h), "no configuration of %s names the plugin", h.Name)
@@ -40,8 +40,8 @@ func (x *examination) isInstalled(ctx context.Context) bool {
 	return slices.ContainsFunc(x.Harnesses, func(h Harness) bool { return h.isListed(ctx) })
 }
 
-// shim examines the plugin that install has put into the data directory. It reports whether that plugin finds a host
-// that runs.
+// shim examines the plugin that install has put into the data directory. It reports whether that plugin can find a
+// host.
 func (x *examination) shim(ctx context.Context, h Harness) (hasHost bool) {
 	if h.Shim == nil {
 		return true
@@ -95,7 +95,7 @@ func (x *examination) configuration(ctx context.Context) {
 func (x *examination) conflicts(ctx context.Context) {
 	isFree, isInstalled := true, x.isInstalled(ctx)
 	x.eachUsed(ctx, func(h Harness) {
-		if h.Conflicts == nil || isInstalled && !h.isListed(ctx) { // another plugin may work if ours does not
+		if h.Conflicts == nil || isInstalled && !h.isListed(ctx) { // another plugin may work while ours does not
 			return
 		}
 		found, err := h.Conflicts(ctx)

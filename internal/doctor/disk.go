@@ -44,7 +44,7 @@ func (x *examination) traces() {
 	dir := filepath.Join(x.DataDir, "traces")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // there are none
+		return // there are no traces
 	}
 	var bytes int64
 	for _, entry := range entries {

@@ -37,13 +37,13 @@ type Finding struct {
 	fix func(context.Context) error
 	// stops is true if magicctx does not work because of this finding. Every Fail does.
 	stops bool
-	// isFallback is true if Repair may apply the fix only while another problem stays unsolved.
+	// isFallback is true if Repair may apply the fix only as long as another problem remains.
 	isFallback bool
 }
 
 // Options describe the machine to examine and the ways to reach other processes. Timeout is optional.
 type Options struct {
-	Version    string // of this program
+	Version    string // the version of this program
 	Executable string // its path
 	// ProgramHash is the hash of its file; if it is empty, doctor compares it with no host.
 	ProgramHash string
@@ -53,7 +53,7 @@ type Options struct {
 	// OtherDirs are further directories in which the running host may have its socket, because it may have
 	// started with another environment.
 	OtherDirs []string
-	Directory string // the project whose configuration counts
+	Directory string // the project whose configuration is examined
 	Env       func(string) string
 	Now       func() time.Time
 	// LookPath finds a program by name.
@@ -101,7 +101,7 @@ var checks = []check{
 	{"permissions", (*examination).permissions},
 	{"leftovers", (*examination).leftovers},
 	{"disk", (*examination).disk},
-	{"compaction", (*examination).compaction}, // last, because it goes by the other findings
+	{"compaction", (*examination).compaction}, // last, because this check uses the other findings
 }
 
 // Examine runs all checks. If ctx ends, it returns the findings so far and the error of ctx.
@@ -117,8 +117,8 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return all, nil
 }
 
-// run returns the findings of one check. A check reads files that a project has written, on disks that
-// may hang, so run does not rely on the check to notice its deadline.
+// run returns the findings of one check. Some files come from a project, and some disks hang, so run does
+// not rely on the check to notice its deadline.
 func (o Options) run(ctx context.Context, before []Finding, name string, check func(*examination, context.Context)) []Finding {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
 	defer cancel()
@@ -134,7 +134,7 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 	case <-limited.Done():
 	}
 	select {
-	case found := <-done: // most checks notice their deadline, and say more than that
+	case found := <-done: // most checks notice their deadline themselves, and report more details
 		return found
 	case <-time.After(noticing):
 		x := &examination{notes: notes{check: name}}
@@ -195,13 +195,13 @@ func Worst(findings []Finding) Level {
 type examination struct {
 	Options
 	notes
-	before []Finding // of the checks before this one
+	before []Finding // the findings of the checks before this one
 }
 
 // notes collects the findings of a check.
 type notes struct {
 	check    string
-	about    schema.Harness // of the next findings, empty for all harnesses
+	about    schema.Harness // the harness of the next findings, empty for all harnesses
 	findings []Finding
 }
 

@@ -119,7 +119,7 @@ func listenAndDie(t *testing.T, path string) {
 	l.Close()
 }
 
-func TestAllIsWell(t *testing.T) {
+func TestHealthyMachineHasNoProblems(t *testing.T) {
 	o := well(t)
 	checks := map[string]bool{}
 	for _, f := range examine(t, o) {
@@ -134,7 +134,7 @@ func TestAllIsWell(t *testing.T) {
 }
 
 // A machine on which magicctx was never used has no problems either.
-func TestNothingThereYetIsWell(t *testing.T) {
+func TestUnusedMachineHasNoProblems(t *testing.T) {
 	o := well(t)
 	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
 	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
@@ -148,7 +148,7 @@ func TestNothingThereYetIsWell(t *testing.T) {
 	}
 }
 
-// Each case damages a healthy machine in one way. The examination finds that damage and nothing else.
+// Each case damages a healthy machine in one way. The examination reports that damage and nothing else.
 func TestFindings(t *testing.T) {
 	answer := func(st schema.StatusResult, err error) func(context.Context, string) (schema.StatusResult, error) {
 		return func(context.Context, string) (schema.StatusResult, error) { return st, err }
@@ -431,7 +431,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// name sets MAGICCTX_HOST to the path of a program. harm may create that program.
+// name sets MAGICCTX_HOST to the path of a program. The case's harm function may create that program.
 func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	return func(t *testing.T, o *Options) {
 		env, named := o.Env, filepath.Join(filepath.Dir(o.Executable), "named")
@@ -445,7 +445,7 @@ func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	}
 }
 
-// says returns a VersionOf that gives this answer for the program in MAGICCTX_HOST.
+// says returns a VersionOf that prints this version for the program in MAGICCTX_HOST.
 func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
 	others, named := o.VersionOf, o.Env(NamedBy)
 	return func(ctx context.Context, program string) (string, error) {
@@ -548,7 +548,7 @@ func TestRepairGoesOn(t *testing.T) {
 	}
 }
 
-func TestFilesOfOthersAreTold(t *testing.T) {
+func TestFilesOfOtherUsersAreReported(t *testing.T) {
 	x := examination{Options: well(t), notes: notes{check: "permissions"}}
 	path := filepath.Join(x.DataDir, "magicctx.db")
 	if err := os.Chown(path, 12345, -1); err != nil {
@@ -560,9 +560,8 @@ func TestFilesOfOthersAreTold(t *testing.T) {
 	}
 }
 
-// Anybody may create the directory for the sockets of another user, and put a socket into it at which a
-// program waits for that user. Doctor must neither advise the user to take over that directory, nor do so
-// itself.
+// Anybody may create the directory for the sockets of another user, and put a socket of a hostile program
+// into it. Doctor must neither advise the user to take over that directory, nor do so itself.
 func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	o := well(t)
 	dir := o.RuntimeDirs[0]
@@ -590,7 +589,7 @@ func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	}
 }
 
-// The running host has its socket where the environment of its first client put it.
+// The environment of a host's first client decides where the host's socket is.
 func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
 	o := well(t)
 	o.OtherDirs = o.RuntimeDirs[:1]
@@ -650,7 +649,7 @@ func TestPiFindings(t *testing.T) {
 		name    string
 		change  func(t *testing.T, o *Options, h *Harness)
 		check   string
-		level   Level // OK means that nothing else is found
+		level   Level // OK means that the examination finds nothing else
 		message string
 		remedy  string
 	}{
@@ -702,7 +701,7 @@ func TestPiFindings(t *testing.T) {
 				h.RenewShim = func(context.Context) error { return nil }
 			}, "plugin", Fail, "/x, which is gone", "install pi",
 		},
-		{ // P11: the recorded host was half a program, and the findings were four warnings
+		{ // P11: the recorded host was only half of a program, and the examination gave four warnings.
 			"host broken", func(_ *testing.T, o *Options, h *Harness) {
 				h.Shim = func(context.Context) ([]ShimProblem, error) {
 					return []ShimProblem{{Problem: "the plugin starts another program than this one: /x", Program: "/x"}}, nil
@@ -842,8 +841,8 @@ func recordHost(t *testing.T, dir, host string) {
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
 }
 
-// While magicctx does not work, nothing keeps sessions short. Doctor says so, and restores compaction
-// only if its other repairs do not help.
+// While magicctx does not work, nothing keeps sessions short. Doctor says so. It restores the harness's
+// compaction only if its other repairs do not help.
 func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 	for name, test := range map[string]struct {
 		harm     func(t *testing.T, o *Options)

@@ -107,7 +107,7 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	x.about = ""
 }
 
-// A versionRange holds the versions of a harness whose behaviour is known, by their first two numbers.
+// A versionRange holds the first two numbers of the versions of a harness whose behaviour is known.
 type versionRange struct {
 	// Oldest and newest are the versions that the end-to-end tests run.
 	oldest, newest string

@@ -33,7 +33,7 @@ func (x *examination) leftovers(ctx context.Context) {
 
 func (x *examination) sockets(ctx context.Context, dir string) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return // the findings about permissions report this
+		return // the checks of permissions report this error
 	}
 	found, err := daemon.Leftovers(ctx, dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func (x *examination) sockets(ctx context.Context, dir string) {
 }
 
 func (x *examination) logs() {
-	files, _ := fs.Glob(os.DirFS(x.DataDir), "logs/host.log*") // fails only for a bad pattern
+	files, _ := fs.Glob(os.DirFS(x.DataDir), "logs/host.log*") // the only possible error is a bad pattern
 	var bytes int64
 	for _, name := range files {
 		file := filepath.Join(x.DataDir, name)

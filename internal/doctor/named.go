@@ -16,11 +16,11 @@ import (
 // set, a plugin tries no other program.
 const NamedBy = "MAGICCTX_HOST"
 
-// namedTimeout bounds the wait for a program to print its version. Our binary takes milliseconds, its
-// JavaScript launcher some hundred.
+// namedTimeout bounds the wait until a program has printed its version. Our binary takes
+// milliseconds, its JavaScript launcher some hundred.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram has the same words as a plugin's message about such a path.
+// errNoProgram is worded like the plugin's own message about such a path.
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program that NamedBy names. It returns the problem as a sentence, empty if there

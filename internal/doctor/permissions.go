@@ -25,16 +25,16 @@ const (
 
 func (x *examination) permissions(context.Context) {
 	if runtime.GOOS == "windows" {
-		return // Windows has no such modes; the user's profile is private there
+		return // Windows has no such modes, but the user's profile is private there
 	}
 	before := len(x.findings)
-	x.directory(x.DataDir, othersWrite, x.fail, x.warn) // other programs may share it, so other users may read it
+	x.directory(x.DataDir, othersWrite, x.fail, x.warn) // other programs may share this directory, so other users may read it
 	if err := checkAccess(x.DataDir); err != nil && len(x.findings) == before {
 		x.fail("make it writable, and the disk that it is on", "%v", err)
 	}
 	x.forSocket()
 	for _, pattern := range []string{"magicctx.*", "logs/host.log*"} {
-		files, _ := fs.Glob(os.DirFS(x.DataDir), pattern) // fails only for a bad pattern
+		files, _ := fs.Glob(os.DirFS(x.DataDir), pattern) // the only possible error is a bad pattern
 		for _, file := range files {
 			x.private(filepath.Join(x.DataDir, file))
 		}
@@ -44,8 +44,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory that can hold the host's socket. If there is none, fit is empty. unfit holds
-// the directories before it.
+// runtimeDir returns the first directory that can hold the host's socket, and in unfit the directories before it.
+// If no directory can hold the socket, fit is empty.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {
@@ -110,7 +110,7 @@ func (x *examination) directory(path string, forbidden fs.FileMode, unusable, op
 	}
 }
 
-// private checks that a file belongs to us and is readable for us only.
+// private checks that a file belongs to us and that only we can read it.
 func (x *examination) private(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -125,7 +125,7 @@ func (x *examination) private(path string) {
 	}
 }
 
-// isOurs finds files of another user.
+// isOurs reports a problem if a file belongs to another user.
 func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	owner, known := ownerOf(info)
 	if known && owner != os.Getuid() {
@@ -135,7 +135,7 @@ func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	return true
 }
 
-// root is the user whose files are there because somebody ran magicctx with sudo.
+// root is the user id of root. Files of root are there if somebody ran magicctx with sudo.
 const root = 0
 
 // foreignRemedy never advises the user to take over the directory of another user. Anybody may have created

@@ -23,7 +23,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	case err != nil:
 		x.fail("correct the file; the harness cannot read it either", "%v", err)
 		return
-	case path == "": // an npm package, which the harness keeps in its own cache
+	case path == "": // the plugin is an npm package, which the harness keeps in its own cache
 		return
 	}
 	info, err := os.Stat(path)
@@ -31,7 +31,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 		x.fail(x.reinstall(h), "the plugin is gone: %v", err)
 		return
 	}
-	if x.hasForeignPlugin(ctx, h) { // nobody knows which host it starts
+	if x.hasForeignPlugin(ctx, h) { // nothing is known about the host that such a file starts
 		return
 	}
 	if x.Env(NamedBy) != "" { // then a plugin tries no other program; see named

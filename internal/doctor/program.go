@@ -60,7 +60,7 @@ func (x *examination) host(ctx context.Context) {
 	}
 	for _, w := range st.Warnings {
 		switch {
-		case w.Source == "recovery": // the store was repaired at the cost of some data
+		case w.Source == "recovery": // a repair of the store has cost some data
 			x.warn("nothing: it is told until the host ends", "%s", w.Message)
 		case w.Source == "store":
 			x.fail("see the findings about store, permissions and disk; when they are gone the host works again by itself", "%s", w.Message)
@@ -89,8 +89,9 @@ func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.
 	return st, preferred, failed
 }
 
-// OtherProgram returns the problem that the running host is another program than the one with this version and hash,
-// for example because it has gone on after an update. If there is none, both texts are empty. An empty hash is unknown.
+// OtherProgram returns the problem that the running host is not the program with this version and hash, for
+// example because it is still running after an update. If there is no such problem, both texts are empty. An empty
+// hash is unknown.
 func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy string) {
 	remedy = fmt.Sprintf("end process %d; the next session starts a new host", st.PID)
 	switch {

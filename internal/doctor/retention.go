@@ -6,28 +6,28 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
-	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/retention"
 )
 
 // expiredGrace is how long an expired session may stay before doctor reports it. A host deletes such sessions
-// at its start and once a day, after store.TrustedTidies days on which it found them expired.
-const expiredGrace = (store.TrustedTidies + 7) * 24 * time.Hour
+// at its start and once a day, after retention.TrustedTidies days on which it found them expired.
+const expiredGrace = (retention.TrustedTidies + 7) * 24 * time.Hour
 
 // retention says how long the host keeps its data, and finds sessions that it should have deleted.
 func (x *examination) retention(ctx context.Context) {
 	x.ok("sessions are kept for %d days after their last use, tool replies for %d, unused models for %d; the newest %s and the newest %s stay",
-		days(store.KeptSession), days(store.KeptReply), days(store.KeptModel),
+		days(retention.KeptSession), days(retention.KeptReply), days(retention.KeptModel),
 		format.Count(file.KeptAside, "damaged database"), format.Count(file.KeptCopies, "backup"))
 	oldest, err := file.OldestUse(ctx, x.DataDir)
 	if errors.Is(err, file.ErrForeign) || errors.Is(err, file.ErrBusy) {
-		return // the check of the store reports it
+		return // the check of the store reports this error
 	}
 	if err != nil {
 		x.warn("see the findings about the store", "the age of the sessions is unknown: %v", err)
 		return
 	}
-	if age := x.Now().Sub(time.UnixMilli(oldest)); oldest > 0 && age > store.KeptSession+expiredGrace {
+	if age := x.Now().Sub(time.UnixMilli(oldest)); oldest > 0 && age > retention.KeptSession+expiredGrace {
 		x.ok("the oldest session was last used %d days ago: a session of today began as its copy or comes from it, or no host ran since", days(age))
 	}
 }

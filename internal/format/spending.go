@@ -3,8 +3,8 @@ package format
 import "fmt"
 
 // A Carry describes content that a bust could remove from the prompt. Tokens is its size. Paid is its cost in all
-// requests since the last bust, and Price the cost of the bust that would remove it, both in the same unit. Cost is
-// Paid in $, or 0 if the model has no price.
+// requests since the last bust, and Price is the cost of the bust that would remove it. Both have the same unit.
+// Cost is Paid in $, or 0 if the model has no price.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
@@ -23,7 +23,7 @@ func Spending(setting string, early float64, c Carry) string {
 		text += ": removing early cost " + AboutDollars(-early) + " so far, and saves with each request"
 	}
 	if setting != "generous" || c.Tokens <= 0 || c.Price <= 0 {
-		return text // the other settings remove it soon
+		return text // each other setting removes it soon
 	}
 	text += fmt.Sprintf("; %s tokens could go, and carrying them cost %s of what removing them costs", Tokens(c.Tokens), Percent(float64(c.Paid)/float64(c.Price)))
 	if c.Cost > 0 {
@@ -32,8 +32,8 @@ func Spending(setting string, early float64, c Carry) string {
 	return text
 }
 
-// OrEarlier completes a sentence about the next bust under pressure: unless the setting is generous, content may be
-// removed earlier.
+// OrEarlier completes a sentence about the next bust under pressure: unless the setting is generous, content may
+// be removed before that bust.
 func OrEarlier(setting string) string {
 	if setting == "" || setting == "generous" {
 		return ""

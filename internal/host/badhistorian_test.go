@@ -14,9 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// asked makes an Asker answer for the harness's agents.
+// asked makes an Asker answer in place of the harness's agents.
 func (h *harness) asked(a ask.Asker) {
 	var mu sync.Mutex
 	abort := func() {}
@@ -46,7 +47,7 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 	t.Parallel()
 	for i, bad := range historiantest.Bad() {
 		if testing.Short() && i%4 > 0 {
-			continue // the race detector runs with -short, and the goroutines are the same for all
+			continue // the race detector runs with -short, and all cases have the same goroutines
 		}
 		t.Run(bad.Name, func(t *testing.T) {
 			t.Parallel()
@@ -105,8 +106,9 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// A historian that answered at length, and whose harness reported hardly any tokens, was asked 33 times before
-// the first extract. Any failed run that a model has worked for counts, and soon an extract follows.
+// A historian answered at length, but its harness reported hardly any tokens, so the host asked 33 times
+// before the first extract. Now any failed run that a model has worked for counts, and an extract soon
+// follows.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {
@@ -121,7 +123,7 @@ func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range runs {
-			if r.Status == store.RunFailed {
+			if r.Status == work.Failed {
 				n++
 			}
 		}

@@ -74,7 +74,7 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 				}
 			}
 			without, with := medianMicros(took[0]), medianMicros(took[1])
-			b.ReportMetric(0, "ns/op") // the time of both sessions together means nothing
+			b.ReportMetric(0, "ns/op") // the total time of both sessions says nothing
 			b.ReportMetric(without, "without-p50-µs")
 			b.ReportMetric(with, "with-p50-µs")
 			b.ReportMetric(with/without, "ratio")
@@ -84,7 +84,8 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 
 // BenchmarkSteadyWithFailingHistorian measures steady passes of two sessions in turn. One has no historian. The
 // historian of the other fails, so its messages stay uncovered, and the host goes on asking the trigger. Each
-// pass begins once the shim has the answer before it, as in a harness whose model answers at once.
+// pass begins as soon as the shim has received the answer to the previous pass, as in a harness whose model
+// answers at once.
 func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -99,7 +100,7 @@ func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
 					took[i] = append(took[i], h.steadyPass(b))
 				}
 			}
-			b.ReportMetric(0, "ns/op") // the time of both sessions together means nothing
+			b.ReportMetric(0, "ns/op") // the total time of both sessions says nothing
 			for i, name := range []string{"off", "failing"} {
 				median := medianMicros(took[i])
 				b.ReportMetric(median, name+"-p50-µs")

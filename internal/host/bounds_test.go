@@ -18,7 +18,7 @@ import (
 // historian goes on.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the race detector runs with -short, and no goroutine depends on the column")
+		t.Skip("the race detector runs with -short, and the goroutines do not depend on the column")
 	}
 	tables := []string{"sessions", "units", "edits", "queued_drops", "thinking", "nudges", "passes", "unit_sums", "model_limits", "model_windows", "cache_lives"}
 	if cases := eachNonsense(t, nonsense(t), tables, func(h *harness, pass int) {
@@ -57,7 +57,7 @@ func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h 
 					t.Fatal(err)
 				}
 				if !set(t, &h, table, column.name, value) {
-					continue // the database itself refuses it
+					continue // the database itself refuses the value
 				}
 				cases++
 				what := fmt.Sprintf("%s.%s = %s", table, column.name, value)
@@ -149,7 +149,7 @@ func (h *harness) database() *sql.DB {
 	return db
 }
 
-// set gives a column of one row a value. It reports whether the database took it.
+// set gives a column of one row a value. It reports whether the database accepted it.
 func set(t *testing.T, h *harness, table, column, value string) bool {
 	t.Helper()
 	db := h.database()

@@ -105,7 +105,7 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" {
 		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
 	}
-	for range 2 { // there was nothing to drop, and the request is used up all the same
+	for range 2 { // there was nothing to drop, but the request is used up
 		if m := h.pass(); m.Verdict != schema.Steady {
 			t.Errorf("again: %s (%s)", m.Verdict, m.Cause)
 		}
@@ -156,7 +156,7 @@ func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	if m := h.pass(); m.Verdict != schema.Hard {
 		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
 	}
-	h.restart() // the request of that pass was never made
+	h.restart() // the request of that pass was never sent
 	h.tool("a9", "x", "tool-calls", 1000)
 	h.pass()
 	for range 2 {
@@ -217,8 +217,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge changed content that had already been sent. Now it is a note of content that no request has
-// held yet, and every later wire repeats it.
+// A22: a nudge changed content that had already been sent. Now it is a note at the end of content that no
+// request has held yet, and every later wire repeats it.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -273,8 +273,8 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: with a threshold above the cap, parts of the program disagreed about the
-// pressures between the two.
+// A28: if the threshold was above the cap, parts of the program disagreed about pressures between the
+// two.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -324,7 +324,7 @@ func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 }
 
 // A38: the limit from one model's refusal was applied to the next model.
-func TestBugA38LimitIsOfItsModel(t *testing.T) {
+func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
 	say := func(id, model string) {
@@ -342,18 +342,18 @@ func TestBugA38LimitIsOfItsModel(t *testing.T) {
 	}
 }
 
-// B17: if a text spelled a special token of the vocabulary, its count was too low.
+// B17: if a text contained a special token of the vocabulary, its count was too low.
 func TestBugB17SpecialTokensAreText(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "<EOT><META> <|endoftext|>")
 	h.pass()
-	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // each of the two tokens spelt out takes 4 or more
+	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // each of the two tokens, written as text, takes 4 or more
 		t.Errorf("units %+v", units)
 	}
 }
 
 // B19: a bust had removed the pile, but the level of the last reminder still suppressed the next one.
-func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
+func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
 		t.Fatal("no reminder")

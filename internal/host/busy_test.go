@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/ncruces/go-sqlite3/driver" // for another program that uses the file
+	_ "github.com/ncruces/go-sqlite3/driver" // another program that uses the file has this driver
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -48,8 +48,8 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 }
 
 // F27: another program locked the database while the user's instructions changed. The pass could not be
-// stored, but the changed system prompt was. The journal then put the bust on the previous pass, which had
-// kept its prefix. The pass that lost its prefix had no bust.
+// stored, but the changed system prompt was. The journal then recorded the bust for the previous pass, which
+// had kept its prefix, and none for the pass that lost it.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -79,7 +79,7 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 }
 
 // F28: the host was killed before it had answered the system prompt of a session's first request. So that
-// request left without the guidance. The next request had it, but the journal had no bust.
+// request left without the guidance. The next request had the guidance, but the journal recorded no bust.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -108,7 +108,7 @@ func (h *harness) lockDatabase() (unlock func()) {
 	if _, err := lock.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
 		h.t.Fatal(err)
 	}
-	h.host.guard.Patience = 100 * time.Millisecond // do not wait for a lock that stays
+	h.host.guard.Patience = 100 * time.Millisecond // do not wait long for a lock that stays
 	return func() {
 		h.host.guard.Patience = commitTimeout
 		if _, err := lock.ExecContext(context.Background(), "ROLLBACK"); err != nil {
@@ -153,7 +153,7 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 		if err == nil {
 			t.Error("nothing was to be written")
 		}
-	case <-time.After(3 * time.Second): // less than the store waits for a lock, far more than CommitTimeout
+	case <-time.After(3 * time.Second): // less than the store waits for a lock, but far more than CommitTimeout
 		t.Error("the event waits for the lock")
 		<-told
 	}
@@ -167,7 +167,7 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 }
 
 // F19: the event of a refused prompt also waited for the lock. Now, if the refusal cannot be stored in time,
-// the host remembers it until room is made.
+// the host remembers it until a pass has freed space.
 func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	h := turn(t)
 	h.tool("a3", strings.Repeat("three ", 5000), "stop", 1000)
@@ -206,8 +206,8 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 }
 
 // F21: the first pass of a session could not be stored, so its request left without the host's system prompt.
-// The host believed that the thinking in the answer was valid after that prompt.
-func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
+// The host nevertheless bound the thinking in the answer to a prompt with that system prompt.
+func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
 	h.restart()
@@ -233,8 +233,8 @@ func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: the units of a pass during a lock were lost together with the host. A queued drop then removed the next
-// message that got the tag, and these were the user's own words.
+// D6: a pass during a lock was lost together with the host, and with it the new units. A queued drop then
+// removed the next message that got the same tag, and this message was the user's.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()
@@ -265,7 +265,8 @@ func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	}
 }
 
-// While the database cannot be written, the host refuses a drop. The next pass must not find half of it.
+// While the database cannot be written, the host refuses a drop. The next pass must not find a half-stored
+// drop.
 func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	h := turn(t)
 	unlock := h.lockDatabase()
@@ -291,8 +292,8 @@ func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	}
 }
 
-// D6: the model has read the tags of a pass during a lock. Whether or not host
-// and transcript survive, no other unit may get one of these tags.
+// D6: the model has read the tags of a pass during a lock. So no other unit may get one of these tags,
+// whether or not host and transcript survive.
 func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	for _, killedWhileLocked := range []bool{true, false} {
 		h := turn(t) // tags 1 to 4
@@ -335,7 +336,7 @@ func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	}
 }
 
-// Even the first pass of a session may meet the lock.
+// Even the first pass of a session may find the database locked.
 func TestTagOfABusyFirstPassIsNeverGivenAgain(t *testing.T) {
 	h := newHarness(t)
 	unlock := h.lockDatabase()
@@ -350,7 +351,7 @@ func TestTagOfABusyFirstPassIsNeverGivenAgain(t *testing.T) {
 		t.Errorf("wire:\n%s", got)
 	}
 	if got := h.drop("call-1", "1"); !strings.HasPrefix(got, "Marked") && !strings.HasPrefix(got, "1 needed") {
-		t.Errorf("reply %q", got) // the tag belongs to no unit on the wire, and to no other unit either
+		t.Errorf("reply %q", got) // no unit on the wire has the tag, and no other unit has it either
 	}
 	if got := h.wire(); got != "u2: §2§ second\n" {
 		t.Errorf("wire:\n%s", got)

@@ -32,13 +32,13 @@ const rest = 10_000
 // body is about the number of tokens, by our count, that each turn adds to the messages.
 const body = 2_000
 
-// A reads is a report of the provider: the share of the messages that it read from its cache, or that it read
-// only the part before them.
+// A reads is a report of the provider: the share of the messages that it read from its cache, or the fact
+// that it read only the part before them.
 type reads float64
 
 const (
 	all     reads = 1
-	nothing reads = -1 // not even the part before the messages
+	nothing reads = -1 // the provider did not even read the part before the messages
 )
 
 // turn adds a prompt, runs its pass, and lets the model answer.
@@ -60,7 +60,7 @@ func (c *chat) ask() schema.WireMutation {
 // answer ends a turn. If told is true, an event also reports the answer.
 func (c *chat) answer(r reads, told bool) {
 	c.t.Helper()
-	before := (c.turns - 1) * body // the messages of the request before
+	before := (c.turns - 1) * body // the messages of the previous request
 	read := 0
 	if r >= 0 {
 		read = rest + int(float64(before)*float64(r))
@@ -86,7 +86,7 @@ func (c *chat) wantLife(life time.Duration, reason string) {
 
 // OpenAI keeps an idle prefix for ten minutes and more. A host that gives it up
 // after five minutes busts a live prefix.
-func TestIdleIsAFactOfTheRoute(t *testing.T) {
+func TestIdleTimeDependsOnTheRoute(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, model, npm string
 		pause                      time.Duration
@@ -132,7 +132,7 @@ func TestOneHourBreakpoints(t *testing.T) {
 		c.turn(all)
 		c.wantLife(5*time.Minute, "Anthropic's default")
 		c.wait(12 * time.Minute)
-		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown the new life yet
+		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown the longer life yet
 			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
 		}
 		c.wantLife(12*time.Minute, "learned: a prefix was read after 12 min")
@@ -160,8 +160,8 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass that assumes a dead prefix busts it. If the provider caches every prompt without marks, the messages
-// before the first change still show whether the prefix was alive.
+// A pass that assumes a dead prefix busts it. If the provider caches prompts automatically, its report on the
+// messages before the first change still shows whether the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -212,8 +212,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A miss can have causes other than age. So one miss alone must not change the life. Misses that our own bust
-// or another system prompt explains must not change it either.
+// A miss can have causes other than age, so a single miss must not change the life. Nor must a miss that is
+// explained by our own bust or by another system prompt.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {
@@ -279,8 +279,8 @@ func TestMissesThatProveNothing(t *testing.T) {
 	})
 }
 
-// A life learned for one model says nothing about another model.
-func TestLifeIsLearnedOfAModel(t *testing.T) {
+// The learned life of one model says nothing about another model.
+func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
 	c.turn(all)
@@ -296,8 +296,8 @@ func TestLifeIsLearnedOfAModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// If a harness keeps idle prefixes warm, it says so when it connects. Then the prefix stays alive, and its
-// reads say nothing about the provider.
+// If a harness keeps idle prefixes in the provider's cache, it says so when it connects. Then the prefix
+// stays alive, and reads of it say nothing about the provider.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}
@@ -315,6 +315,6 @@ func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	if m := c.turn(all); m.Verdict != schema.Hard {
 		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
 	}
-	c.restart() // this client connects without warming
+	c.restart() // this client connects without keeping prefixes
 	c.wantLife(5*time.Minute, "Anthropic's default")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // long is a session of n messages whose head covers all but the newest hundred. Its compartments have the
@@ -31,7 +32,7 @@ func long(t testing.TB, n, compartments int) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := store.Publication{Key: testKey, Holder: "test", After: end, Run: store.RunRow{Kind: "incremental"}}
+	p := store.Publication{Key: testKey, Holder: "test", After: end, Run: work.RunRow{Kind: "incremental"}}
 	size := (n - 100) / compartments
 	for c := range compartments {
 		from, to := c*size, (c+1)*size-1

@@ -28,7 +28,7 @@ func (h *harness) dropped() []schema.DroppedUnit {
 	return st.DroppedUnits
 }
 
-// The command and the next pass ask the same code for the bust, so both must name the same figures.
+// The command shows the same figures as the bust of the next pass, because both ask the same code.
 func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
 	h := turn(t)
 	if got := h.command("ctx-flush"); got != "There is nothing to free now." {

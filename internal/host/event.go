@@ -11,8 +11,7 @@ import (
 )
 
 // Event records events of the harness between passes. Events are lost while the host is down, so a correct
-// wire must not depend on them. For example, if the host misses a refusal, it makes room when it hears of the
-// next one.
+// wire must not depend on them. For example, if the host misses a refusal, it frees space after the next one.
 func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams) (schema.Empty, error) {
 	harness, err := h.clients.Harness(c)
 	if err != nil {
@@ -49,13 +48,14 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	case transcript.RequestFailed:
 		err = h.learner.NoteError(ctx, key, e.Error, nil)
 	}
-	if err != nil { // most events write nothing, so only a failure tells us something
+	if err != nil { // most events write nothing, so a success would say nothing about the store
 		h.guard.Wrote(err)
 	}
 	return schema.Empty{}, err
 }
 
-// forgetRawTokens records that the harness has compacted a session: the array of its next pass is another one.
+// forgetRawTokens forgets the size of the raw array, because the harness has compacted the session, and its
+// next pass will bring another array.
 func (h *Host) forgetRawTokens(ctx context.Context, key store.Key) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
 	if m.Summary {
-		return nil // it answers a prompt of the harness's own compaction
+		return nil // this is an answer to a prompt of the harness's own compaction
 	}
 	if m.Errored {
 		if err := h.learner.NoteError(ctx, key, e.Error, m); err != nil {
@@ -91,7 +91,7 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 		}
 	}
 	if m.Completed == 0 {
-		return nil // the first update of this step
+		return nil // this is the first update of the step
 	}
 	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
@@ -108,7 +108,7 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 		}
 	}
 	if s.Pipe != nil && s.Pipe.Has(m.Key) {
-		return nil // a late update of a step of an earlier pass
+		return nil // this is a late update of a step of an earlier pass
 	}
 	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
 	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.Pipe == nil {
@@ -117,6 +117,6 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	if err := h.Store.SaveUsage(writing, key, s.Row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
-	h.status.Publish(key) // the pass had only the size of the request before
+	h.status.Publish(key) // until now, the status had only the size that the pass estimated
 	return h.learner.NotePause(writing, s, m.Model, m.Usage)
 }

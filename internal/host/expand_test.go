@@ -21,6 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // expand calls ctx_expand with these arguments.
@@ -69,7 +70,7 @@ func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 		keys := make([]string, end-after.Ordinal+1)
 		keys[0], keys[len(keys)-1] = startKey, endKey
 		err = h.store.History.Publish(ctx, store.Publication{
-			Key: key, Holder: "test", After: after, Run: store.RunRow{Kind: "incremental"},
+			Key: key, Holder: "test", After: after, Run: work.RunRow{Kind: "incremental"},
 			Compartments: []chronicle.Compartment{{Start: after.Ordinal, End: end, Keys: keys, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
 		})
 	}
@@ -92,7 +93,7 @@ func record(t testing.TB, page string) string {
 
 const turnsRecord = "[1] U: find it\n[2] call read {\"f\":\"a1\"}\n[2] result of read:\n    %s\n[3] call read {\"f\":\"a2\"}\n[3] result of read:\n    two\n[4] U: thanks"
 
-func TestExpandShowsMessagesToTheLetter(t *testing.T) {
+func TestExpandShowsMessagesVerbatim(t *testing.T) {
 	h := turn(t)
 	if got, want := record(t, h.expand(`{"start":1,"end":4}`)), fmt.Sprintf(turnsRecord, found); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -206,8 +207,8 @@ func TestExpandIsOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
-// What the user withheld from the model does not come back through ctx_expand, neither from memory nor from the
-// harness's store.
+// Content that the user withheld from the model does not come back through ctx_expand, neither from memory nor
+// from the harness's store.
 func TestExpandNamesWithheldWords(t *testing.T) {
 	check := func(name, page, want string) {
 		t.Helper()

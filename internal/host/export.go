@@ -9,6 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/export"
 )
 
 // SessionExport returns the state that decides a session's next pass: the configuration, the models that this
@@ -29,7 +30,7 @@ func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.Sess
 		}
 		keys = append(keys, original...)
 	}
-	tables, err := h.Store.Export(ctx, keys...)
+	tables, err := export.From(ctx, h.Store, keys...)
 	if err != nil {
 		return none, err
 	}
@@ -62,7 +63,7 @@ func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionEx
 	return []store.Key{original.Session.Key}, nil
 }
 
-func exportedTables(tables []store.Table) ([]schema.ExportedTable, error) {
+func exportedTables(tables []export.Table) ([]schema.ExportedTable, error) {
 	all := make([]schema.ExportedTable, len(tables))
 	for i, t := range tables {
 		all[i] = schema.ExportedTable{Name: t.Name, Columns: t.Columns, Rows: make([][]json.Value, len(t.Rows))}

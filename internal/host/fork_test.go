@@ -31,7 +31,8 @@ type sideSession struct {
 }
 
 // fork copies the first n messages as the harness does. Pi keeps them as they are. In OpenCode all ids of
-// messages and parts are new and sort differently; times, texts, usage and call ids are the same.
+// messages and parts are new and sort in another order, but times, texts, usage and call ids are the
+// same.
 func (h *harness) fork(id string, n int) *sideSession {
 	f := &sideSession{h: h, id: id}
 	switch h.kind {
@@ -131,8 +132,8 @@ func (f *sideSession) snapshot() store.Snapshot {
 	return snap
 }
 
-// worked returns a session that has freed space: 40 steps with outputs, a todo
-// list, drops that are applied, and drops that still wait.
+// worked returns a session that has freed space: it has 40 steps with outputs, a todo list, applied
+// drops, and queued drops.
 func worked(t testing.TB) *harness {
 	h := newHarness(t)
 	n := 0
@@ -213,7 +214,7 @@ func equalSnapshots(a, b store.Snapshot) bool {
 }
 
 // Drops that are queued in the original are also queued in the fork. Its first bust applies them.
-func TestForkInheritsWhatWaits(t *testing.T) {
+func TestForkInheritsQueuedDrops(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))
 	f.user("f1", "try otherwise")
@@ -289,8 +290,7 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// A fork of a fork, and a second fork of one session, both begin like the
-// original.
+// A fork of a fork begins like the original, and so does a second fork of one session.
 func TestForksOfForks(t *testing.T) {
 	h := worked(t)
 	n := len(h.messages)
@@ -317,8 +317,8 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// A similar session must not inherit: a session that is not a copy takes over nothing. A copy takes over
-// nothing from its first different message on.
+// A similar session that is not a copy inherits nothing. A copy inherits nothing from its first different
+// message on.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {
@@ -335,7 +335,7 @@ func TestOnlyCopiesInherit(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*sideSession)
-		units  int // inherited
+		units  int // units that the session inherits
 	}{
 		{"a copy", func(*sideSession) {}, 6},
 		{"another text", replaced(0, "find it", "find him"), 5},
@@ -369,8 +369,8 @@ func TestOnlyCopiesInherit(t *testing.T) {
 }
 
 // In some sessions the tags do not follow the order of the messages, or the newest pass has not seen everything
-// that the user forks. The fork begins with the wire of its original all the same: nothing that was dropped
-// there comes back.
+// that the user forks. Even then the fork begins with the wire of its original: nothing that was dropped there
+// comes back.
 func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	late := func(h *harness) { // the text of the aborted answer is stored late
 		h.messages[2] = json.Value(strings.Replace(string(h.messages[2]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
@@ -572,9 +572,9 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		cut   int // messages that are not copied
+		cut   int // messages that the fork does not copy
 		tell  bool
-		other bool // another answer stands in its place
+		other bool // another answer takes the place of the copied one
 		want  []string
 	}{
 		{"the answer is the newest message", 0, true, false, []string{"sig-a0", "sig-a1"}},
@@ -587,7 +587,7 @@ func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 			h.think("a0", "output", 1000)
 			h.pass()
 			h.clock.Advance(time.Second)
-			h.think("a1", "more output", 1000) // no pass sees it
+			h.think("a1", "more output", 1000) // no pass sees this answer
 			if c.tell {
 				h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, infoOf(t, h.messages[len(h.messages)-1]))
 			}

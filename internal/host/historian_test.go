@@ -23,7 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// answering is a harness whose hidden agents answer each prompt with the answer of f.
+// answering makes f answer each prompt to a hidden agent.
 func answering(t *testing.T, f func(p schema.AgentRunParams) (string, error)) *harness {
 	return answeringIn(t, schema.HarnessOpenCode, f)
 }
@@ -182,8 +182,8 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 	}
 }
 
-// If a revert takes back the last message of a compartment, this compartment and no other is withdrawn. If the
-// messages come back, so does the compartment, even after a restart.
+// If a revert takes back the last message of a compartment, only this compartment is withdrawn. If the messages
+// come back, so does the compartment, even after a restart.
 func TestRevertWithdrawsCompartments(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -212,8 +212,8 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
-// A run summarises messages of another branch while the user returns to the first one. The run is ended, but its
-// answer takes a while to come. The passes until then leave the restored compartments alone.
+// A run summarises messages of another branch while the user returns to the first one. The host ends the run, but
+// the answer comes later. The passes in between leave the restored compartments alone.
 func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	begun, end := make(chan struct{}, 8), make(chan struct{})
 	h := answering(t, good)
@@ -297,7 +297,7 @@ func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
 func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		hidden int // messages that a compaction hides, -1 for all
+		hidden int // number of messages that a compaction hides, -1 for all
 	}{{"no compaction", 0}, {"a compaction that keeps covered turns", 8}, {"one that keeps no covered turn", 36}, {"one that keeps nothing", -1}} {
 		for _, seen := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, seen by the original: %t", c.name, seen), func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 					}
 				}
 				f := h.fork("ses_2", len(h.messages))
-				h.pass() // what the original sends
+				h.pass() // the original's wire, for comparison
 				f.user("f1", "more")
 				m := f.pass()
 				if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
@@ -401,7 +401,7 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// A model that fails with a long chunk gets a shorter one, while the window is far from full.
+// If a model fails on a long chunk, it gets a shorter one, as long as the window is far from full.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -428,8 +428,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	}
 }
 
-// The bust that shows a compartment has made room, but the newest usage still belongs to the prompt before
-// it. So no second run may begin for the rest. A status counts the runs until they end.
+// A bust that shows a compartment has freed space, but the newest usage still belongs to the prompt before it. So
+// no second run may begin for the rest. A status counts the runs until they end.
 func TestNoRunBeginsRightAfterABust(t *testing.T) {
 	runs := 0
 	var h *harness
@@ -440,7 +440,7 @@ func TestNoRunBeginsRightAfterABust(t *testing.T) {
 		}
 		return good(p)
 	})
-	read := func(from, n, promptTokens int) { // turns with a large output each
+	read := func(from, n, promptTokens int) { // turns with one large output each
 		for i := from; i < from+n; i++ {
 			h.clock.Advance(time.Second)
 			h.user(fmt.Sprintf("u%03d", i), fmt.Sprintf("Please read %d.", i))
@@ -513,8 +513,8 @@ func TestOnlyTypedWordsReachTheHistorianAsTheUsers(t *testing.T) {
 	}
 }
 
-// A quote of the historian must stand in words that the user typed, and a fact in the messages that it names. The
-// harness stores the content of an attached file in the user's message, and the historian quotes it as the user's.
+// A quote in a summary must be in words that the user typed, and a fact in the messages that it names. The harness
+// stores the content of an attached file in the user's message, so the historian may quote it as the user's words.
 func TestHistorianIsChecked(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		r := historiantest.RangeOf(p.Prompt)
@@ -544,13 +544,13 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// The documents of a project took up to twice the history's budget, nothing said that they are data, and nobody
-// could switch them off.
+// The documents of a project took up to twice the history's budget, no text said that they are data, and no
+// setting switched them off.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		set   func(*schema.Config)
-		lines int // of the document
+		lines int // the document's lines
 		shown bool
 	}{
 		{"by default", func(*schema.Config) {}, 10, true},

@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // countingRuns returns a good historian that counts its runs.
@@ -33,8 +34,8 @@ func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation
 	return m
 }
 
-// In a long turn, published history waits for the force level. Until then the usage stays high. Each further
-// step once caused another compartment.
+// In a long turn, a published compartment is shown only at the force level. Until then the usage stays high.
+// In the past, each further step therefore started another run.
 func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -57,7 +58,7 @@ func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	}
 }
 
-// A bust relieves the pressure, so the pressure that it found is no reason for a run.
+// After a bust, the pressure from before it is no reason for a run.
 func TestPressureThatABustHasRelievedIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -106,7 +107,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 		t.Errorf("published %+v", rows)
 	}
 	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 10)
-	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
+	if err != nil || len(runs) != 1 || runs[0].Status != work.Noop {
 		t.Errorf("runs %+v, %v", runs, err)
 	}
 	h.runAgent = answering(t, good).runAgent
@@ -117,7 +118,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// If an extract has overtaken a slow historian, the status names the cause.
+// If an extract is published before a slow historian answers, the status names the cause.
 func TestOvertakenRunIsAFailure(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 8)

@@ -110,7 +110,7 @@ func New(o Options) *Host {
 		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
 	})
 	h.status.History = h.history
-	// The table of the features. Whoever adds a feature adds its row here.
+	// The table of the features. A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
 		h.history.Feature(),
@@ -134,7 +134,7 @@ func New(o Options) *Host {
 	return h
 }
 
-// adopt gives the rows of a directory to the project that was found for it.
+// adopt assigns the rows of a directory to the project that was found for it.
 func (h *Host) adopt(ctx context.Context, directory, identity string) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()

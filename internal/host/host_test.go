@@ -22,11 +22,11 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// harness is a shim in miniature, in front of a real host with a real store.
+// harness is a small shim for a real host with a real store.
 type harness struct {
 	t        testing.TB
 	kind     schema.Harness
-	codec    transcript.Codec // of the kind
+	codec    transcript.Codec // the codec of the harness kind
 	dir      string
 	project  string // the directory of the session
 	clock    *clock.Manual
@@ -44,11 +44,11 @@ type harness struct {
 	cut     int
 	pinned  []string
 	changes []schema.SessionStatus
-	ctx     context.Context // of the passes
+	ctx     context.Context // the context of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
-	limitsErr   error    // the answer to such a question, unless it is nil
-	shown       []string // the notices, each with its variant before it
+	limitsErr   error    // the answer to such a question is this error, unless it is nil
+	shown       []string // the notices, each after its variant
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
 	markers     map[schema.Harness]marking.Markers
@@ -67,7 +67,7 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	codec, _ := transcript.CodecOf(string(kind))
 	h := &harness{
 		t: t, kind: kind, codec: codec, dir: t.TempDir(), project: "/p", clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
-		// If reading costs as much as writing, any bust pays off.
+		// If reading costs as much as writing, every bust pays off.
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
 	h.config.ProtectedTags = 1
@@ -104,7 +104,7 @@ func (h *harness) start() {
 	}
 }
 
-// bothHarnesses runs a test for each harness.
+// bothHarnesses runs a test once for each harness.
 func bothHarnesses(t *testing.T, run func(t *testing.T, kind schema.Harness)) {
 	t.Helper()
 	for _, kind := range schema.Harnesses {
@@ -385,8 +385,7 @@ func TestReduceTellsTheModelWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A pass that fails leaves no trace: the wire of the next pass is unchanged, and shows nothing that was not
-// stored.
+// A pass that fails leaves no trace: the wire of the next pass is unchanged, and shows only what is stored.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -454,9 +453,9 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 	}
 }
 
-// Defect C6 (docs/defects.md): if a new date comes together with another change, they cost one bust and not
-// two.
-func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
+// Defect C6 (docs/defects.md): if a new date comes together with another change, the two cost one bust and
+// not two.
+func TestDefectC6DateChangesTogetherWithAnotherChange(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
 	if got := h.ask("B\nToday's date: 2"); got != "B\nToday's date: 2" {
@@ -530,7 +529,7 @@ func TestUsageIsJournalledWithItsPass(t *testing.T) {
 }
 
 // B22: tool units were found only by the id of their call, so they outlived their message.
-func TestBugB22RemovedMessageTakesItsToolsAlong(t *testing.T) {
+func TestBugB22RemovedMessageLosesItsToolUnits(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
 	event := `{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":"a1"}}`
@@ -587,7 +586,7 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 	}
 }
 
-// Otherwise the line under Pi's footer would show the size of the request before until the next one.
+// Without this, the line under Pi's footer would show the size of the previous request until the next pass.
 func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	h := turn(t)
 	h.user("u3", "more")

@@ -95,7 +95,7 @@ func TestHostileCloneCloseGivesUpOnAPassThatDoesNotReturn(t *testing.T) {
 	returns(t, "Close", s.Close)
 }
 
-// A call waits for its session only as long as its caller waits for the answer.
+// A call waits for a busy session only as long as the call's caller waits for the answer.
 func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
@@ -133,8 +133,8 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// If a store has failed, the Standby opens it again, and this has to wait for the running calls. A call that
-// never returns must not block every initialize.
+// A Standby opens a failed store again, but has to wait for the running calls first. A call that never
+// returns must not block every initialize.
 func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
@@ -174,7 +174,7 @@ func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	}
 }
 
-// Bad transforms were refused without a word about what to do.
+// Bad transforms were refused without a remedy.
 func TestRefusedTransformsNameTheRemedy(t *testing.T) {
 	for _, test := range []struct {
 		params schema.TransformParams

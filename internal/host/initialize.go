@@ -50,8 +50,8 @@ func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.Initial
 	return r, nil
 }
 
-// SwitchedOff returns the reason that a client is told where magicctx is off. place is the file:line that
-// says so.
+// SwitchedOff returns the reason that a client gets if magicctx is switched off. place is the file:line of
+// the setting.
 func SwitchedOff(place string) string {
 	return fmt.Sprintf("it is switched off in %s (enabled: false)", place)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/opencodedb"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // withMarkers returns an empty session that sets markers, and the harness's own store.
@@ -34,7 +35,7 @@ func withMarkers(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 // keep puts the messages into the harness's own store.
 func (h *harness) keep(db *rawhistorytest.OpenCode) {
 	db.Add(testSession, h.messages)
-	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // an answer comes after its prompt
+	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // each answer is newer than its prompt
 }
 
 // marked returns a session with markers whose historian has published. It also returns the harness's own
@@ -146,8 +147,8 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	}
 }
 
-// The head pins the prompt that the model is answering, and a small one before it. So the marker stands before
-// both, although the head covers a part of the turn.
+// The head pins the prompt that the model is answering, and a small prompt before it. So the marker stands
+// before both, although the head also covers a part of the turn.
 func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	h, db := withMarkers(t)
 	h.talk(0, 4, 50, 1000)
@@ -159,7 +160,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 	h.pass()
 	h.keep(db)
-	c := chronicle.Compartment{Start: 1, End: 11, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"} // to the second step
+	c := chronicle.Compartment{Start: 1, End: 11, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"} // the end is the turn's second step
 	for _, m := range h.messages[:c.End] {
 		c.Keys = append(c.Keys, h.codec.Decode(m).Key)
 	}
@@ -167,7 +168,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 		t.Fatalf("lease: %v, %v", ok, err)
 	}
 	err := h.store.History.Publish(t.Context(), store.Publication{
-		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: store.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{c},
+		Key: testKey, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{c},
 		Marker: fmt.Sprintf(`{"endMessageId":%q,"ordinal":11,"publishedAt":1}`, c.Keys[10]),
 	})
 	if err != nil {
@@ -191,7 +192,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 }
 
 // If markers are switched off, a session gets its whole array back when the harness starts.
-func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
+func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	h, db := marked(t)
 	h.bust()
 	if len(h.marks(db)) != 1 {
@@ -205,8 +206,8 @@ func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
 	}
 }
 
-// A crash between the two stores leaves a marker without a record, or a record without its rows. At the next
-// start the host removes both, and the next publication sets a marker again.
+// A crash between the writes to the two stores leaves a marker without a record, or a record without its rows.
+// At the next start the host removes both, and the next publication sets a marker again.
 func TestMarkerIsCheckedAtStart(t *testing.T) {
 	for name, sql := range map[string]string{
 		"no summary":         `DELETE FROM message WHERE data LIKE '%"magicctx"%'`,
@@ -266,7 +267,7 @@ func TestMarkerRefusesAnotherRelease(t *testing.T) {
 	}
 }
 
-func TestMarkerGoesWithItsSession(t *testing.T) {
+func TestMarkerIsRemovedWithItsSession(t *testing.T) {
 	h, db := marked(t)
 	h.bust()
 	event := json.Value(`{"type":"session.deleted","properties":{"info":{"id":"ses_1"}}}`)

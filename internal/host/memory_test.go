@@ -17,8 +17,8 @@ func learning(p schema.AgentRunParams) (string, error) {
 	return strings.Replace(text, "<facts></facts>", fact, 1), err
 }
 
-// The head of a session shows a memory, and the user forgets it (magicctx-host memory rm). The next delta says so: until
-// the next fold, the baseline still has its line.
+// The head of a session shows a memory, and the user deletes it (magicctx-host memory rm). The next delta says so,
+// because the baseline still has its line until the next fold.
 func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	h := answering(t, learning)
 	h.talkLong()

@@ -26,7 +26,7 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 		h := answeringIn(t, kind, good)
 		defer func() { h.settle(); h.store.Close() }()
 		n, size := 19, 40_000
-		h.talk(0, n+1, 950, size) // enough for the historian to begin
+		h.talk(0, n+1, 950, size) // enough turns for a run of the historian
 		h.user("begin", "go on")
 		h.pass()
 		h.settle()
@@ -47,13 +47,13 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 			case 5:
 				to := rapid.IntRange(1, len(h.messages)).Draw(rt, "revert to")
 				h.messages, h.told, h.revision, size = h.messages[:to], 0, 0, 30_000
-				n += 1000 // new ids
+				n += 1000 // the next messages get ids that were never used
 				h.user(fmt.Sprintf("r%d", n), "otherwise")
 			case 6:
 				h.clock.Advance(time.Duration(rapid.SampledFrom([]int{1, 400}).Draw(rt, "pause")) * time.Second)
 			}
 			h.pass()
-			h.settle() // so that a failure can be reproduced
+			h.settle() // without background work, a failure can be reproduced
 			h.checkTail(rt)
 			if h.cut > 0 {
 				heads++
@@ -71,7 +71,7 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 			}
 		}
 	})
-	if !testing.Short() && (heads == 0 || forks == 0) { // few histories may miss them
+	if !testing.Short() && (heads == 0 || forks == 0) { // few random histories may have no head or no fork
 		t.Errorf("%d passes with a head, %d forks with one: the test needs both", heads, forks)
 	}
 }

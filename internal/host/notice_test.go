@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// readyToDrop is a session whose model has marked its first result. The newest prompt had this size, and the next
-// pass is the fourth one. $1000 for a million tokens is the price of reading as well as of writing.
+// readyToDrop returns a session whose model has marked its first result. The newest prompt had the given size, and
+// the next pass is the fourth one. $1000 for a million tokens is the price of reading as well as of writing.
 func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
@@ -24,8 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// Without magicctx a prompt could not have grown beyond the window, so tokens beyond it are no saving. The notices of
-// a long session promised more than its status then said was saved.
+// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. In
+// a long session, the notices once promised more than the status later said was saved.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}
@@ -43,7 +43,7 @@ func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	}
 }
 
-// A user sees each bust once: what has left the prompt, and what that saves.
+// The user gets one notice of each bust: the content that was removed, and the saving.
 func TestBustIsToldOnce(t *testing.T) {
 	for _, notices := range [][]string{{"busts", "troubles"}, {"busts"}, {"troubles"}, {}} {
 		t.Run(strings.Join(notices, " and "), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	}
 }
 
-// The user is told once that the historian fails, after its second failure in a row.
+// The user gets one notice that the historian fails, after its second failure in a row.
 func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		for _, notices := range [][]string{{"troubles"}, {"busts"}} {

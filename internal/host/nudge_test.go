@@ -47,9 +47,8 @@ func (h *harness) newestNote() string {
 	return note
 }
 
-// reading returns a session whose model has read a lot. The window is 100,000
-// tokens, of which 65,000 lie below the threshold. There are four outputs of
-// 6,000 tokens each, of which three can be dropped.
+// reading returns a session whose model has read a lot. The window is 100,000 tokens, of which 65,000 are
+// below the threshold. There are four outputs of 6,000 tokens each, of which three can be dropped.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -60,11 +59,11 @@ func reading(t *testing.T, promptTokens int) *harness {
 	return h
 }
 
-// tones are words of the texts, in the order in which a session gets them.
+// tones are words that occur in the texts, in the order in which a session gets the texts.
 var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
 // A model that never drops anything gets each text once, even if the host restarts before each step. Each text
-// names the oldest outputs that can go.
+// names the oldest outputs that the model can drop.
 func TestModelIsToldOnceATone(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -96,7 +95,7 @@ func TestModelIsToldOnceATone(t *testing.T) {
 	}
 }
 
-// After a call of ctx_reduce, nothing is said at its result, and the tones begin anew.
+// The result of ctx_reduce gets no note. After it, the tones begin again with the mildest.
 func TestDroppingBeginsAnew(t *testing.T) {
 	h := reading(t, 55_000)
 	if h.nudge().Level == "" {
@@ -115,9 +114,9 @@ func TestDroppingBeginsAnew(t *testing.T) {
 	}
 }
 
-// A note stands at new words of the user, too, but at no text that holds a reminder of the harness, and at no
-// blank one.
-func TestNoteStandsWhereItCanBeRead(t *testing.T) {
+// A note may also stand at the end of the user's new words, but not at a text with a reminder of the harness,
+// and not at a blank one.
+func TestNotesStandAtNewWordsAndOutputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		add  func(h *harness)
 		want bool
@@ -128,7 +127,7 @@ func TestNoteStandsWhereItCanBeRead(t *testing.T) {
 		"another reminder": {func(h *harness) { h.tool("b", "x <system-reminder>y</system-reminder>", "tool-calls", 55_000) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := reading(t, 30_000) // at the next output the model is reminded
+			h := reading(t, 30_000) // the next output or text gets a reminder
 			c.add(h)
 			h.pass()
 			if note := h.newestNote(); (note != "") != c.want {
@@ -144,7 +143,7 @@ func TestNoteStandsWhereItCanBeRead(t *testing.T) {
 func TestModelWithoutToolIsToldNothing(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false
-	h.restart() // so that the host reads it
+	h.restart() // the restarted host reads the changed configuration
 	h.user("u1", "read")
 	h.pass()
 	for i := range 6 {
@@ -154,8 +153,8 @@ func TestModelWithoutToolIsToldNothing(t *testing.T) {
 	}
 }
 
-// A note leaves with its output.
-func TestNoteLeavesWithItsOutput(t *testing.T) {
+// When an output is dropped, its note disappears with it.
+func TestNoteIsDroppedWithItsOutput(t *testing.T) {
 	h := reading(t, 40_000)
 	if note := h.newestNote(); !strings.Contains(note, tones[0]) {
 		t.Fatalf("note %q", note)
@@ -170,7 +169,7 @@ func TestNoteLeavesWithItsOutput(t *testing.T) {
 	}
 }
 
-// The note of a pass that a lock kept out of the database is the same after the lock and a restart.
+// A pass gave a note, but the database was locked. The note is the same after the lock and after a restart.
 func TestNoteOfABusyPassStays(t *testing.T) {
 	h := reading(t, 30_000)
 	unlock := h.lockDatabase()

@@ -68,7 +68,7 @@ func (p *piSession) user(text string) {
 	p.clock.Advance(time.Second)
 }
 
-// call adds an answer that thinks and calls a tool, with the tool's result.
+// call adds an answer with thinking and a tool call, and the tool's result.
 func (p *piSession) call(id, output string, promptTokens int) {
 	now := p.clock.Now()
 	p.add(`{"id":"assistant:%d","message":{"role":"assistant","content":[{"type":"thinking","thinking":"why %s","thinkingSignature":"sig-%s"},{"type":"toolCall","id":%q,"name":"read","arguments":{"path":%q}}],`+
@@ -264,7 +264,7 @@ func TestPiModelSwitch(t *testing.T) {
 	}
 }
 
-// The end of an answer reports the usage, the end or the refusal of its request.
+// The event at the end of an answer reports its usage, its end, or the refusal of its request.
 func TestPiEvents(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -284,13 +284,40 @@ func TestPiEvents(t *testing.T) {
 	p.answer("there", 5000)
 	p.user("go on")
 	p.pass()
-	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 {\"type\":\"error\",\"error\":{\"message\":\"prompt is too long: 215432 tokens > 200000 maximum\"}}","timestamp":%d}}`, now+9)
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 {\"type\":\"error\",\"error\":{\"message\":\"prompt is too long: 215432 tokens > 200000 maximum\"}}","timestamp":%d}}`, p.clock.Now())
 	if row, _, err = p.store.Reports.Session(t.Context(), p.key()); err != nil || row.OverflowAt == 0 || row.OverflowTokens != 215432 {
 		t.Errorf("overflow %+v, %v", row, err)
 	}
 	p.user("rather this")
 	if m := p.pass(); m.Cause != "overflow" {
 		t.Errorf("after the refusal: %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
+// seemed older than the refusal, so one more pass freed space.
+func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
+	p := newPi(t)
+	p.call("c1", strings.Repeat("word ", 4000), 127)
+	p.answer("there", 5000)
+	p.user("go on")
+	p.pass()
+	row := func() store.SessionSummary {
+		row, _, err := p.store.Reports.Session(t.Context(), p.key())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row
+	}
+	refused := p.clock.Now()
+	p.clock.Advance(2 * time.Millisecond)
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 prompt is too long: 215432 tokens > 200000 maximum","timestamp":%d}}`, refused)
+	if row().OverflowAt == 0 {
+		t.Fatal("the refusal is not recorded")
+	}
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","usage":{"input":5000},"stopReason":"stop","timestamp":%d}}`, refused+1)
+	if at := row().OverflowAt; at != 0 {
+		t.Errorf("the overflow of %d outlived the answer of %d", at, refused+1)
 	}
 }
 
@@ -302,9 +329,9 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. If the prompt differs, the turn's first
-// request is sent with it, and its pass takes a new preamble. All thinking that is bound to the old prompt
-// leaves the wire.
+// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's
+// first request is sent with the new one, and its pass begins a new preamble. All thinking that is bound to
+// the old prompt is removed from the wire.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {
@@ -407,7 +434,8 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// F27: if the pass after the changed prompt cannot be stored, the next stored pass has the bust.
+// F27: if the pass after the changed prompt cannot be stored, the journal records the bust with the next
+// stored pass.
 func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	p := changedPi(t)
 	unlock := p.lockDatabase()
@@ -423,8 +451,8 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	}
 }
 
-// A fork of Pi has its original's messages under the same keys. It begins with the
-// original's tags, drops and thinking, also after a message whose time does not last.
+// A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
+// and thinking, even after a message whose time does not last.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")
@@ -454,7 +482,7 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 
 // A compaction that keeps everything puts its summary before older messages, so the newest tag stands first.
 // Even then, a fork begins like its original.
-func TestPiForkBehindACompactionBeginsLikeItsOriginal(t *testing.T) {
+func TestPiForkAfterACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
 	p.pass()

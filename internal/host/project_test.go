@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// No pass waits for the identity of a project. As long as nobody knows the identity, the session learns no facts.
-// Then all directories of the project share the memories.
+// No pass waits for the identity of a project. Until the identity is known, the session learns no facts. Then all
+// directories of the project share the memories.
 func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	h := answering(t, learning)
 	type answer struct {
@@ -33,8 +33,8 @@ func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
-	answers <- answer{err: errors.New("git is missing")} // to the opened directory
-	answers <- answer{err: errors.New("git is slow")}    // to the run of the historian
+	answers <- answer{err: errors.New("git is missing")} // the answer for the opened directory
+	answers <- answer{err: errors.New("git is slow")}    // the answer for the run of the historian
 	h.settle()
 	if len(h.compartments()) == 0 || h.row().Project != "" || len(h.memories("git:1")) > 0 {
 		t.Fatalf("without an identity: %d compartments, project %q, memories %+v", len(h.compartments()), h.row().Project, h.memories("git:1"))
@@ -64,7 +64,7 @@ func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	}
 }
 
-// A session without an identity is under way when its project is found. Its next pass reads the memories.
+// The project is found while a session without an identity is running. Its next pass reads the memories.
 func TestProjectIsFoundDuringASession(t *testing.T) {
 	h := answering(t, learning)
 	h.talkLong()

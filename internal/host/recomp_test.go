@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // inParts answers with one compartment for each ten messages. The texts begin with word.
@@ -33,7 +34,7 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 // A scriptedHistorian answers with its current script.
 type scriptedHistorian struct {
 	answer func(schema.AgentRunParams) (string, error)
-	// If asked is not nil, it receives each question. The answer then waits for goOn or aborted.
+	// If asked is not nil, each question is sent to it. The answer then waits for goOn or aborted.
 	asked         chan schema.AgentRunParams
 	goOn, aborted chan struct{}
 }
@@ -142,7 +143,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 		t.Error(d)
 	}
 	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
-	if err != nil || runs[0].Kind != "partial" || runs[0].Status != store.RunSuccess || runs[0].Usage.Input == 0 {
+	if err != nil || runs[0].Kind != "partial" || runs[0].Status != work.Success || runs[0].Usage.Input == 0 {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
 }
@@ -150,7 +151,7 @@ func TestPartialRecompLeavesTheOthers(t *testing.T) {
 func TestRecompRefusesWhatItCannotDo(t *testing.T) {
 	h, script := summarised(t)
 	for arguments, want := range map[string]string{
-		"all": "Write /ctx-recomp", "5": "Write /ctx-recomp", "9-3": "Write /ctx-recomp", "0-3": "Write /ctx-recomp", "--upgrade": "Write /ctx-recomp",
+		"all": "Write /ctx-recomp", "5": "Write /ctx-recomp", "9-3": "Messages 9-3 run backwards. Write /ctx-recomp 3-9.", "0-3": "Write /ctx-recomp", "--upgrade": "Write /ctx-recomp",
 		"900-950": "not summarised yet", "cancel": "No recomp is under way.",
 	} {
 		if said := h.command("ctx-recomp " + arguments); !strings.Contains(said, want) {
@@ -190,7 +191,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	h.command("ctx-recomp")
 	<-script.asked
 	script.goOn <- struct{}{}
-	<-script.asked // of the second chunk: the first one is staged
+	<-script.asked // the question about the second chunk: the first one is staged
 	if st, found, err := h.store.History.Staged(t.Context(), testKey); !found || len(st.Compartments) == 0 || err != nil {
 		t.Fatalf("staged %+v, %v, %v", st, found, err)
 	}
@@ -208,7 +209,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 		t.Errorf("the user was told again: %q", h.shown)
 	}
 	script.asked = nil
-	h.command("ctx-recomp") // the lease is free
+	h.command("ctx-recomp") // the lease is free again
 	h.settle()
 	if got := h.texts(); !strings.HasPrefix(got[0], "New") {
 		t.Errorf("the next recomp did nothing: %q", got)
@@ -221,7 +222,7 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.config.Historian.Model = "small/model"
 	h.host.clients.SetLimits(h, schema.Model{Provider: "small", ID: "model"}, schema.ModelLimits{ContextTokens: 16_000})
 	h.host.clients.Open(h, schema.InitializeParams{Harness: h.kind, Directory: h.project}, h.config, nil)
-	h.pass() // the state has the new configuration
+	h.pass() // this pass makes the session use the new configuration
 }
 
 // A host that is killed in the middle of a recomp leaves the finished chunks. The next host continues after
@@ -255,7 +256,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	if said := h.command("ctx-recomp 1-10"); !strings.Contains(said, "unfinished recomp waits") {
 		t.Errorf("another range: %q", said)
 	}
-	h.pass() // the array comes back
+	h.pass() // the reverted messages come back
 	if said := h.command("ctx-recomp"); !strings.Contains(said, "goes on") {
 		t.Errorf("said %q", said)
 	}
@@ -268,7 +269,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	}
 }
 
-// Whatever a bad historian answers, the old compartments stay.
+// If a bad historian answers a recomp, the old compartments stay, whatever the answer is.
 func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	for name, answer := range map[string]func(schema.AgentRunParams) (string, error){
 		"garbage": func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil },
@@ -287,15 +288,15 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 				t.Errorf("notices %q", h.shown)
 			}
 			sum, err := h.store.History.Summary(t.Context(), testKey)
-			if err != nil || sum.LastError == "" || sum.LastRun.Kind != "recomp" || sum.LastRun.Status != store.RunFailed {
+			if err != nil || sum.LastError == "" || sum.LastRun.Kind != "recomp" || sum.LastRun.Status != work.Failed {
 				t.Errorf("recorded %+v, %v", sum, err)
 			}
 		})
 	}
 }
 
-// While a recomp waits for its model, passes go on as if there were none. At 80 % the historian takes its
-// place, and the finished chunks stay.
+// While a recomp waits for its model, passes go on as usual. At 80 % a run of the historian ends the recomp, and
+// the finished chunks stay.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -319,7 +320,7 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	if st := h.history(); st.Running != nil || st.Unfinished == nil || st.Unfinished.End != 56 || st.Unfinished.Done == 0 {
 		t.Errorf("status of an unfinished recomp: %+v", st)
 	}
-	if said := h.command("ctx-status"); !strings.Contains(said, "Unfinished: recomp of messages 1-56, up to ") || !strings.Contains(said, "/ctx-recomp goes on.") {
+	if said := h.command("ctx-status"); !strings.Contains(said, "Historian: an unfinished recomp of messages 1-56, up to ") || !strings.Contains(said, "which /ctx-recomp goes on with") {
 		t.Errorf("/ctx-status says\n%s", said)
 	}
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "filling up") || strings.Contains(h.shown[0], "context canceled") {
@@ -330,8 +331,8 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 }
 
-// A revert of messages after the recomp's range does not affect the recomp. A revert that takes back a
-// message of a compartment ends it.
+// A revert of messages after the recomp's range does not affect the recomp. A revert of a message that a
+// compartment covers ends it.
 func TestRevertDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("New")
@@ -361,8 +362,8 @@ func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// The host did not tell the store of a revert that removed no compartment. So a run under way published a
-// summary of messages that were gone, and the head hid the messages that the user had written in their place.
+// The host did not tell the store of a revert that removed no compartment. So a running historian published a
+// summary of messages that were gone, and the head hid the messages that the user had written instead.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -378,19 +379,20 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 	h.clock.Advance(time.Second)
 	h.pass()
-	close(script.goOn) // the answer of the run comes late
+	close(script.goOn) // the run answers only now
 	h.settle()
 	if got := h.texts(); len(got) != 0 {
 		t.Errorf("published %q of messages that are gone", got)
 	}
 	runs, err := h.store.Runs.Of(t.Context(), store.HistorianOf(testKey), 1)
-	if err != nil || len(runs) != 1 || runs[0].Status != store.RunNoop {
+	if err != nil || len(runs) != 1 || runs[0].Status != work.Noop {
 		t.Errorf("recorded %+v, %v", runs, err)
 	}
 }
 
-// A run that had lost its lease still worked on messages that another run had summarised. Then the harness compacted the
-// session, and hid them. The host took them for reverted, and withdrew the summary that the head shows.
+// A run had lost its lease, but went on with messages that another run had summarised. Then the harness compacted
+// the session, which hid these messages. The host mistook them for reverted, and withdrew the summary that the
+// head shows.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -400,7 +402,7 @@ func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h.user("now", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)
-	h.clock.Advance(store.LeaseTerm + time.Second)
+	h.clock.Advance(work.LeaseTerm + time.Second)
 	h.publish(testKey, "u000", fmt.Sprintf("a%03d", read.End/2-1), read.End)
 	h.flush()
 	h.pass()
@@ -418,8 +420,8 @@ func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	}
 }
 
-// The user reverts messages that a run is summarising. If the run answers before the host can end it, the store refuses
-// the answer.
+// The user reverts messages that a run is summarising. If the run answers before the host can end it, the store
+// rejects the answer.
 func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("More")
@@ -441,7 +443,7 @@ func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h.pass()
 	rows := []chronicle.Compartment{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
 	err = h.store.History.Publish(t.Context(), store.Publication{Key: testKey, Holder: holder, After: after, Compartments: rows})
-	if !errors.Is(err, store.ErrStale) {
+	if !errors.Is(err, work.ErrStale) {
 		t.Errorf("error %v", err)
 	}
 	close(script.goOn)

@@ -30,8 +30,8 @@ func (h *harness) reads(id, file, output string) {
 	h.calls(id, "read", fmt.Sprintf(`{"filePath":%q}`, file), output)
 }
 
-// dropsReading lets the model read x.go in call-1 and many other files after it, and drop the first result. The
-// newest pass is the bust that drops it.
+// dropsReading returns a session in which the model read x.go in call-1, then many other files, and dropped the
+// first result. The newest pass is the bust that drops it.
 func (h *harness) dropsReading() {
 	h.t.Helper()
 	h.user("u1", "find it")
@@ -50,8 +50,8 @@ func (h *harness) removals() []schema.Removal {
 	return h.status().Sessions[0].Removals
 }
 
-// The model marks a result, the next bust drops it, and the model reads the file again. The removal was wrong,
-// once.
+// The model marks a result, the next bust drops it, and the model reads the file again. This counts as one
+// wrong removal.
 func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -79,7 +79,7 @@ func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	})
 }
 
-// If the content comes back much later, its removal was right.
+// If the model reads the content again only much later, the removal was right.
 func TestLateReadingIsNoRegret(t *testing.T) {
 	for _, passes := range []int{19, 20} {
 		h := newHarness(t)
@@ -112,7 +112,7 @@ func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	}
 }
 
-// The rule is regretted in all sessions of the project, and in no other project.
+// A regretted rule is regretted in all sessions of its project, and in no other project.
 func TestRegretBelongsToTheProject(t *testing.T) {
 	h := newHarness(t)
 	for i, s := range []struct {

@@ -17,7 +17,7 @@ func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness
 	h.config.Spending = spending
 	h.config.ProtectedTags = 4
 	h.limits = schema.ModelLimits{ContextTokens: 1_000_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 3, Write: 3.75, Read: 0.3}}
-	h.restart() // a host reads the configuration once
+	h.restart() // a host reads the configuration only at its start
 	h.user("u1", "read everything")
 	h.pass()
 	for i := range steps {
@@ -34,7 +34,8 @@ func (h *harness) step(i int) {
 	h.pass()
 }
 
-// bustFor returns the number of the first pass that busts for a cause, and its price. It is 0 without one.
+// bustFor returns the number of the first pass that busts for this cause, and the price of the bust. Without such
+// a pass, the number is 0.
 func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPrice) {
 	for _, p := range h.journal() {
 		if p.Cause == string(cause) && p.Bust {
@@ -44,14 +45,14 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// In a large window, drops that the model has asked for wait until carrying them has cost as much as the bust would
-// have cost at once, also across restarts of the host. Each request pays for them once.
+// In a large window, requested drops wait until carrying their content has cost as much as the bust would have
+// cost at once. This also holds across restarts of the host. Each request counts once.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
 			h := rented(t, schema.SpendingBalanced, 24, 4)
 			h.step(24)
-			h.drop("c2", "5-12") // the model asks in each request, so the next drops are expected soon
+			h.drop("c2", "5-12") // the model asks for drops in each request, so the next ones are expected soon
 			for i := 25; i < 60; i++ {
 				if restarts {
 					h.restart()
@@ -67,7 +68,7 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
-			carried := pass - 26 // the drops were asked for after the 26th request
+			carried := pass - 26 // the model asked for the drops after the 26th request
 			if least, most := price.Rent-price.Removed, price.Rent+price.Removed; carried*price.Removed < least || carried*price.Removed > most {
 				t.Errorf("%d requests have carried %d tokens, and the meter shows %d", carried, price.Removed, price.Rent)
 			}
@@ -93,8 +94,8 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// With the generous setting, no bust comes before the window fills. With the other settings, none comes if next to nothing
-// can be removed.
+// With the generous setting, no bust comes before the window fills. With the other settings, no bust comes if
+// almost nothing can be removed.
 func TestNoBustForRent(t *testing.T) {
 	for name, h := range map[string]*harness{
 		"generous":       rented(t, schema.SpendingGenerous, 24, 12),
@@ -122,7 +123,7 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 		h.restart()
 		for i := range 60 {
 			h.step(i)
-			switch i { // one right after the other, so that the bust is made for rent already paid, not for expected rent
+			switch i { // directly one after the other, so that the bust is made for rent already paid, not for expected rent
 			case 23:
 				h.drop("c1", "2-4")
 			case 24:
@@ -138,8 +139,8 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 	}
 }
 
-// Summaries that are made for rent show at once, also in the middle of a turn, and the run keeps all of them: what it
-// leaves stays in the prompt and is read again by the next run.
+// Summaries that are made for rent are shown at once, even in the middle of a turn. The head shows all of them,
+// because a message without a shown summary stays in the prompt, and the next run would read it again.
 func TestSummariesForRentShowAtOnce(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		r := historiantest.RangeOf(p.Prompt)

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// tidyEvery is how often a running host deletes expired data. The first time is tidyAfter the start, and not
-// at the start: then a user waits for the first answer, and the machine is busy with it.
+// tidyEvery is how often a running host deletes expired data. The first time is tidyAfter the start, because at
+// the start the user waits for the first answer.
 const (
 	tidyEvery = 24 * time.Hour
 	tidyAfter = 5 * time.Second
@@ -40,22 +41,23 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time that lies kept before the oldest tidy that has to agree. One clock may be wrong.
+	// before returns the time that is one retention period before the oldest of the tidies that must agree. A
+	// single clock reading may be wrong.
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
-		agreed, err := h.Store.Tidied(ctx, h.Clock.Now())
+		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())
 		if err != nil {
 			return err
 		}
 		before = func(kept time.Duration) int64 { return agreed - kept.Milliseconds() }
-		expired, err = h.Store.Expired(ctx, before(store.KeptSession))
+		expired, err = retention.Expired(ctx, h.Store, before(retention.KeptSession))
 		return err
 	})
 	for _, key := range expired {
 		isDone := false
 		for err == nil && !isDone {
 			err = s.tidyStep(ctx, func(h *Host) (err error) {
-				isDone, err = h.forgetSome(ctx, key, before(store.KeptSession))
+				isDone, err = h.forgetSome(ctx, key, before(retention.KeptSession))
 				return err
 			})
 		}
@@ -63,7 +65,7 @@ func (s *Standby) tidy(ctx context.Context) error {
 	isDone := false
 	for err == nil && !isDone {
 		err = s.tidyStep(ctx, func(h *Host) (err error) {
-			isDone, err = h.Store.ForgetReplies(ctx, before(store.KeptReply))
+			isDone, err = retention.ForgetReplies(ctx, h.Store, before(retention.KeptReply))
 			return err
 		})
 	}
@@ -75,9 +77,9 @@ func (s *Standby) tidy(ctx context.Context) error {
 			h.Log.Info("expired sessions deleted", "sessions", len(expired))
 		}
 		return errors.Join(
-			h.Store.Models.Forget(ctx, before(store.KeptModel)),
-			h.Store.Memories.ForgetChanges(ctx, before(store.KeptSession)),
-			h.Store.Waiting.ForgetOld(time.UnixMilli(before(store.KeptSession))))
+			h.Store.Models.Forget(ctx, before(retention.KeptModel)),
+			h.Store.Memories.ForgetChanges(ctx, before(retention.KeptSession)),
+			h.Store.Waiting.ForgetOld(time.UnixMilli(before(retention.KeptSession))))
 	})
 }
 
@@ -118,7 +120,7 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isD
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}
-	isDone, err = h.Store.ForgetSome(ctx, key, before)
+	isDone, err = retention.ForgetSome(ctx, h.Store, key, before)
 	s.Forget()
 	return isDone, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/retention"
 )
 
 // A running host deletes the sessions that were not used for long, including those that it holds in memory.
@@ -15,7 +16,7 @@ import (
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	h := turn(t)
 	old := h.snapshot()
-	h.clock.Advance(store.KeptSession + time.Hour)
+	h.clock.Advance(retention.KeptSession + time.Hour)
 	was := h.messages
 	h.messages = nil
 	h.user("o1", "another matter") // with the same messages it would be a fork, and a fork keeps its original
@@ -27,7 +28,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 		t.Fatal("the session has nothing to forget")
 	}
 	s := standby(t, h)
-	for range store.TrustedTidies {
+	for range retention.TrustedTidies {
 		must(t, s.tidy(t.Context()))
 		h.clock.Advance(tidyEvery)
 	}
@@ -63,18 +64,18 @@ func standby(t *testing.T, h *harness) *Standby {
 
 // Once, a start with a clock that was 100 days ahead deleted every session.
 func TestWrongClockDeletesNothing(t *testing.T) {
-	const jump = store.KeptSession + 10*24*time.Hour
+	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {
 		name   string
-		before int             // daily tidies before the session is used
-		after  []time.Duration // how far the clock moves before each tidy after that use
+		before int             // the daily tidies before the session is used
+		after  []time.Duration // how far the clock moves before each later tidy
 		isKept bool
 	}{
 		{"the first tidy of all", 0, []time.Duration{jump}, true},
 		{"a jump", 20, []time.Duration{jump}, true},
 		{"several tidies of the same day after a jump", 20, append([]time.Duration{jump}, slices.Repeat([]time.Duration{time.Minute}, 20)...), true},
 		{"a jump there and back", 20, append(slices.Repeat([]time.Duration{jump, -jump}, 20), tidyEvery), true},
-		{"the last use was long ago in all clocks", 20, append(slices.Repeat([]time.Duration{tidyEvery}, 90+store.TrustedTidies), tidyEvery), false},
+		{"the last use was long ago in all clocks", 20, append(slices.Repeat([]time.Duration{tidyEvery}, 90+retention.TrustedTidies), tidyEvery), false},
 		{"a host that starts again after a long time", 20, []time.Duration{jump, tidyEvery, tidyEvery}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Nothing but the historian's head has shortened the prompts. This saved nothing by an older estimate, which
-// counted only the busts that dropped something, and left out what the historian costs.
+// Only the historian's head has shortened the prompts. An older estimate said that this saved nothing, because
+// it counted only busts that dropped something. It also left out the cost of the historian.
 func TestSavingCountsTheHead(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
@@ -33,7 +33,7 @@ func TestSavingCountsTheHead(t *testing.T) {
 	}
 	for _, p := range journal {
 		input, read := 10, p.WireTokens-10
-		if p.Pass <= 2 { // the first request writes the whole prompt; the bust writes what follows its system prompt again
+		if p.Pass <= 2 { // the first request writes the whole prompt, and the bust writes everything after its system prompt again
 			input, read = p.WireTokens, 0
 		}
 		if err := h.store.SaveUsage(t.Context(), testKey, p.Pass, input, read, 0); err != nil {

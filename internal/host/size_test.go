@@ -26,9 +26,9 @@ func (h *harness) believed() int {
 	return rows[len(rows)-1].SizeTokens
 }
 
-// filled returns a session that has filled its window, freed space and gone on.
-// The provider counts 4,000 tokens besides the messages, and counts messages as
-// the host does. Before is the number of messages at the pass that freed space.
+// filled returns a session that has filled its window, freed space, and continued. The provider counts
+// 4,000 tokens besides the messages, and counts messages as the host does. Before is the number of messages
+// at the pass that freed space.
 func filled(t *testing.T) (h *harness, before int) {
 	h = newHarness(t)
 	for n := 1; n < 80; n++ {
@@ -54,11 +54,11 @@ func (h *harness) wantBelieved(real int) {
 	}
 }
 
-// Defect D5 (docs/defects.md): after a revert to a place before a bust, the
-// host believed the usage of the whole prompt.
+// Defect D5 (docs/defects.md): after a revert to a point before a bust, the host relied on the usage of the
+// whole prompt.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
-	// Revert to the measurement that the bust was based on, and to one before
-	// it.
+	// One revert goes to the measurement that the bust was based on, the other one to an earlier
+	// measurement.
 	for _, earlier := range []int{0, 2} {
 		for _, restarts := range []bool{false, true} {
 			h, before := filled(t)
@@ -80,8 +80,34 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// D5: a lost database takes the edits along, but the usages in the transcript
-// stay. The first prompt after the loss has to fit.
+// While the harness did not reach the host, it sent the raw array, which the provider refused. The host took the
+// refusal for one of its own wire: it dropped content from a wire that fitted, and believed in the raw size.
+func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
+	h, _ := filled(t)
+	h.user("u90", "go on")
+	h.pass()
+	own, raw := h.ownCount(), 0
+	for _, m := range h.messages {
+		raw += strings.Count(string(m), "one ")
+	}
+	h.clock.Advance(time.Second)
+	h.lastWire = "" // the next request leaves without the host
+	h.user("u91", "go on")
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long: %d tokens > 100000 maximum"}}}}`, 4000+raw)
+	h.user("u92", "go on")
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("%s (%s) for a wire that fits", m.Verdict, m.Cause)
+	}
+	h.wantBelieved(4000 + own)
+	h.user("u93", "go on") // no answer has reported a usage
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("%s (%s) in the pass after", m.Verdict, m.Cause)
+	}
+	h.wantBelieved(4000 + own)
+}
+
+// D5: if the database is lost, so are the edits, but the usages in the transcript stay. The first prompt
+// after the loss has to fit.
 func TestDefectD5LostDatabase(t *testing.T) {
 	h, _ := filled(t)
 	raw := 0
@@ -106,11 +132,11 @@ func TestDefectD5LostDatabase(t *testing.T) {
 
 // D5: after a refusal the host freed space as if the prompt had just reached the limit, and the next prompt
 // was refused again. The refusal names the real size of the prompt.
-func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
+func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
 	h.pass()
-	for n := range 40 { // all in one turn, which reports little
+	for n := range 40 { // all in one turn, which reports few usages
 		h.clock.Advance(time.Second)
 		h.tool(fmt.Sprintf("a%d", n), words(2500), "tool-calls", 5000)
 		h.user(fmt.Sprintf("u%d", n+2), "go on")
@@ -135,13 +161,13 @@ func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
 }
 
 // A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says
-// nothing about the shorter prompt that follows. But the host believed that this prompt was as large, until
-// an answer reported its usage.
-func TestRefusalIsNotBelievedOfAShorterPrompt(t *testing.T) {
+// nothing about the shorter prompt that follows. But until an answer reported its usage, the host assumed
+// that this prompt was as large.
+func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string
-		back               int  // messages that are taken back
-		restarts, reloaded bool // the host, the shim
+		back               int  // number of messages that are taken back
+		restarts, reloaded bool // restarts of the host, and of the shim
 	}{
 		{"only the refused prompt", 1, false, false},
 		{"only the refused prompt, the host restarts", 1, true, false},

@@ -16,7 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls takes the whole gate. It is larger than the number of calls that can run at the same time.
+// allCalls is the number of tokens in the gate. It is larger than the number of calls that can run at the
+// same time.
 const allCalls = 1 << 30
 
 // closeTimeout bounds how long Close waits for running calls. The server has already given them their grace
@@ -32,7 +33,7 @@ const runsTimeout = 2 * time.Second
 // magicctx is disabled, and why. Each initialize of a harness tries to open the store again, so the host
 // recovers without a restart as soon as the cause is gone.
 type Standby struct {
-	path  string // of the database
+	path  string // the path of the database
 	log   *slog.Logger
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
@@ -60,13 +61,14 @@ type StandbyOptions struct {
 	// Path is the path of the database, for status.
 	Path string
 	Log  *slog.Logger
-	// Open opens the store and returns a host over it. It must return when its context ends.
+	// Open opens the store and returns a host that uses it. It must return when its context ends.
 	Open func(context.Context) (*Host, error)
 	// Offer returns the answer that a host with a store would give to a client.
 	Offer func(schema.InitializeParams) schema.InitializeResult
 }
 
-// NewStandby creates a Standby and tries to open the store. A failure to open is not an error.
+// NewStandby creates a Standby and tries to open the store. If the store cannot be opened, that is not an
+// error.
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	s := &Standby{
 		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
@@ -88,7 +90,7 @@ const mendTimeout = 3 * time.Second
 // Initialize opens the store if it is missing or has failed. Then it opens the directory for the client.
 func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
-	if p.Harness != "" { // a status client wants to see the failure and must not repair it
+	if p.Harness != "" { // a client that only shows status wants to see the failure and must not repair it
 		opening, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		s.tryOpen(opening)
@@ -109,7 +111,7 @@ func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.Init
 	if p.Harness != "" {
 		r = s.offer(p)
 	}
-	if p.Harness == "" || r.Enabled { // otherwise the user's configuration disables magicctx
+	if p.Harness == "" || r.Enabled { // if this is false, the user's configuration disables magicctx
 		r.Enabled, r.Trouble, r.Reason = false, true, s.reason
 	}
 	return r, nil
@@ -182,8 +184,8 @@ func (s *Standby) works(ctx context.Context) bool {
 }
 
 // replaceDamaged opens the store again. Opening moves a damaged database aside. Then replaceDamaged asks
-// client c, whose pass hit the damage, to notify the user. If c cannot, the next client that initializes does
-// it.
+// client c, whose pass found the damage, to notify the user. If c cannot, the next client that initializes
+// does.
 func (s *Standby) replaceDamaged(ctx context.Context, c client.Client, directory string) {
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()

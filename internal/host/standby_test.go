@@ -116,7 +116,7 @@ func TestHostWithoutAStoreSaysWhyAndRecovers(t *testing.T) {
 	if r := initialize(t, s, first); !r.Enabled || r.Trouble || r.Reason != "" {
 		t.Errorf("after the owner has gone: enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
 	}
-	for _, c := range []client.Client{first, second} { // the second client did not ask again
+	for _, c := range []client.Client{first, second} { // the second client has not called Initialize again
 		if err := transformOne(t, s, c); err != nil {
 			t.Errorf("a pass of %s: %v", c.(*mute).name, err)
 		}
@@ -137,9 +137,9 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 }
 
-// A broken disk or a person may damage the database while it is open. The pass that meets the damage runs
-// again over a new database. The user is told about this, and about nothing else.
-func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
+// A broken disk or a person may damage the database while it is open. The pass that finds the damage runs
+// again with a new database. The user gets one notice of this, and no other.
+func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -195,7 +195,8 @@ type follower struct {
 
 func (c *follower) SessionChanged(schema.SessionStatus) { c.told++ }
 
-// The status line of Pi subscribes once for each connection, and the connection outlives the loss of the database.
+// The status line of Pi subscribes once for each connection, and must still be updated after the database
+// was lost.
 func TestSubscriptionsOutliveTheDatabase(t *testing.T) {
 	dir := t.TempDir()
 	s := newStandby(t, dir)

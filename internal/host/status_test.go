@@ -157,7 +157,7 @@ func TestStatusWarnsOfTheConfigurationOfOpenDirectories(t *testing.T) {
 	}
 }
 
-func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
+func TestStatusWarnsOfAStoreThatCannotBeWritten(t *testing.T) {
 	h := newHarness(t)
 	h.host.guard.Wrote(errors.Join(store.ErrCannotPersist, errors.New("the disk is full")))
 	st := h.status()

@@ -33,7 +33,7 @@ func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 			"§1§ §2§ done ":       "done ",
 			"\n§1§ done":          "\ndone",
 			"§1§ see §2§, §823 ":  "see §2§, §823 ",
-			"§5§ done":            "§5§ done", // no unit has the tag yet
+			"§5§ done":            "§5§ done", // no unit has this tag yet
 			"§823 BGB regelt":     "§823 BGB regelt",
 			"see §2§":             "see §2§",
 			"§1§":                 "§1§",
@@ -55,7 +55,7 @@ func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 	}
 }
 
-// A session without ctx_reduce shows no tags, so its model cannot imitate any.
+// A session without ctx_reduce shows no tags, so its model cannot imitate them.
 func TestAnswersStayWholeWhereNoTagIsShown(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false

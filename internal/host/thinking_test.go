@@ -59,7 +59,7 @@ func (h *harness) wantThinking(when string, want ...string) {
 
 // Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then
 // refuses that thinking. So the same pass removes it, and no later pass brings it back. Thinking before the first changed byte stays.
-func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
+func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
 		h.think(fmt.Sprintf("a%d", i), fmt.Sprintf("output %d", i), 1000)
@@ -90,9 +90,9 @@ func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
-// D10: while the host is away, requests leave unchanged. The answer's thinking
-// is bound to such a request, not to the one that the host would have made.
-func TestDefectD10ThinkingOfARequestWithoutTheHostGoes(t *testing.T) {
+// D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to such a request,
+// not to the one that the host would have made.
+func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
 	h.pass()
@@ -160,8 +160,8 @@ func TestDefectD10DateIsRenewedAfterTheNight(t *testing.T) {
 	}
 }
 
-// D10: a switch of models removes the thinking that the new model cannot read.
-func TestDefectD10ModelSwitchTakesAllThinking(t *testing.T) {
+// D10: a switch to another model removes the thinking that the new model cannot read.
+func TestDefectD10ModelSwitchRemovesAllThinking(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
 	h.tool("a2", "done", "stop", 1000)
@@ -172,15 +172,15 @@ func TestDefectD10ModelSwitchTakesAllThinking(t *testing.T) {
 	h.wantThinking("after the switch")
 }
 
-// D10: the harness restarts after an answer. Its new shim does not know with which wire the request left. But
-// the old shim told the host when the answer was complete.
+// D10: the harness restarts after an answer. Its new shim does not know with which wire the last request was
+// sent. But the old shim told the host when the answer was complete.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	for _, told := range []string{"by the event", "by the event to a new host", "by the text", ""} {
 		h := binding(t)
 		h.think("a1", "one", 1000)
 		h.pass()
 		h.think("a2", "two", 1000)
-		if told == "by the event to a new host" { // an update came while the model was writing
+		if told == "by the event to a new host" { // the new host gets an update of the unfinished answer first
 			h.restart()
 		}
 		if told == "by the text" {
@@ -240,9 +240,9 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 }
 
 // Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
-// text/complete removed an imitated tag from the text before the later thinking had arrived, and made that
+// text/complete removed an imitated tag from the text before the later thinking had arrived. That made the
 // thinking invalid.
-func TestImitatedTagStaysInFrontOfBoundThinking(t *testing.T) {
+func TestImitatedTagStaysBeforeBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()
 	stored := h.completed("§1§ so I look")
@@ -254,7 +254,7 @@ func TestImitatedTagStaysInFrontOfBoundThinking(t *testing.T) {
 	for _, when := range []string{"at first sight", "restarted"} {
 		h.pass()
 		got := strings.Join(wireOf(t, h.messages, h.patches), "")
-		for _, want := range []string{`"§1§ so I look"`, `"§3§ done"`, "sig-1", "sig-2"} { // 2 is the tag of the first text, which shows none
+		for _, want := range []string{`"§1§ so I look"`, `"§3§ done"`, "sig-1", "sig-2"} { // tag 2 belongs to the first text, which shows no tag
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %s in the wire:\n%s", when, want, got)
 			}

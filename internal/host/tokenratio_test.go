@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// counted plays steps. Their provider counts perToken tokens for each of ours, and 4,000 besides the
+// counted adds steps. The provider counts perToken tokens for each of ours, and 4,000 tokens besides the
 // messages. Each step adds 5,000 of our tokens.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
@@ -61,7 +61,7 @@ func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 func TestTokenRatioServesNewSessions(t *testing.T) {
 	h := newHarness(t)
 	m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: 1.6}
-	for range 3 { // the least number of samples that count
+	for range 3 { // a ratio counts from this number of samples on
 		if err := h.host.models.LearnRatio(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestTokenRatioServesNewSessions(t *testing.T) {
 func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000
-	for i := range 5 { // with tags 2, 4, 6, 8 and 10
+	for i := range 5 { // the calls have the tags 2, 4, 6, 8 and 10
 		h.user(fmt.Sprintf("u9%d", i), "go on")
 		h.tool(fmt.Sprintf("a9%d", i), words(2000), "stop", 0)
 	}
@@ -104,7 +104,7 @@ func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	h.limits.ContextTokens = 1_000_000
 	for n := range 8 {
 		h.counted(n+1, 1, 1.5)
-		h.lastWire = "" // the next pass tells that the request left without the host
+		h.lastWire = "" // the next pass reports that the request left without the host
 	}
 	if got := h.ratio(); got != 0 {
 		t.Errorf("learned %v", got)

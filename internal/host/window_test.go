@@ -22,7 +22,7 @@ func (h *harness) event(format string, args ...any) {
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// refuse reports a refusal as OpenCode does: as an error of the session, and with the step, which OpenCode
+// refuse reports a refusal in the way of OpenCode: as an error of the session, and with the step, which OpenCode
 // writes more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
@@ -83,7 +83,7 @@ func TestRefusedPromptLowersTheWindowUntilALargerOneIsAccepted(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
 
 	h.clock.Advance(time.Minute)
-	h.answered("a10", 79_000) // smaller than the limit, so it proves nothing against it
+	h.answered("a10", 79_000) // this prompt is smaller than the limit, so it does not disprove the limit
 	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
 	h.answered("a11", 80_001)
 	h.wantWindow(100_000, schema.LimitCatalogue, asked)
@@ -133,12 +133,12 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// The need to free space must not outlive its cause. When a prompt of the session has been answered, no space
-// needs to be freed, whoever made the room.
+// The need to free space must not outlive its cause. When the model has answered a prompt of the session, no space
+// needs to be freed, no matter why the prompt became small enough.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
-	h.answered("a8", 50_000) // at the same instant: the prompt may be older than the refusal
+	h.answered("a8", 50_000) // at the same instant, so the prompt may be older than the refusal
 	if h.row().OverflowAt == 0 {
 		t.Error("an answer from before ended it")
 	}
@@ -148,15 +148,15 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	if got := h.row().OverflowAt; got != 0 {
 		t.Errorf("the overflow outlived its cause: %d", got)
 	}
-	h.refuse("a9", 80_000) // late
+	h.refuse("a9", 80_000) // this report comes late
 	if got := h.row().OverflowAt; got != 0 {
 		t.Errorf("a late report brought it back: %d", got)
 	}
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
-// After a refusal, a summary alone had made the room. The overflow outlived it, so the next pass believed in the refused
-// size again and made one more bust.
+// After a refusal, a summary alone had freed enough space. But the overflow stayed recorded, so the next pass
+// assumed the refused size again and made one more bust.
 func TestASummaryEndsTheOverflow(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(1, 10, 300, 9_000)
@@ -178,9 +178,9 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// A window of 8,192 tokens counted as a mistake and was replaced by one of
-// 128,000, so the host freed no space before the refusal.
-func TestASmallWindowIsBelieved(t *testing.T) {
+// A window of 8,192 tokens was mistaken for an error and replaced by one of 128,000, so the host freed no space
+// before the refusal.
+func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
 	h.user("u1", "find it")
@@ -197,7 +197,7 @@ func TestASmallWindowIsBelieved(t *testing.T) {
 	}
 }
 
-// A clock that was ahead for a while left an answer dated tomorrow. Until that time came, the answer hid
+// A clock that was ahead for a while left an answer dated tomorrow. Until then, this answer made the host ignore
 // every refusal.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
@@ -213,7 +213,7 @@ func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	}
 }
 
-// The reverse case: a refusal dated tomorrow outlived today's answers.
+// The reverse case: because of a refusal dated tomorrow, today's answers did not end the overflow.
 func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
 	for _, isHeard := range []bool{true, false} {
 		h := turn(t)
@@ -272,7 +272,7 @@ func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	}
 }
 
-func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
+func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "look")
 	if _, err := h.send(schema.TransformParams{Session: testSession, Directory: "/p", Parent: "ses_0"}); err != nil {
@@ -285,9 +285,9 @@ func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the room for the answer, too. The host learned the window that it knew, and the prompt grew
-// to the refused size again.
-func TestRoomForTheAnswerIsLearned(t *testing.T) {
+// P13: the provider counts the maximum answer as a part of the prompt. The host learned the same window again, so
+// the prompt grew to the refused size once more.
+func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
 	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"APIError","data":{"message":` +
@@ -295,7 +295,7 @@ func TestRoomForTheAnswerIsLearned(t *testing.T) {
 	h.wantWindow(95_904, schema.LimitOverflow, h.clock.Now())
 }
 
-func TestARefusalWithoutALimitMakesRoomOnly(t *testing.T) {
+func TestRefusalWithoutALimitOnlyFreesSpace(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
 	h.answered("a8", 120_000)
@@ -323,7 +323,7 @@ func TestOtherErrorsAreNotOverflows(t *testing.T) {
 	}
 }
 
-func TestPassesGoByWhatIsBelieved(t *testing.T) {
+func TestPassesUseTheLearnedLimit(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
 	h.drop("call-1", "2")
@@ -334,10 +334,9 @@ func TestPassesGoByWhatIsBelieved(t *testing.T) {
 	}
 }
 
-// F23: the shim's end of the connection closed while a pass asked for the catalogue's entry of a new model.
-// The pass went on without an answer, and stored the profile of an unknown provider. All passes up to the
-// next hard one rendered with that profile. For example, a step with dropped calls left the wire together
-// with its text.
+// F23: the shim's end of the connection closed while a pass asked for the catalogue's entry of a new model. The
+// pass went on without an answer, and stored the profile of an unknown provider. All passes up to the next hard
+// one rendered with that profile. For example, the text of a step was removed together with its dropped calls.
 func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	h := turn(t)
 	before := len(h.journal())

@@ -12,10 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// wrapped returns a session of 31 turns without compartments, after a pass. Its historian
-// reads small chunks.
+// wrapped returns a session of 31 turns without compartments, after its first pass. Its historian reads
+// small chunks.
 func wrapped(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	h.talk(0, 30, 300, 20_000)
@@ -29,8 +30,8 @@ func wrapped(t *testing.T) (*harness, *scriptedHistorian) {
 func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	for _, test := range []struct {
 		command string
-		first   string // message of the tail
-		last    int    // covered message
+		first   string // the first message of the tail
+		last    int    // the last covered message
 	}{{"ctx-wrapup", "u028", 56}, {"ctx-wrapup 1", "now", 60}, {"ctx-wrapup 30", "u001", 2}} {
 		h, _ := wrapped(t)
 		if said := h.command(test.command); !strings.Contains(said, "being summarised") {
@@ -53,7 +54,8 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	}
 }
 
-// If nothing can be dropped, /ctx-flush frees nothing. Then it names the command that does, if there is one.
+// If nothing can be dropped, /ctx-flush frees nothing. Then it names a command that frees space, if
+// there is one.
 func TestFlushPointsToWrapUp(t *testing.T) {
 	h, _ := wrapped(t)
 	if said := h.command("ctx-flush"); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
@@ -90,7 +92,7 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, r := range runs {
-		if r.Kind != "wrapup" || r.Status != store.RunSuccess || r.Usage.Input != 12_000 {
+		if r.Kind != "wrapup" || r.Status != work.Success || r.Usage.Input != 12_000 {
 			t.Errorf("recorded %+v", r)
 		}
 	}
@@ -105,7 +107,7 @@ func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0
 	script.answer = func(p schema.AgentRunParams) (string, error) {
-		if asked++; asked <= 2 { // the first answer and its repair
+		if asked++; asked <= 2 { // both the first answer and its repair are bad
 			return "too long for me", nil
 		}
 		return inParts("Sum")(p)
@@ -203,19 +205,19 @@ func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	wantStopped(t, h, "wrap-up of messages 1-56", "401 unauthorized")
 }
 
-// wantStopped checks that /ctx-status says once why an errand has stopped, also after a restart.
+// wantStopped checks that /ctx-status says only once why an errand has stopped, even after a restart.
 func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	t.Helper()
 	h.restart()
 	h.pass()
 	said := h.command("ctx-status")
-	if !strings.Contains(said, "The "+errand+" stopped") || strings.Count(said, reason) != 1 {
+	if !strings.Contains(said, "Fault: the "+errand+" stopped") || strings.Count(said, reason) != 1 {
 		t.Errorf("/ctx-status says %s", said)
 	}
 }
 
-// At 95 % a pass does not wait for a wrap-up. It ends the wrap-up, and publishes an extract.
-func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
+// At 95 % a pass does not wait for a wrap-up. The pass ends the wrap-up, and publishes an extract.
+func TestEmergencyEndsAWrapUp(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
 	h.command("ctx-wrapup")
@@ -279,7 +281,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	if st := h.history(); st.Failures != 1 || !strings.Contains(st.LastError, "401") || strings.Contains(st.LastError, "ask magicctx-historian") || st.FailedAt != h.clock.Now() {
 		t.Errorf("after a failure: %+v", st)
 	}
-	if said := h.command("ctx-status"); !strings.Contains(said, "The recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "The historian has failed once, 0s ago.") || !strings.Contains(said, "of messages 1-56 (") {
+	if said := h.command("ctx-status"); !strings.Contains(said, "Fault: the recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "Fault: the historian has failed once, 0s ago\n") || !strings.Contains(said, "History: 6 summaries for ") {
 		t.Errorf("/ctx-status says\n%s", said)
 	}
 }

@@ -69,14 +69,14 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 }
 
 // namedDirectories is how many directories above a plugin may carry a competitor's name, as in
-// opencode-dcp/dist/index.js. A name further up belongs to a project or a person.
+// opencode-dcp/dist/index.js. A directory further up is named after a project or a person.
 const namedDirectories = 2
 
 // matches examines a plugin file or directory. If another package's package.json was found above it,
 // hasPackage is true, and only the plugin's own name counts: a plugin may mention another one, and a
 // project may have any name.
 func (c competitor) matches(path string, hasPackage bool) bool {
-	if _, err := os.Stat(path); err != nil { // the harness cannot load it either
+	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
 		return false
 	}
 	if c.file.MatchString(filepath.Base(path)) {
@@ -93,8 +93,8 @@ func (c competitor) matches(path string, hasPackage bool) bool {
 	return c.isMentioned(path)
 }
 
-// isMentioned reports whether the code of a plugin names the competitor: it loads that package, or is a
-// copy of it.
+// isMentioned reports whether the code of a plugin names the competitor, because it loads that package or is
+// a copy of it.
 func (c competitor) isMentioned(path string) bool {
 	code, err := regular.Prefix(path, maxMention)
 	return err == nil && slices.ContainsFunc(c.mentions, func(name string) bool { return bytes.Contains(code, []byte(name)) })
@@ -170,8 +170,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor that an entry of a plugin directory is, nil if it is none. The entry may
-// be a link to a checkout, and may have any name.
+// discovered returns the competitor in an entry of a plugin directory, nil if the entry is none. The entry
+// may be a link to a checkout, and may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

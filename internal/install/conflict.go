@@ -49,7 +49,7 @@ func (e *ConflictError) Error() string {
 func findConflicts(ctx context.Context, p Place, target configuration) ([]Conflict, error) {
 	files, dirs := p.Harness.inForce(p)
 	var found []Conflict
-	wins := false // whether the harness merges the file over the target
+	wins := false // whether the harness merges this file over the target
 	for _, file := range files {
 		d := target
 		if file != target.file {

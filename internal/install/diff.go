@@ -54,7 +54,7 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 			paint("", "+++ "+format.Clean(nameAfter))
 		}
 		lead := min(contextLines, i)
-		for j := 1; j <= lead; j++ { // the context must not reach into the previous hunk
+		for j := 1; j <= lead; j++ { // the lines of the previous hunk are no context for this one
 			if lines[i-j].op != ' ' {
 				lead = j - 1
 			}
@@ -78,8 +78,8 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 	return b.String()
 }
 
-// hunkEnd returns the end of the hunk whose first change is at i. Changes whose context lines touch
-// belong to one hunk.
+// hunkEnd returns the end of the hunk whose first change is at i. If the context lines of two changes
+// touch, both belong to one hunk.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
 	for j := i; j < len(lines) && j <= last+2*contextLines; j++ {

@@ -8,7 +8,7 @@
 //	installed/<hash of its path>.backup   the file as it would be without us
 //	installed/<hash of its path>.json     our changes, and hashes of the result and the backup
 //
-// They do not lie beside the edited file, because a repository could ship them there. The package edits a
+// They are not beside the edited file, because a repository could ship them there. The package edits a
 // project's file only if no link on its path leads out of the project.
 //
 // OpenCode also edits its configuration (it adds "$schema"), so at a removal the hash often does not match.

@@ -21,7 +21,7 @@ type document struct {
 	file     string
 	source   []byte // without the byte order mark
 	hasBOM   bool
-	ownBreak bool // the parser needed a final line break that the author did not write
+	ownBreak bool // the parser needed a final line break, which is not in the file
 	tree     hujson.Value
 	root     *hujson.Object
 }
@@ -75,7 +75,7 @@ func (p Place) parseStrictly(file string, content []byte) (configuration, error)
 // firstExtra returns the offset of the first comment or trailing comma.
 func (d *document) firstExtra() int {
 	standard := d.tree.Clone()
-	standard.Standardize() // it puts blanks in their place
+	standard.Standardize() // Standardize replaces these characters by blanks
 	for i, b := range standard.Pack() {
 		if i < len(d.source) && d.source[i] != b {
 			return i

@@ -46,7 +46,7 @@ func disabled(t *testing.T, before, installed string) string {
 	return string(d.bytes())
 }
 
-// An insertion follows the style of the file, and its removal leaves no trace.
+// An insertion follows the style of the file, and a removal restores the file exactly.
 func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 	tests := []struct{ name, before, after string }{
 		{

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Harness holds the facts about one harness that an installation needs: where its configuration lies, how
+// A Harness holds the facts about one harness that an installation needs: where its configuration is, how
 // the configuration lists a plugin, and which plugins conflict with ours. All other code in this package is
 // the same for all harnesses.
 type Harness struct {
@@ -20,22 +20,23 @@ type Harness struct {
 	// Package is the npm package of our plugin.
 	Package string
 
-	// files are the names of a configuration in one directory. The harness merges each over the one
-	// before it.
+	// files are the possible names of a configuration in one directory. The harness merges each file over
+	// the one before it.
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
 	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.
 	isStrict bool
 
-	// userDirectories returns the possible directories of the user's configuration, first choice first.
+	// userDirectories returns the possible directories of the user's configuration, the preferred one
+	// first.
 	userDirectories func(Place) []string
 	// noUserDirectory is the error if there is no such directory.
 	noUserDirectory error
 	// projectDirectories returns the possible directories of a project's configuration.
 	projectDirectories func(project string) []string
-	// inForce returns the configurations that apply at a place, each merged over the ones before it, and
-	// the directories in which the harness and its plugins look for more.
+	// inForce returns the configurations that apply at a place, each of them merged over the ones before
+	// it. It also returns the directories in which the harness and its plugins look for more.
 	inForce func(Place) (files, dirs []string)
 
 	// specOf returns the value that names the plugin in an entry of the list, nil if the entry has none.
@@ -55,14 +56,15 @@ type Harness struct {
 
 	// moreLists are further lists from which the harness loads plugins. An installation only reads them.
 	moreLists []string
-	// discoveryDirectories lie in the directories of inForce. The harness loads the scripts in them
-	// without an entry in a configuration; with discoversFolders, the folders that hold one, too.
+	// discoveryDirectories are below the directories of inForce. The harness loads the scripts in them
+	// without an entry in a configuration. If discoversFolders is set, it also loads the folders in them
+	// that hold a script.
 	discoveryDirectories []string
 	discoversFolders     bool
-	// pluginConflicts finds conflicts with a plugin that is not a competitor. It may be nil.
+	// pluginConflicts finds conflicts with a plugin that does not count as a competitor. It may be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
-	// shimDirectory is the name of our plugin's directory. For a user it lies in the data directory, for a
+	// shimDirectory is the name of our plugin's directory. For a user it is in the data directory, for a
 	// project in its projectDirectory.
 	shimDirectory, projectDirectory string
 	// projectNote is a sentence that an installation for a project shows, empty for none.

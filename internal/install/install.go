@@ -98,7 +98,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	after := d.bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
-		if o.loaderAmong(files) != nil && usesShim { // the loader was deleted, or is of another version
+		if o.loaderAmong(files) != nil && usesShim { // the loader was deleted, or another version is there
 			renewed := *earlier
 			renewed.recordLoader(p, earlier)
 			p.record = &renewed

@@ -11,8 +11,8 @@ import (
 // children are the members of an object or the elements of an array.
 type children interface {
 	len() int
-	// lead is the white space and comments before child i. For i = len, it is the white space and comments
-	// before the closing bracket.
+	// lead is the white space and comments before child i. If i is the number of children, it is the white
+	// space and comments before the closing bracket.
 	lead(i int) *hujson.Extra
 	// tail is the white space and comments between the value of child i and its comma. If it is not nil
 	// on the last child, there is a trailing comma.
@@ -68,7 +68,7 @@ func layoutOf(d *document) layout {
 	if colon := string(all[0].Value.BeforeExtra); strings.Trim(colon, " \t") == "" {
 		l.colon, l.gap = colon, colon
 	}
-	// A new member follows the last member, so that member's lead is the model.
+	// The new member will follow the last one, so the last member's lead is the model.
 	if lead := all[len(all)-1].Name.BeforeExtra; endsInNewLine(lead) {
 		l.indent = afterLastBreak(lead)
 		return l
@@ -101,8 +101,8 @@ func (l layout) separator(c children) string {
 	return l.gap
 }
 
-// appendTo makes room for one more child at the end of c, which is not empty. It returns the text
-// before and after the value of the new child.
+// appendTo prepares the end of c, which is not empty, for one more child. It returns the text before
+// and after the value of the new child.
 func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	separator := l.separator(c)
 	comments, blank := splitComments(*c.lead(c.len()))
@@ -118,8 +118,8 @@ func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	return append(comments, separator...), tail
 }
 
-// open makes room for the first child of c and returns the text before that child. The line of c itself
-// is indented by outer.
+// open prepares the empty c for its first child, and returns the text before that child. The line of c
+// itself is indented by outer.
 func (l layout) open(c children, multiline bool, outer, inner string) hujson.Extra {
 	comments, blank := splitComments(*c.lead(0))
 	switch {
@@ -161,8 +161,8 @@ func remove(c children, i int) {
 	*c.lead(i) = joined
 }
 
-// join returns the white space and comments that remain when a child is gone: lead stood before the
-// child and next follows it. It undoes appendTo.
+// join returns the white space and comments that remain when a child is removed: lead is before the
+// child and next after it. It undoes appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)
 	first, _, _ := bytes.Cut(next, []byte("\n"))

@@ -14,12 +14,12 @@ import (
 )
 
 // OpenCode lists plugins in opencode.json(c). Its own compaction would summarise history that this program
-// keeps. Only the configuration can prevent that, so an installation switches it off.
+// manages. Only the configuration can prevent that, so an installation switches compaction off.
 var OpenCode = &Harness{
 	ID: schema.HarnessOpenCode, Name: "OpenCode", Program: "opencode", List: "plugin", Package: "@magicctx/opencode",
 
 	files: []string{"opencode.json", "opencode.jsonc"},
-	// If a file has a "$schema", OpenCode does not edit it by itself.
+	// OpenCode adds a "$schema" to a file that has none. With it, OpenCode leaves the file alone.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
 	userDirectories:    openCodeUserDirectories,
@@ -30,7 +30,7 @@ var OpenCode = &Harness{
 	specOf: openCodeSpecOf, nameOf: openCodeNameOf, isPath: openCodeIsPath,
 	npmSpec: func(name string) string { return name },
 
-	// "auto" is on unless configured. "prune" rewrites old tool outputs underneath us, which changes the
+	// "auto" is on unless configured. "prune" rewrites old tool outputs on its own, which changes the
 	// cached prefix.
 	compactionSwitch: "auto", switchesOff: []string{"auto", "prune"},
 
@@ -113,7 +113,8 @@ func openCodeIsPath(spec string) bool {
 
 var (
 	orchestrators = []string{"oh-my-opencode", "oh-my-openagent"}
-	// orchestratorHooks are hooks that compact a session, or warn about its size, on their own.
+	// orchestratorHooks are the hooks of the orchestrator plugin that compact a session, or warn about its
+	// size.
 	orchestratorHooks = []string{"preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"}
 )
 

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of like, which is the file that f replaces, or the directory of a new f.
-// Otherwise an installation by root would lock the user out.
+// keepOwner gives f the owner of like. This is the file that f replaces or, if f is new, its
+// directory. Otherwise an installation by root would lock the user out.
 func keepOwner(f *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() || like.IsDir() && os.Geteuid() != 0 {
-		return nil // only root can give away a new file
+		return nil // only root can give a new file away
 	}
 	return f.Chown(int(stat.Uid), int(stat.Gid))
 }

@@ -22,7 +22,7 @@ func newPi(t *testing.T) *home {
 	return h
 }
 
-// traces returns the files that an uninstallation should give back. The schema that the settings name
+// traces returns the files that an uninstallation should remove. The schema that the settings name
 // stays: an edited settings file may name it.
 func (h *home) traces() map[string]string {
 	h.t.Helper()
@@ -135,7 +135,7 @@ func TestPiSettingsWithCommentsAreRefused(t *testing.T) {
 	plan := h.install()
 	h.apply(plan)
 	h.write(plan.File, "// mine\n"+h.read(plan.File))
-	h.uninstall() // the way back stays open
+	h.uninstall() // uninstall must still work
 	if got := h.read(plan.File); got != "// mine\n{}\n" {
 		t.Errorf("uninstall left\n%s", got)
 	}

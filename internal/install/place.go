@@ -14,8 +14,8 @@ type Place struct {
 	Harness *Harness
 	// Project is the directory of the project, absolute. Empty means the user's own configuration.
 	Project string
-	// DataDir is the absolute directory of the host's state. Records of installations and their backups
-	// lie in it.
+	// DataDir is the absolute directory of the host's state. It holds records of installations and
+	// their backups.
 	DataDir string
 	// Env looks up environment variables.
 	Env func(string) string

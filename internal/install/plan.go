@@ -82,7 +82,7 @@ func (p *Plan) Effects() []Effect {
 		for _, f := range p.files {
 			writes(f.path)
 		}
-		if p.record == nil { // the configuration is as it has to be
+		if p.record == nil { // the configuration already has the wanted content
 			break
 		}
 		if p.Settings != nil {
@@ -109,7 +109,7 @@ func (p *Plan) place() Place { return p.vault.place }
 // IsEmpty reports whether there is nothing to do.
 func (p *Plan) IsEmpty() bool { return p.record == nil && len(p.files) == 0 }
 
-// newPlan returns an empty plan for a file. A project's file must lie in the project: its directory may
+// newPlan returns an empty plan for a file. A project's file must be in the project: its directory may
 // hold links, and the user has agreed to a change of the project only.
 func (p Place) newPlan(file string) (*Plan, error) {
 	v, err := p.vault(file)
@@ -126,7 +126,7 @@ func (p Place) newPlan(file string) (*Plan, error) {
 	return &Plan{File: file, Real: real, vault: v}, nil
 }
 
-// checkInside returns an error if the place is a project and the real path of a file lies outside it.
+// checkInside returns an error if the place is a project and the real path of a file is outside it.
 func (p Place) checkInside(file, real string) error {
 	if p.Project == "" {
 		return nil

@@ -78,8 +78,9 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// If a file was edited and magicctx is installed again, the installed file must not become the backup.
-func TestInstallAfterAnEditKeepsTheWayBack(t *testing.T) {
+// If a file was edited after the installation and magicctx is installed again, the backup must not
+// become the installed file.
+func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
 	h.write(file, "{\n  \"compaction\": {\"auto\": true}\n}\n")
@@ -182,7 +183,7 @@ func TestEmptyDirectoryOfAProjectIsRemoved(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
 			for name, test := range map[string]struct {
-				before, after func(t *testing.T, dir string) // what somebody does before and after the installation
+				before, after func(t *testing.T, dir string) // changes by somebody else before and after the installation
 				stays         bool
 			}{
 				"made by install":      {doNothing, doNothing, false},
@@ -317,7 +318,7 @@ func TestLinkAndPermissionsStay(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
+func TestFailedWriteIsReported(t *testing.T) {
 	t.Run("link to nothing", func(t *testing.T) {
 		h := newHome(t)
 		if err := os.Symlink("nowhere", filepath.Join(h.dir, "opencode.json")); err != nil {
@@ -410,7 +411,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// carried is a shim that a program carries.
+// carried is a shim that is built into a program.
 func (h *home) carried() Shim {
 	host := filepath.Join(h.root, "bin", "magicctx-host")
 	h.write(host, "")
@@ -420,8 +421,8 @@ func (h *home) carried() Shim {
 	return Shim{Bundle: []byte("bundle 1"), Loader: []byte("loader 1"), Host: host}
 }
 
-// An entry for another copy of the shim, which the user has listed, is replaced if the user named a
-// plugin or if that copy is gone.
+// The user's configuration lists another copy of the shim. The installation replaces that entry if the
+// user named a plugin, or if that copy is gone.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
@@ -456,7 +457,7 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The record identifies a plugin that has an unknown name.
+// The user chose a plugin with an unknown name. The record identifies it.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

@@ -81,7 +81,7 @@ func (w *writer) name(name string) {
 	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
 }
 
-// container writes n children. An empty container gets no white space, because the program cannot know
+// container writes n children. An empty container gets no white space, because a removal cannot know
 // which part of it to restore.
 func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 	w.b.WriteString(open)
@@ -245,7 +245,7 @@ func TestDiffHoldsBothSides(t *testing.T) {
 	})
 }
 
-// home is a user whose only configuration is in dir.
+// home is a home directory whose only configuration is in dir.
 type home struct {
 	Options
 	t interface {
@@ -276,7 +276,7 @@ func newHomeOf(t tester, harness *Harness) *home {
 	env := map[string]string{"HOME": root}
 	h.Options = Options{Place: Place{Harness: harness, Env: func(name string) string { return env[name] }, DataDir: filepath.Join(root, "data")}, Plugin: shim}
 	h.dir = harness.userDirectories(h.Place)[0]
-	// A removal leaves the schema, so it is there from the start.
+	// An uninstallation leaves the schema, so the test creates it at the start.
 	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
 	h.write(filepath.Join(h.dir, "AGENTS.md"), "")
 	return h

@@ -14,14 +14,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A record tells how to undo the edit of a file. It lies in the user's data directory together with the
-// backup. It must not lie beside the file: a repository could ship one there, and say in it which files
-// to delete.
+// A record tells how to undo the edit of a file. It is in the user's data directory, together with the
+// backup. It must not be beside the file: a repository could ship a record there that names files to
+// delete.
 type record struct {
 	// File is the edited file.
 	File string `json:"file"`
-	// Harness is the harness that reads the file. Records of the first release name no harness; they are
-	// OpenCode's.
+	// Harness is the harness that reads the file. Records of the first release name no harness, because
+	// they all belong to OpenCode.
 	Harness schema.Harness `json:"harness,omitempty"`
 	// Spec is the plugin entry that we inserted.
 	Spec string `json:"spec"`
@@ -47,7 +47,7 @@ type record struct {
 type vault struct {
 	place          Place
 	file           string // the edited file, with the real path of its directory
-	record, backup string // paths
+	record, backup string // the paths of the record and the backup
 }
 
 // vault returns the vault of a configuration file.
@@ -101,7 +101,7 @@ func (v vault) readBackup(r *record) ([]byte, error) {
 	return content, nil
 }
 
-// checkBackup refuses to replace a file at the backup's place that no installation wrote.
+// checkBackup refuses to replace a file in the backup's place that no installation wrote.
 func (v vault) checkBackup(earlier *record) error {
 	content, err := readOwn(v.backup)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +130,7 @@ func (v vault) write(r *record, backup []byte) error {
 // forget removes the record and the backup.
 func (v vault) forget() error {
 	err := errors.Join(removeFile(v.record), removeFile(v.backup))
-	os.Remove(filepath.Dir(v.record)) // fails while it holds records of other files
+	os.Remove(filepath.Dir(v.record)) // this fails while the directory holds records of other files
 	return err
 }
 

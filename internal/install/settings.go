@@ -22,7 +22,7 @@ type Settings struct {
 	File    string
 	Content []byte
 
-	schemaFile string // empty for none
+	schemaFile string // the name of the schema's file, empty for none
 	schema     []byte
 }
 
@@ -35,7 +35,7 @@ func newSettings(o Options) (*Settings, error) {
 	}
 	dir := dirs[0]
 	if o.Project != "" {
-		dir = o.Project // the file is for all harnesses
+		dir = o.Project // all harnesses read this file
 	}
 	for _, file := range o.settingsCandidates() {
 		if _, err := os.Lstat(file); err == nil {
@@ -52,7 +52,7 @@ func newSettings(o Options) (*Settings, error) {
 	}
 	s := &Settings{File: file}
 	schemaURL := ""
-	if o.Project == "" { // a file that may be committed names no path of this machine
+	if o.Project == "" { // a project's file may be committed, so it names no path of this machine
 		s.schemaFile, s.schema = o.schemaFile(), content
 		schemaURL = fileURL(s.schemaFile)
 	}
@@ -155,7 +155,7 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value,
 	description := textAt(obj, "description")
 	field, ok := fieldNamed(owner, name)
 	if may := field.Tag.Get("project"); !ok || w.isProject && (may == "never" || may == "trusted") {
-		return // most projects are not trusted, and their file may not set these keys
+		return // only the file of a trusted project may set these keys, and most projects are not trusted
 	}
 	if field.Tag.Get("effect") == "none" {
 		return
@@ -174,7 +174,7 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value,
 	}
 	definition, isReference := strings.CutPrefix(textAt(obj, "$ref"), "#/$defs/")
 	if !isReference {
-		if example := exampleOf(field); example != "" { // a key without a default stays a comment if its block is uncommented
+		if example := exampleOf(field); example != "" { // if the user uncomments the whole block, a key without a default stays a comment
 			w.line("%s// %s: %s,", prefix, json.Quote(name), example)
 		}
 		return

@@ -20,9 +20,9 @@ import (
 
 // A Shim holds the plugin that is built into this program, and the program that the plugin starts.
 type Shim struct {
-	// Bundle is the plugin. It lies in the data directory.
+	// Bundle is the plugin. It is in the data directory.
 	Bundle []byte
-	// Loader loads the bundle from the data directory of the user who runs it. It lies in a project.
+	// Loader loads the bundle from the data directory of the user who runs it. It is in a project.
 	Loader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string
@@ -46,14 +46,14 @@ func (p Place) shimFile(name string) string {
 	return filepath.Join(p.DataDir, p.Harness.shimDirectory, name)
 }
 
-// An ownFile is a file that belongs to magicctx, and that a plan writes.
+// An ownFile is a file of magicctx that a plan writes.
 type ownFile struct {
 	path    string
 	content []byte
 	perm    fs.FileMode
 }
 
-// differs reports whether the file does not exist with this content.
+// differs reports whether the file is missing or has other content.
 func (f ownFile) differs() (bool, error) {
 	info, err := os.Lstat(f.path)
 	switch {
@@ -142,8 +142,8 @@ func (p Place) loaderAmong(files []ownFile) *ownFile {
 	return nil
 }
 
-// checkLoader refuses to write a loader in place of a file that no installation here wrote. It may be the work
-// of the repository's author.
+// checkLoader refuses to write a loader in place of a file that no installation here wrote. The repository's
+// author may have written it.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	f := p.loaderAmong(files)
 	if f == nil || p.wrote(earlier.Loader, earlier.LoaderHash) {
@@ -155,8 +155,8 @@ func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	return fmt.Errorf("%s is not a loader that was installed here; look at it, remove it, and install again", f.path)
 }
 
-// loaderAt returns the loader of a project at a path, which is that of the loader or of its directory. If the
-// path does not exist or lies elsewhere, it returns "".
+// loaderAt returns the loader of a project at a path, which may be the path of the loader or of its
+// directory. If the path does not exist or is outside, it returns "".
 func (p Place) loaderAt(path string) string {
 	dir := strings.TrimSuffix(path, string(filepath.Separator)+bundleName)
 	if !strings.HasSuffix(dir, filepath.Join(string(filepath.Separator), p.Harness.projectDirectory, p.Harness.shimDirectory)) {
@@ -186,7 +186,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 		var other record
 		content, err := readOwn(file)
 		if err != nil || json.Unmarshal(content, &other) != nil || cmp.Or(other.Harness, schema.HarnessOpenCode) == p.Harness.ID {
-			return nil, nil // an installation of the same harness, or one that nobody can read
+			return nil, nil // this is an installation of the same harness, or its record is unreadable
 		}
 		files = files[:2]
 	}
@@ -201,7 +201,7 @@ func removeOwn(files []string) error {
 		}
 	}
 	for _, file := range files {
-		os.Remove(filepath.Dir(file)) // fails while the directory holds something else
+		os.Remove(filepath.Dir(file)) // this fails while the directory holds other files
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func removeOwn(files []string) error {
 // inCache matches programs in the caches of npx and `go run`, which may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost makes the shim start the program at executable. If that lies in a cache that may be emptied, the
+// UseHost makes the shim start the program at executable. If that is in a cache that may be emptied, the
 // shim starts a copy in the data directory. invoked is the path by which the program was started. If it is
 // the same file, UseHost prefers it, because it may be a link that stays when the program is updated.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {

@@ -23,7 +23,7 @@ func (h *home) problems() []ShimProblem {
 
 // A program installs the shim that it carries. Doctor finds the shim of another version, a moved program and
 // a second program. Installing again repairs each of them.
-func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
+func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
 	before := h.contents()
@@ -137,7 +137,7 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// A loader goes to the plugin in the data directory, unless the user's own configuration loads one.
+// A loader loads the plugin in the data directory, unless the user's own configuration loads one.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	}
 }
 
-// The shim stays as long as one installation uses it, and so does a loader that somebody has edited.
-func TestUninstallLeavesWhatOthersUse(t *testing.T) {
+// The shim stays as long as any installation uses it. A loader that somebody has edited stays, too.
+func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
 	h.apply(h.install())
@@ -208,7 +208,7 @@ func TestUninstallLeavesWhatOthersUse(t *testing.T) {
 	}
 }
 
-// A project may bring links along that lead the loader out of it.
+// A project may contain links by which the loader would be written outside of it.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -247,7 +247,7 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// A program is larger than any configuration. Its copy is compared with it all the same.
+// A program is larger than any configuration. Its copy is still compared with it.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""

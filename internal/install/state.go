@@ -17,15 +17,15 @@ type Plugin struct {
 	File string // the configuration
 	Spec string
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
-	// loader of a project, it is the shim in the data directory, to which the loader leads.
+	// loader of a project, Path is the shim in the data directory that the loader loads.
 	Path string
 	// Loader is the loader of the project that the entry names. It is empty if the entry names the shim itself.
 	Loader string
 }
 
-// ForeignPlugin returns the file that the harness runs in place of the plugin or loader that s carries: one of another
-// version, or one that somebody else wrote, for example the author of a repository. If the harness runs that of s, or
-// an npm package, the path is empty.
+// ForeignPlugin returns the file that the harness runs, if that is neither the plugin nor the loader that s
+// carries. It may be another version, or somebody else's file, for example that of a repository's author.
+// Otherwise, and for an npm package, the path is empty.
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -38,7 +38,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 			ours.path = filepath.Join(plugin.Path, bundleName)
 		}
 	}
-	if _, err := os.Lstat(ours.path); err != nil { // the package at this path names another file, or none is there
+	if _, err := os.Lstat(ours.path); err != nil { // the package at this path loads a file of another name, or nothing is there
 		return "", nil
 	}
 	isForeign, err := ours.differs()
@@ -71,7 +71,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		if err != nil {
 			return nil, err
 		}
-		installed := "" // the spec of an installation with a path of the user's choice
+		installed := "" // the spec in the record of an installation, if the user chose the path
 		if v, err := p.vault(file); err == nil {
 			if r, err := v.readRecord(); err == nil && r != nil {
 				installed = r.Spec
@@ -94,7 +94,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 				continue
 			}
 			entry.Path, entry.Loader = p.shimFile(bundleName), loader
-		} else if found != nil && isMissing(entry.Path) { // the harness loads the other one
+		} else if found != nil && isMissing(entry.Path) { // the harness loads the plugin that was found before
 			continue
 		}
 		found = &entry

@@ -82,7 +82,8 @@ func TestCompactionIsRestoredAndInstalledAgain(t *testing.T) {
 	}
 }
 
-// An installation that meets a conflict leaves compaction off, if an earlier one has switched it off.
+// If an installation finds a conflict after an earlier one has switched compaction off, it offers to switch
+// compaction on again.
 func TestConflictOffersCompaction(t *testing.T) {
 	h := newHome(t)
 	apply(t, h.install())

@@ -118,8 +118,8 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject reports whether a file or directory lies in the project without links. A place without a
-// project has no such bound.
+// isInProject reports whether the path of a file or directory, with its links resolved, is in the project.
+// For a place without a project, every path is.
 func (p Place) isInProject(file string) bool {
 	real, err := realPath(file)
 	return err == nil && p.checkInside(file, real) == nil
@@ -150,7 +150,7 @@ func (p *Plan) applyRemoval() error {
 		return err
 	}
 	if dir := p.record.NewDirectory; dir != "" && !isLink(dir) && p.place().isInProject(dir) {
-		os.Remove(dir) // fails while it holds something else
+		os.Remove(dir) // this fails while the directory holds other files
 	}
 	return p.vault.forget()
 }

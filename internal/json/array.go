@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Array is a JSON array whose elements have not been decoded. Unmarshal makes them alias the document,
-// while it copies the elements of a []Value: an array of messages would be copied twice, whole and by its
-// parts. An Array must not be read from a stream, whose buffer is used again.
+// An Array is a JSON array whose elements have not been decoded. After Unmarshal they alias the document,
+// but the elements of a []Value are copies: an array of messages would be copied twice, once as a whole
+// and once in parts. An Array must not be read from a stream, because a stream reuses its buffer.
 type Array []Value
 
 // UnmarshalJSONFrom implements the interface of package json for types that read their own value.
@@ -19,7 +19,7 @@ func (a *Array) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return dec.SkipValue()
 	case '[':
 	case 0:
-		_, err := dec.ReadToken() // it has the error
+		_, err := dec.ReadToken() // ReadToken returns the syntax error
 		return err
 	default:
 		return fmt.Errorf("%v in place of an array", kind)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestArrayReadsWhatASliceReads(t *testing.T) {
+func TestArrayReadsTheSameAsASlice(t *testing.T) {
 	for _, text := range []string{
 		`[]`, `null`, `[1]`, ` [ {"a":[1,2]} , "x\ud800" , null ] `, `{}`, `"x"`, `3`, `[1 2]`, `[1,]`, `[1`, ``, `[{"a":}]`, "[\"\xff\"]", `[{"a":1,"a":2}]`, `[] x`,
 	} {

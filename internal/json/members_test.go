@@ -41,7 +41,7 @@ func FuzzMembers(f *testing.F) {
 		_, members, err := Members(data)
 		var want []Value
 		if Unmarshal(data, &want) != nil {
-			return // not a valid array: it is enough that nothing panics
+			return // the array is not valid, so it is enough that nothing panics
 		}
 		if err != nil || len(members) != len(want) {
 			t.Fatalf("Members(%q) = %d members, %v; want %d", data, len(members), err, len(want))

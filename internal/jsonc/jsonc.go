@@ -8,8 +8,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ErrTooDeep means that a file is nested more deeply than any file that a person
-// would write.
+// ErrTooDeep means that a file has more levels of nesting than any person would
+// write.
 var ErrTooDeep = errors.New("nested too deeply")
 
 // maxDepth bounds the parser's recursion, because a stack overflow would end

@@ -24,7 +24,7 @@ func Lines(data []byte, tree hujson.Value) []Line {
 
 type lineWalker struct {
 	data         []byte
-	offset, line int // the newest position and its line
+	offset, line int // the last position, and its line
 	found        []Line
 }
 

@@ -36,7 +36,7 @@ func (l *Learner) Feature() pass.Feature {
 	return pass.Feature{
 		Begun: func(ctx context.Context, ps *pass.Pass) {
 			noteRereads(ps.Session)
-			if usage, _, ok := ps.Session.Pipe.Answer(); ok { // the event with this usage may be lost
+			if usage, _, ok := ps.Session.Pipe.Answer(); ok { // if the event with this usage was lost, the pass still finds the usage here
 				writing, cancel := l.Guard.Writing(ctx)
 				l.Guard.Wrote(l.NotePause(writing, ps.Session, ps.Session.Pipe.Meta.Model, usage))
 				cancel()
@@ -55,7 +55,7 @@ func (l *Learner) Feature() pass.Feature {
 				*regrets.Of(ps.Session) = regret{}
 			}
 			*pauses.Of(ps.Session) = l.pauseBefore(ps)
-			if ps.SystemChanged { // the provider cannot have read this prompt from its cache
+			if ps.SystemChanged { // such a prompt cannot have been read from the provider's cache
 				*pauses.Of(ps.Session) = nil
 			}
 			if ps.Wire.Bust {

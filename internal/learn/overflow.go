@@ -36,29 +36,32 @@ func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Valu
 		return nil // the refused prompt belongs to no pass
 	}
 	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
+	at := l.Clock.Now()
 	if message != nil {
+		if message.Completed == 0 && message.Created > 0 {
+			at = min(at, message.Created) // Pi dates a step by its beginning, and the next one may begin before this report arrives
+		}
 		if s.Pipe != nil && s.Pipe.Has(message.Key) {
-			return nil // a late report: a pass has already seen this step
+			return nil // this report is late: a pass has already seen this step
 		}
 		if message.Model.ID != "" {
 			m = message.Model
 		}
 	}
-	return l.noteOverflow(ctx, s, m, o)
+	return l.noteOverflow(ctx, s, m, o, at)
 }
 
-// noteOverflow records the limit that a refusal shows. In a primary session, it makes the next pass free
-// space. A subagent's session ends with the refusal, so it has no next pass.
-func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow) error {
-	now := l.Clock.Now()
-	at := now
+// noteOverflow records the limit that a refusal at the time refusedAt (Unix ms) shows. In a primary session, it
+// makes the next pass free space. A subagent's session ends with the refusal, so it has no next pass.
+func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow, refusedAt int64) error {
+	at := refusedAt
 	if s.Mode().IsSubagent {
 		at = 0
 	}
 	writing, cancel := l.Guard.Writing(ctx)
 	defer cancel()
 	isNew, err := l.Store.MarkOverflow(writing, s.Key, s.Row.Passes, at, o.PromptTokens)
-	if err != nil { // the host remembers in memory what the store could not write in time
+	if err != nil { // if the store could not write the refusal in time, the host remembers it in memory
 		isNew = s.Row.OverflowPass != s.Row.Passes
 	}
 	if !isNew {
@@ -67,7 +70,7 @@ func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema
 	s.Row.OverflowAt, s.Row.OverflowPass, s.Row.OverflowTokens = at, s.Row.Passes, o.PromptTokens
 	l.Log.Warn("the provider refused a prompt for its length", "session", s.Key.Session, "pass", s.Row.Passes,
 		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "promptTokens", o.PromptTokens, "cause", o.Family)
-	return errors.Join(err, l.Models.NoteRefusal(writing, m, o.LimitTokens, now))
+	return errors.Join(err, l.Models.NoteRefusal(writing, m, o.LimitTokens, refusedAt))
 }
 
 // NoteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It

@@ -11,19 +11,19 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A pause is a prediction by a pass: how much of its prompt the provider will read from its cache. The usage
-// that comes with the answer shows whether the prefix was still alive.
+// A pause holds the number of tokens that a pass expects the provider to read from its cache. The usage that
+// comes with the answer shows whether the prefix was still alive.
 type pause struct {
 	model schema.Model
 	npm   string
 	// The cache was idle for atLeast to atMost before the request.
 	atLeast, atMost time.Duration
-	// shared is the number of tokens before the first message, for example the system prompt. Other sessions
-	// keep this part alive as well. kept is the size of the messages that are unchanged since the last
-	// request.
+	// shared is the number of tokens before the first message, for example the system prompt. The requests of
+	// other sessions also keep this part in the cache. kept is the size of the messages that are unchanged
+	// since the last request.
 	shared, kept int
-	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old: the
-	// provider has reported cache reads before, and the prefix lies within the reach of its look-back.
+	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old,
+	// because the provider has reported cache reads before and its look-back reaches the prefix.
 	isWhole bool
 }
 

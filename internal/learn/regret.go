@@ -11,26 +11,27 @@ import (
 )
 
 // A rule is regretted in a project if the models there read more than regrettedShare of its removed tokens
-// again, in regrettedPieces pieces or more. The goal for all rules together is 2 %. So a rule above twice
-// that share takes content that this project needs. With fewer pieces, the share may be chance.
+// again, in regrettedPieces pieces or more. The goal for all rules together is 2 %. If a rule has more than
+// twice that share, it takes content that this project needs. If there are only a few pieces, a high share may
+// be chance.
 const (
 	regrettedShare  = 0.04
 	regrettedPieces = 3
 )
 
-// A regret is what a session knows of content that its models read again.
+// A regret holds the facts about removed content that the models of a session read again.
 type regret struct {
-	// rereads are the removed units that the model has read again, as far as no pass has stored them.
+	// rereads are the removed units that the model has read again and that no pass has stored yet.
 	rereads []store.RereadRow
 	// regretted names the rules that are regretted in the project. It is nil until it is read.
 	regretted map[string]bool
-	project   string // the identity of that project
+	project   string // the identity of the session's project
 }
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads collects what the new messages read again although it was removed. The pass stores it, or a
-// later one if the database is busy.
+// noteRereads collects the removed content that the new messages read again. The pass stores it or, if the
+// database is busy, a later pass.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {

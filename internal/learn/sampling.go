@@ -8,7 +8,8 @@ import (
 
 // A sampling holds the answers whose reported prompts are compared for the next sample.
 type sampling struct {
-	// from is the key of the older of the two answers. It is empty until there is one.
+	// from is the key of the older of the two answers. It is empty before the first
+	// answer.
 	from string
 	// answered is the newest answer at the last bust. Its prompt is from before that bust,
 	// so no comparison may begin with it.

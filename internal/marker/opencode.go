@@ -19,7 +19,7 @@ type OpenCode struct {
 var ErrImpossible = errors.New("the marker has no place")
 
 // Set sets the marker of a session at the newest prompt of the user up to the message
-// through. OpenCode's array begins with this prompt, the boundary, from then on.
+// through. From then on OpenCode's array begins with this prompt, the boundary.
 func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {
@@ -41,7 +41,7 @@ func (o OpenCode) Remove(ctx context.Context, session string) error {
 	})
 	switch {
 	case errors.Is(err, rawhistory.ErrUnknownSession):
-		return nil // its rows went with it
+		return nil // the rows of the marker were deleted with the session
 	case err != nil || len(set) == 0:
 		return err
 	}
@@ -64,8 +64,8 @@ func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole 
 	return whole, err
 }
 
-// RemoveAll removes all markers of all sessions, also those of copies, and returns how many
-// there were.
+// RemoveAll removes the markers of all sessions, and the copies of markers in forks. It
+// returns how many there were.
 func (o OpenCode) RemoveAll(ctx context.Context) (removed int, err error) {
 	paths, err := rawhistory.Reader{Env: o.Env}.OpenCodeDatabases()
 	if errors.Is(err, rawhistory.ErrNoDatabase) {

@@ -119,8 +119,8 @@ func (k *Keeper) Why() string {
 type markerTask struct {
 	// to is the message after which to set the marker. If it is zero, the task removes the marker.
 	to chronicle.Place
-	// done is the pending marker to clear, because the task carries it out or because it has become
-	// pointless.
+	// done is the pending marker to clear, because the task carries it out or because it is no longer
+	// needed.
 	done string
 	// isPointless means that the task only clears the pending marker, and leaves the applied one.
 	isPointless bool
@@ -145,7 +145,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case !now.isOn:
 		return markerTask{done: m.pendingText}, m.applied.isSet() || now.found != "" || m.pendingText != ""
 	case now.found != "" && now.found != m.applied.BoundaryMessageID:
-		return markerTask{}, true // the array has a copy of another session's marker, or a marker without a record
+		return markerTask{}, true // the array begins at a copy of another session's marker, or at a marker without a record
 	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
 		return markerTask{to: now.place(end)}, true // the marker stands after a compartment that a revert has removed
 	case m.pendingText == "" || !now.isBust:
@@ -157,7 +157,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	}
 	to := now.place(chronicle.Place{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
 	if to.Ordinal <= m.applied.Ordinal {
-		return markerTask{}, false // the marker waits until the head pins newer prompts
+		return markerTask{}, false // the marker moves only when the head pins newer prompts
 	}
 	return markerTask{to: to, done: m.pendingText}, true
 }
@@ -203,11 +203,12 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
-// isMarking means that a change of the session's compaction marker is under way.
+// isMarking means that the session's compaction marker is being changed.
 var isMarking = session.NewLastingSlot[bool]()
 
-// consider changes the session's marker in the background if a change is due. The session's next pass
-// then gets an array that begins elsewhere. The head covers that array as well.
+// consider changes the session's marker in the background if a change is due. After the change, the
+// session's next pass gets an array that begins elsewhere. The head covers the hidden messages of that
+// array as well.
 func (k *Keeper) consider(ps *pass.Pass) {
 	s := ps.Session
 	if k.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.Decision.Cause == pipeline.CauseBusy {
@@ -324,7 +325,7 @@ func (k *Keeper) check(ctx context.Context, r store.MarkerRow, isOn bool) error 
 	defer k.moving.Unlock()
 	now, err := k.Store.History.Summary(ctx, r.Key)
 	if err != nil || now.PendingMarker != r.Pending || now.AppliedMarker != r.Applied {
-		return err // a pass has set a marker in the meantime
+		return err // a pass has set a marker since
 	}
 	m := readMarkers(r.Pending, r.Applied)
 	if isOn && m.applied.isSet() {

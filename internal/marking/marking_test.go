@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The vector TV-23: which markers become pointless. The compartments are 1-4 and 5-7.
+// The vector TV-23 says which markers are no longer needed. The compartments are 1-4 and 5-7.
 func TestMarkerOutcomes(t *testing.T) {
 	two := []chronicle.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
 	ask := func(ordinal int, end string) markers {
@@ -93,8 +93,9 @@ func TestFirstPinned(t *testing.T) {
 }
 
 // A marker hides the messages before it. So it is set only if compartments and the head cover all of these
-// messages, and the head pins none of them. It is removed if no compartment reaches it. Both hold for any recorded state.
-func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
+// messages, and the head pins none of them. It is removed if no compartment reaches it. The test checks both for
+// any recorded state.
+func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}
 		end := 0

@@ -19,7 +19,7 @@ type Mode struct {
 	Reduces bool
 }
 
-// all are the modes in the order in which people read their names.
+// all lists the modes in the order in which their names are shown to people.
 var all = []Mode{{Reduces: true}, {}, {IsSubagent: true, Reduces: true}, {IsSubagent: true}}
 
 // String returns the mode's name, for example "subagent-no-reduce".

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // CacheLife returns our estimate of how long an unused prefix of a model stays cached, with the model's
@@ -43,7 +43,7 @@ func (ms *Models) learnedLife(ctx context.Context, m schema.Model) route.Learned
 	return life
 }
 
-// LearnLife changes the learned life of a model.
+// LearnLife changes the learned cache life of a model.
 func (ms *Models) LearnLife(ctx context.Context, m schema.Model, change func(route.Learned) route.Learned) error {
 	known := func() route.Learned { return ms.learnedLife(ctx, m) }
 	return ms.lives.change(m, known, change, func(before, after route.Learned) error {
@@ -54,13 +54,13 @@ func (ms *Models) LearnLife(ctx context.Context, m schema.Model, change func(rou
 	})
 }
 
-func learnedFromRow(r store.CacheLifeRow) route.Learned {
+func learnedFromRow(r models.CacheLifeRow) route.Learned {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	return route.Learned{Life: ms(r.LifeMS), Missed: r.Missed, At: r.At, Misses: r.Misses, Least: ms(r.LeastMS), Most: ms(r.MostMS)}
 }
 
-func rowFromLearned(m schema.Model, l route.Learned) store.CacheLifeRow {
-	return store.CacheLifeRow{
+func rowFromLearned(m schema.Model, l route.Learned) models.CacheLifeRow {
+	return models.CacheLifeRow{
 		Provider: m.Provider, Model: m.ID, LifeMS: l.Life.Milliseconds(), Missed: l.Missed, At: l.At,
 		Misses: l.Misses, LeastMS: l.Least.Milliseconds(), MostMS: l.Most.Milliseconds(),
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The life stays within its bounds, whatever is reported. A restarted host
-// believes the same life to the millisecond.
+// The life stays within its bounds for any report. A restarted host has the
+// same life to the millisecond.
 func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	now := clock.NewManual(1_700_000_000_000)
 	log := slog.New(slog.DiscardHandler)
@@ -30,7 +30,7 @@ func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	all, count := New(options), 0
 	rapid.Check(t, func(r *rapid.T) {
 		count++
-		m := schema.Model{Provider: "p", ID: fmt.Sprintf("m%d", count)} // nothing is known of it yet
+		m := schema.Model{Provider: "p", ID: fmt.Sprintf("m%d", count)} // nothing is known of this model yet
 		way := rapid.SampledFrom(route.All()).Draw(r, "route")
 		for range rapid.IntRange(1, 12).Draw(r, "observations") {
 			pause := time.Duration(rapid.Int64Range(0, 30*24*3600*1000).Draw(r, "pause")) * time.Millisecond >> rapid.IntRange(0, 16).Draw(r, "shorter")
@@ -49,7 +49,7 @@ func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 			}
 		}
 		before := all.learnedLife(t.Context(), m)
-		all = New(options) // the next host begins with nothing in memory
+		all = New(options) // the next host has nothing in memory at first
 		if after := all.learnedLife(t.Context(), m); after != before {
 			r.Fatalf("%+v before a restart, %+v after it", before, after)
 		}

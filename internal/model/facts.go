@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // TokensPerPrice is the number of tokens to which a catalogue's price refers.
@@ -16,7 +16,7 @@ const TokensPerPrice = 1_000_000
 
 // Facts are the facts about a model for a status. They all come from the store.
 type Facts struct {
-	Row    store.LimitsRow
+	Row    models.LimitsRow
 	Window Window
 	// Price is per million tokens. Unless IsPriced is true, its numbers are only ratios.
 	Price    schema.Price
@@ -25,7 +25,7 @@ type Facts struct {
 	IsKnown bool
 }
 
-// Limit returns the size that a prompt cannot exceed.
+// Limit returns the size in tokens that a prompt cannot exceed.
 func (f Facts) Limit() int {
 	if f.Window.Tokens > 0 {
 		return f.Window.Tokens
@@ -57,8 +57,8 @@ func (f Facts) Rewriting(tokens int) *float64 {
 	return &cost
 }
 
-// RereadCost returns what the provider took for the content that was read again. It writes new content to its
-// cache.
+// RereadCost returns the amount that the provider charged for the content that was read again, as content
+// newly written to its cache.
 func (f Facts) RereadCost(all []schema.Removal) float64 {
 	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // limitsTimeout bounds the request to the harness's catalogue. It is short because the harness has the answer
@@ -23,21 +23,21 @@ const (
 	maxPromptLimit = 3_000_000
 )
 
-// If an input limit is below smallInput, it is believed only if the whole window is less than farFromInput
-// times as large. For example, the input limit of a model with 400,000 tokens was once read as 6,748, from a
-// file that was still being written.
+// If an input limit is below smallInput, it is used only if the whole window is less than farFromInput times
+// as large. For example, the input limit of a model with 400,000 tokens was once read as 6,748, from a file
+// that was still being written.
 const (
 	smallInput   = 20_000
 	farFromInput = 10
 )
 
-// Limits returns the limits of a model. It asks the harness once on each connection, so that a trace of
-// any connection holds the answer. If the harness does not answer, it returns the last answer that any
-// harness gave. If there is none either, the result is zero.
+// Limits returns the limits of a model. It asks the harness once on each connection, so that a trace of any
+// connection holds the answer. If the harness does not answer, it returns the last answer that any harness
+// gave. If no harness has answered, the result is zero.
 //
-// If the client has left, Limits returns ErrClientLeft, and the caller must decide nothing. Its decision
-// would last, for example the provider profile stays until the next hard pass, and the harness is about to
-// ask again over a connection that can answer.
+// If the client has left, Limits returns ErrClientLeft, and the caller must decide nothing. The harness is
+// about to ask again over a new connection, and a decision without the limits would last: for example, the
+// provider profile stays until the next hard pass.
 func (ms *Models) Limits(ctx context.Context, c client.Client, directory string, m schema.Model) (schema.ModelLimits, error) {
 	if m.ID == "" {
 		return schema.ModelLimits{}, nil
@@ -84,15 +84,15 @@ func plausible(tokens int) int {
 	return tokens
 }
 
-func limitsFromRow(r store.LimitsRow) schema.ModelLimits {
+func limitsFromRow(r models.LimitsRow) schema.ModelLimits {
 	return schema.ModelLimits{
 		ContextTokens: r.ContextTokens, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, NPM: r.NPM,
 		Price: schema.Price{Fresh: r.PriceFresh, Write: r.PriceWrite, Read: r.PriceRead, Output: r.PriceOutput},
 	}
 }
 
-func rowFromLimits(m schema.Model, l schema.ModelLimits, at int64) store.LimitsRow {
-	return store.LimitsRow{
+func rowFromLimits(m schema.Model, l schema.ModelLimits, at int64) models.LimitsRow {
+	return models.LimitsRow{
 		Provider: m.Provider, Model: m.ID, ContextTokens: l.ContextTokens, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
 		PriceFresh: l.Price.Fresh, PriceWrite: l.Price.Write, PriceRead: l.Price.Read, PriceOutput: l.Price.Output,
 		NPM: l.NPM, At: at,

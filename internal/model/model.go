@@ -7,16 +7,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// Models holds the facts about the models in use: what the harnesses' catalogues say, and what this host has
-// learned. Its methods are safe for concurrent use.
+// Models holds the facts about the models in use, both from the harnesses' catalogues and from this host's
+// own experience. Its methods are safe for concurrent use.
 type Models struct {
 	Options
 	// uses, lives and ratios cache the experience with models.
-	uses   experience[store.WindowRow]
+	uses   experience[models.WindowRow]
 	lives  experience[route.Learned]
-	ratios experience[store.TokenRatioRow]
+	ratios experience[models.TokenRatioRow]
 }
 
 // Options configure Models.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // This file learns how many tokens a model's provider counts for one token of our count. We count with the
@@ -17,9 +17,9 @@ func (ms *Models) LearnRatio(ctx context.Context, sample pipeline.TokenSample) e
 	writing, cancel := ms.Guard.Writing(ctx)
 	defer cancel()
 	m, now := sample.Model, ms.Clock.Now()
-	known := func() store.TokenRatioRow { return ms.ratioRow(writing, m) }
-	next := func(r store.TokenRatioRow) store.TokenRatioRow { return learned(r, float64(sample.Ratio), now) }
-	return ms.ratios.change(m, known, next, func(before, after store.TokenRatioRow) error {
+	known := func() models.TokenRatioRow { return ms.ratioRow(writing, m) }
+	next := func(r models.TokenRatioRow) models.TokenRatioRow { return learned(r, float64(sample.Ratio), now) }
+	return ms.ratios.change(m, known, next, func(before, after models.TokenRatioRow) error {
 		ms.Log.Debug("token ratio learned", "provider", m.Provider, "model", m.ID, "ratio", after.Ratio, "before", before.Ratio, "samples", after.Samples)
 		return ms.Store.Models.SaveTokenRatio(writing, after)
 	})
@@ -31,13 +31,13 @@ const (
 	// sampleMemory is the number of samples that a ratio remembers. Each new sample moves the ratio by at
 	// least 1/16 of the difference, so the ratio follows a provider that changes its vocabulary.
 	sampleMemory = 16
-	// mostSurprise is how far a sample may lie from a ratio that is in use. 0.25 means 25 % of the ratio. A
-	// sample that lies further away is moved to this limit, because it may be wrong.
+	// mostSurprise bounds the distance of a sample from a ratio that is in use. 0.25 means 25 % of the
+	// ratio. A more distant sample is moved to this limit, because it may be wrong.
 	mostSurprise = 0.25
 )
 
 // learned returns the ratio after one more sample.
-func learned(r store.TokenRatioRow, sample float64, now int64) store.TokenRatioRow {
+func learned(r models.TokenRatioRow, sample float64, now int64) models.TokenRatioRow {
 	if r.Samples >= leastSamples {
 		sample = min(max(r.Ratio*(1-mostSurprise), sample), r.Ratio*(1+mostSurprise))
 	}
@@ -59,15 +59,15 @@ func (ms *Models) TokenRatio(ctx context.Context, m schema.Model) pipeline.Token
 	return pipeline.TokenRatio(r.Ratio)
 }
 
-func (ms *Models) ratioRow(ctx context.Context, m schema.Model) store.TokenRatioRow {
-	row, err := ms.ratios.of(m, func() (store.TokenRatioRow, error) {
+func (ms *Models) ratioRow(ctx context.Context, m schema.Model) models.TokenRatioRow {
+	row, err := ms.ratios.of(m, func() (models.TokenRatioRow, error) {
 		r, _, err := ms.Store.Models.TokenRatio(ctx, m.Provider, m.ID)
 		r.Provider, r.Model = m.Provider, m.ID
 		return r, err
 	})
 	if err != nil {
 		ms.Log.Warn("token ratio of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
-		return store.TokenRatioRow{Provider: m.Provider, Model: m.ID}
+		return models.TokenRatioRow{Provider: m.Provider, Model: m.ID}
 	}
 	return row
 }

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // Whatever the provider reports, a ratio stays within the bounds of its samples, and one sample moves a
@@ -14,7 +14,7 @@ import (
 func TestLearnedRatioIsRobust(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		samples := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 60).Draw(rt, "samples")
-		var r store.TokenRatioRow
+		var r models.TokenRatioRow
 		for i, s := range samples {
 			before := r.Ratio
 			r = learned(r, s, int64(i))
@@ -25,7 +25,7 @@ func TestLearnedRatioIsRobust(t *testing.T) {
 				rt.Fatalf("sample %v moved %v to %v", s, before, r.Ratio)
 			}
 		}
-		// A provider that changes its vocabulary is followed.
+		// The ratio follows a provider that changes its vocabulary.
 		for range 300 {
 			r = learned(r, 1.3, 0)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // A window is our current estimate of a model's prompt limit, with its source
@@ -22,7 +22,7 @@ type Window struct {
 // believe combines the catalogue's limit with our experience with the model. A proven overflow can lower the
 // catalogue's limit but never raise it. If a larger prompt than the limit was accepted, that prompt's size
 // overrides the limit.
-func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRow) Window {
+func believe(catalogue schema.ModelLimits, catalogueAt int64, use models.WindowRow) Window {
 	w := Window{Source: schema.LimitDefault}
 	if n := PromptLimit(catalogue); n > 0 {
 		w = Window{n, schema.LimitCatalogue, catalogueAt}
@@ -47,23 +47,23 @@ func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue schema.M
 }
 
 // use returns our experience with a model: refused and accepted prompts.
-func (ms *Models) use(ctx context.Context, m schema.Model) store.WindowRow {
-	row, err := ms.uses.of(m, func() (store.WindowRow, error) { return ms.Store.Models.Window(ctx, m.Provider, m.ID) })
+func (ms *Models) use(ctx context.Context, m schema.Model) models.WindowRow {
+	row, err := ms.uses.of(m, func() (models.WindowRow, error) { return ms.Store.Models.Window(ctx, m.Provider, m.ID) })
 	if err != nil {
 		ms.Log.Warn("window of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
-		return store.WindowRow{Provider: m.Provider, Model: m.ID}
+		return models.WindowRow{Provider: m.Provider, Model: m.ID}
 	}
 	return row
 }
 
 // learn changes the stored experience with a model.
-func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*store.WindowRow)) error {
+func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*models.WindowRow)) error {
 	if m.ID == "" {
 		return nil
 	}
-	known := func() store.WindowRow { return ms.use(ctx, m) }
-	next := func(row store.WindowRow) store.WindowRow { change(&row); return row }
-	return ms.uses.change(m, known, next, func(before, after store.WindowRow) error {
+	known := func() models.WindowRow { return ms.use(ctx, m) }
+	next := func(row models.WindowRow) models.WindowRow { change(&row); return row }
+	return ms.uses.change(m, known, next, func(before, after models.WindowRow) error {
 		if after.OverflowTokens != before.OverflowTokens {
 			ms.Log.Info("window learned", "provider", m.Provider, "model", m.ID, "overflowTokens", after.OverflowTokens, "before", before.OverflowTokens)
 		}
@@ -83,10 +83,10 @@ func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens
 }
 
 // refused returns a change that records a refusal at the given time. limitTokens is the limit that the
-// provider named, or 0. Prompts that were accepted earlier no longer prove anything, because the provider, or
-// the account behind it, may have changed.
-func refused(limitTokens int, at int64) func(*store.WindowRow) {
-	return func(w *store.WindowRow) {
+// provider named, or 0. Prompts that were accepted earlier no longer prove anything, because the provider or
+// the account may have changed.
+func refused(limitTokens int, at int64) func(*models.WindowRow) {
+	return func(w *models.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
 		if limitTokens > 0 {
 			w.OverflowTokens, w.OverflowAt = limitTokens, at
@@ -97,8 +97,8 @@ func refused(limitTokens int, at int64) func(*store.WindowRow) {
 // accepted returns a change that records a prompt that was answered at the given time. If the prompt was
 // larger than the limit of an earlier refusal, accepted withdraws that limit. If the prompt is older than the
 // refusal, the limit stays; harnesses may report such an answer late.
-func accepted(promptTokens int, at, now int64) func(*store.WindowRow) {
-	return func(w *store.WindowRow) {
+func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
+	return func(w *models.WindowRow) {
 		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !IsLater(at, w.OverflowAt, now) {
 			return
 		}

@@ -17,7 +17,7 @@ const (
 	Troubles = "troubles"
 )
 
-// Notices are what the user is told without asking.
+// Notices are the messages that the user gets without asking.
 type Notices struct {
 	Background *background.Work
 	Log        *slog.Logger
@@ -28,7 +28,7 @@ func New(work *background.Work, log *slog.Logger) *Notices {
 	return &Notices{work, log}
 }
 
-// Show shows a notice in the harness, and waits until the harness has taken it.
+// Show shows a notice in the harness, and waits until the harness has accepted it.
 func (n *Notices) Show(c client.Client, key store.Key, directory, variant, message string) {
 	ctx, cancel := context.WithTimeout(n.Background.Lifetime(), noticeTimeout)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A family is one provider's wording of the refusal.
+// A family is the wording by which one provider refuses a long prompt.
 type family struct {
 	name   string
 	phrase pattern

@@ -9,10 +9,9 @@ import (
 
 // An Overflow is a prompt that a provider refused because of its length.
 type Overflow struct {
-	// LimitTokens is the longest prompt that the provider accepts, or 0 if the
-	// provider does not say. Some providers count the room for the answer as well
-	// ("195000 + 21333 > 200000"). Then LimitTokens is what they leave for the
-	// prompt, here 178,667.
+	// LimitTokens is the longest prompt that the provider accepts, or 0 if the provider does not say. Some
+	// providers add the maximum length of the answer ("195000 + 21333 > 200000"). Then LimitTokens is the
+	// rest of the limit, which is left for the prompt, here 178,667.
 	LimitTokens int
 	// PromptTokens is the length of the refused prompt, or 0 if the provider
 	// does not say.

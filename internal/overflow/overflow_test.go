@@ -157,8 +157,8 @@ func TestTheBodySaysWhatTheMessageLeavesOut(t *testing.T) {
 	}
 }
 
-// If OpenCode itself has classified the error as an overflow, that counts, even if we do not know the words
-// of the text.
+// If OpenCode itself has classified the error as an overflow, that is enough, even if we do not know the
+// wording.
 func TestTheHarnessMayKnowBetter(t *testing.T) {
 	got, ok := Detect(json.Value(`{"name":"ContextOverflowError","data":{"message":"Zu lang"}}`))
 	if !ok || got.LimitTokens != 0 {
@@ -221,7 +221,7 @@ func FuzzASizeInBytesIsNoLimit(f *testing.F) {
 		with := fmt.Sprintf("%s: %d %s, %d %s allowed", text, size, unit, size/2, unit)
 		o, ok := Detect(json.Quote("request_too_large, " + with))
 		if before, _ := Detect(json.Quote(text)); before.Family != "" && before.Family != "request size" && before.Family != "gateway" {
-			t.Skip() // the wording of a limit in tokens
+			t.Skip() // the text has the wording of a limit in tokens
 		}
 		if rateLimit().MatchString(with) || anyMaximum().MatchString(with) {
 			t.Skip()

@@ -38,7 +38,7 @@ func promptSize(text string, limit int) int {
 	return 0
 }
 
-// answerRooms find the room for the answer as their first group, in the texts of providers that count it.
+// answerRooms find the length that a provider reserves for the answer, as their first group.
 var answerRooms = []pattern{
 	// "input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000"
 	compile(`context limit[^0-9]{0,10}[0-9][0-9,]*\s*\+\s*` + number),
@@ -46,8 +46,8 @@ var answerRooms = []pattern{
 	compile(number + ` (?:tokens )?(?:in|of|for) the (?:completion|output)`),
 }
 
-// answerRoom returns how many tokens of the limit the provider keeps for the answer, as the text names it, or 0 if the
-// text names none.
+// answerRoom returns how many tokens of the limit the provider reserves for the answer, as the text names it, or 0
+// if the text names none.
 func answerRoom(text string) int {
 	for _, p := range answerRooms {
 		if groups := p().FindStringSubmatch(text); groups != nil {

@@ -24,6 +24,6 @@ type Feature struct {
 	Storing func(*Pass, *store.PassCommit)
 	// Stored is called after this transaction. The session is still as before the pass.
 	Stored func(*Pass)
-	// Done is called when the answer is ready, before it leaves. It is not called after a failed pass.
+	// Done is called when the answer is ready, before it is sent. It is not called after a failed pass.
 	Done func(context.Context, *Pass)
 }

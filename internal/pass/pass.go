@@ -37,7 +37,7 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	defer e.Sessions.Trim()
 	defer s.Unlock()
 	done := false
-	defer func() { // this also runs if the pass panics, because the next pass must not continue half a pass
+	defer func() { // this also runs if the pass panics, because the next pass must not continue a half-finished one
 		if !done {
 			s.Forget()
 		}
@@ -67,8 +67,8 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times its size. The host may then wait minutes for a model. So it
-// returns that memory to the system after the harness has its answer.
+// A resync leaves garbage of several times its size, and the host may then be idle for minutes. So it
+// returns that memory to the system as soon as the harness has its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
@@ -110,7 +110,8 @@ type Pass struct {
 	Life    route.Belief
 	Fresh   []frozen.Unit
 	// Covered is the number of messages that the head stood for before the pass.
-	Covered int
+	Covered     int
+	refusedGone bool // see isRefusedGone
 	// SystemChanged means that the system prompt has changed since the newest stored pass.
 	SystemChanged bool
 
@@ -119,7 +120,7 @@ type Pass struct {
 	Wire     pipeline.Wire
 }
 
-// begin brings the session's transcript up to date.
+// begin updates the session's transcript.
 func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*Pass, error) {
 	started := time.Now()
 	isResync := p.Base == 0
@@ -248,7 +249,7 @@ func (ps *Pass) run(ctx context.Context) error {
 		return client.Disabled(store.Reason(err))
 	case errors.Is(err, store.ErrBusy):
 		// The provider must not see an edit that is not stored. But the user should not wait for another
-		// program's lock. So the pass becomes steady and answers.
+		// program's lock. So the pass becomes steady and answers without the edit.
 		ps.e.Log.Warn("pass not stored, the database is busy", "session", ps.Session.Key.Session, "error", err)
 		ps.keepUnits()
 		s := ps.Session
@@ -277,9 +278,9 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 	return ps, nil
 }
 
-// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating only compute, so
-// nothing else would notice it. The client has already stopped waiting for this pass, but the session's next
-// call waits for the pass to return.
+// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so no
+// other code would notice it. The client no longer waits for this pass, but the session's next call waits
+// until the pass returns.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -311,7 +312,6 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 		Route:          ps.Life.Route,
 		Subagent:       ps.Session.Mode().IsSubagent,
 		Flush:          ps.Session.Row.ExplicitFlush,
-		Overflow:       ps.isOverflow(),
 		OverflowTokens: ps.Session.Row.OverflowTokens,
 		Counting:       pipeline.Counting{Model: ps.e.Models.TokenRatio(ctx, m), Measured: ps.e.Models.TokenRatio(ctx, ps.Session.Pipe.MeasuredBy())},
 		Price:          ps.Life.Route.Price(ps.Limits.Price),
@@ -324,6 +324,8 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 		SystemIsOld:    ps.Session.IsSystemOld(ps.At),
 		Knobs:          knobs(ctx, ps.Config, ps.Session.Mode(), ps.Params.Directory),
 	}
+	ps.refusedGone = ps.isRefusedGone(r.Counting)
+	r.Overflow = ps.isOverflow()
 	for _, f := range ps.e.Features {
 		if f.Read != nil {
 			f.Read(ctx, ps, &r)
@@ -333,7 +335,7 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 }
 
 // BindsThinking reports whether the model binds its thinking to everything before it. The configuration
-// decides. If it is silent, the model's id decides.
+// decides, if it names the model, and otherwise the model's id.
 func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":
@@ -349,14 +351,18 @@ func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 // looks at the array.
 func (ps *Pass) isOverflow() bool {
 	at := ps.Session.Row.OverflowAt
-	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.isRefusedGone()
+	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// isRefusedGone reports whether the user has since taken back the refused prompt. Then the refusal says
-// nothing about the current prompt.
-func (ps *Pass) isRefusedGone() bool {
+// isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
+// refused prompt, or the harness had sent the raw array because it did not reach the host.
+func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
-	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
+	if row.OverflowAt == 0 {
+		return false
+	}
+	isNewest := row.OverflowPass == row.Passes
+	return pipe.HasLostGauge() || isNewest && (pipe.TookBack() || pipe.WasRaw(row.OverflowTokens, c))
 }
 
 func (ps *Pass) render(d pipeline.Decision) {
@@ -390,13 +396,13 @@ func (ps *Pass) commit(ctx context.Context) error {
 	w := ps.Wire
 	after := s.Pipe.After(d, w, ps.At)
 	row := ps.rowAfter(after)
-	after.Passes = row.Passes // a copy counts its passes from 1
+	after.Passes = row.Passes // a fork counts its passes from 1
 	c := store.PassCommit{
 		Session: row, Pass: ps.journalLine(row),
 		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
 		Drained: d.Drained, LostThinking: w.Lost,
 		FlushDone:  row.ExplicitFlush,
-		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.isRefusedGone()),
+		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.refusedGone),
 		SystemSent: ps.SystemChanged,
 	}
 	if d.Head != nil {
@@ -505,7 +511,7 @@ func (ps *Pass) answer() schema.WireMutation {
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
-		// system prompt than the next one, and thinking in its answer will not be valid after the next one
+		// system prompt than the next one, and thinking in its answer will be invalid in the next one
 		// (F21).
 		m.Wire = ""
 	}

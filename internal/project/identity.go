@@ -106,7 +106,8 @@ func hasRepository(directory string) (bool, error) {
 // gitTimeout bounds the whole use of git for one identity.
 const gitTimeout = 5 * time.Second
 
-// errNoRepository says that git has no root commit for a directory, and will have none until somebody changes it.
+// errNoRepository means that git finds no root commit for a directory, and will find none until somebody changes
+// the directory.
 var errNoRepository = errors.New("no commit of a repository")
 
 // noRepository are the messages of git that mean errNoRepository: there is no repository, it belongs to another
@@ -138,16 +139,16 @@ func git(ctx context.Context, directory string, args ...string) (string, error) 
 	return string(bytes.TrimSpace(out)), err
 }
 
-// environment returns the environment of git. It leaves out git's variables, which name another repository if the
-// host was started by a hook of git.
+// environment returns the environment of git. It leaves out git's own variables: if a hook of git has started the
+// host, they name another repository.
 func environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "GIT_") })
 	return append(env,
 		"LC_ALL=C",                   // the messages are compared in English
-		"GIT_NO_LAZY_FETCH=1",        // a partial clone fetches nothing,
-		"GIT_ALLOW_PROTOCOL=",        // not even with an old git
+		"GIT_NO_LAZY_FETCH=1",        // git fetches no missing objects of a partial clone,
+		"GIT_ALLOW_PROTOCOL=",        // not even if it is an old git
 		"GIT_OPTIONAL_LOCKS=0",       // git writes nothing
-		"GIT_TERMINAL_PROMPT=0",      // git asks nobody
+		"GIT_TERMINAL_PROMPT=0",      // git asks no questions
 		"GIT_CONFIG_NOSYSTEM=1",      // only the user's and the repository's configuration count
 		"GIT_GRAFT_FILE="+os.DevNull, // a graft would give the commits other parents
 	)

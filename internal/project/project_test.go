@@ -129,7 +129,7 @@ func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	wantIdentity(t, shallow, identity)
 }
 
-// What may be better a moment later gives no identity, because facts would be learned under a wrong one.
+// A failure that may pass gives no identity, because facts would be stored under a wrong one.
 func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -152,8 +152,8 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// A repository that was only cloned executes nothing, whatever its configuration says, and does not choose where
-// another repository is looked for.
+// A repository that was only cloned executes nothing, whatever its configuration says. Nor can it make git look
+// for another repository elsewhere.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -202,8 +202,8 @@ func TestHostileCloneGraftsNoOtherRoot(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// Projects looks a repository up once. It looks up a directory again each time, because it may become a
-// repository, and keeps what it knew if that fails.
+// Projects looks a repository up only once. It looks any other directory up each time, because the directory may
+// become a repository. If a look-up fails, the known identity stays.
 func TestProjectsRemembersIdentities(t *testing.T) {
 	var answer string
 	var failure, refusal error

@@ -16,7 +16,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
 	dotGit := filepath.Join(site, ".git")
-	if os.Getuid() == 0 { // root reads everything, and may give files away
+	if os.Getuid() == 0 { // root can read everything, and can give files away
 		for _, file := range []string{site, dotGit} {
 			if err := os.Chown(file, 12345, -1); err != nil {
 				t.Fatal(err)
@@ -35,7 +35,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// git hangs, for example because the repository lies on a file system that no longer answers.
+// git hangs, for example because the repository is on a file system that no longer answers.
 func TestProjectWaitsForGitOnlySoLong(t *testing.T) {
 	dir := t.TempDir()
 	site, _ := commits(t, dir, "site")

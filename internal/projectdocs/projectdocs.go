@@ -50,7 +50,7 @@ type entry struct {
 	docs   Docs
 }
 
-// stamps show whether the documents of a directory have changed.
+// stamps show whether the documents of a directory have changed since the last read.
 type stamps [len(names)]stamp
 
 type stamp struct {
@@ -95,7 +95,7 @@ func (r *Reader) read(dir string) (Docs, error) {
 	return docs, nil
 }
 
-// look describes the documents of a directory. For a document that does not exist, the description is nil.
+// look returns the state of each document in a directory, or nil for a document that does not exist.
 func look(root *os.Root) (found [len(names)]fs.FileInfo, now stamps) {
 	for i, name := range names {
 		if info, err := root.Lstat(name); err == nil {

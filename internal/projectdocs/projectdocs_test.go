@@ -135,7 +135,7 @@ func TestDirectoryIsNoDocument(t *testing.T) {
 	}
 }
 
-// If a file is replaced between the first look and the open, it is not read.
+// If a file is replaced between the check and the open, it is not read.
 func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, dir, path string){
 		"by a link out of the project": func(t *testing.T, _, path string) {
@@ -157,7 +157,7 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 			seen, err := root.Lstat("ARCHITECTURE.md")
 			must(t, err)
 
-			must(t, os.Rename(path, filepath.Join(dir, "moved"))) // it keeps its inode, which nobody else can get
+			must(t, os.Rename(path, filepath.Join(dir, "moved"))) // the moved file keeps its inode, so the new file gets another one
 			replace(t, dir, path)
 			if content, err := readFile(root, "ARCHITECTURE.md", seen); err == nil {
 				t.Errorf("read %q", content)
@@ -166,7 +166,7 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
-// If a file grows after the look, it is read up to the limit and then refused.
+// If a file grows after the check, it is read up to the limit and then refused.
 func TestGrowingDocumentIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "ARCHITECTURE.md", "small")
@@ -175,7 +175,7 @@ func TestGrowingDocumentIsRefused(t *testing.T) {
 	defer root.Close()
 	seen, err := root.Lstat("ARCHITECTURE.md")
 	must(t, err)
-	must(t, os.WriteFile(path, make([]byte, maxSize+1), 0o600)) // the same file
+	must(t, os.WriteFile(path, make([]byte, maxSize+1), 0o600)) // the file is still the same
 	if _, err := readFile(root, "ARCHITECTURE.md", seen); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}
@@ -198,12 +198,12 @@ func TestDocumentsAreCachedByTimeAndSize(t *testing.T) {
 	is("ARCHITECTURE.md=one")
 	must(t, os.WriteFile(path, []byte("two"), 0o600))
 	must(t, os.Chtimes(path, then, then))
-	is("ARCHITECTURE.md=one") // same time, same size
+	is("ARCHITECTURE.md=one") // same time and same size, so the cache is used
 	must(t, os.Chtimes(path, then, then.Add(time.Second)))
 	is("ARCHITECTURE.md=two")
 	must(t, os.WriteFile(path, []byte("three"), 0o600))
 	must(t, os.Chtimes(path, then, then.Add(time.Second)))
-	is("ARCHITECTURE.md=three") // same time, another size
+	is("ARCHITECTURE.md=three") // same time, but another size
 	write(t, dir, "STRUCTURE.md", "s")
 	is("ARCHITECTURE.md=three STRUCTURE.md=s")
 	must(t, os.Remove(path))
@@ -231,7 +231,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	var r Reader
 	hanging := make(chan struct{})
 	begun := make(chan struct{})
-	first := r.running.DoChan(dir, func() (any, error) { // stands for a read that hangs
+	first := r.running.DoChan(dir, func() (any, error) { // this call stands for a read that hangs
 		close(begun)
 		<-hanging
 		return Docs{}, nil

@@ -27,7 +27,7 @@ func readFile(root *os.Root, name string, expected fs.FileInfo) ([]byte, error) 
 	if opened.Size() > maxSize {
 		return nil, ErrTooLarge
 	}
-	// The file may still grow. One byte beyond the limit is enough to notice.
+	// The file may still grow. Reading one byte beyond the limit is enough to notice that.
 	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, err

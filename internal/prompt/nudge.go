@@ -15,12 +15,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// nudge tells the model how much tool output it could drop, if that is due. The text becomes a note of the
-// newest unit that the provider has not seen. So it busts nothing, and every later wire repeats it (bug class
-// A22 in docs/defects.md). The harness never gets to store it.
+// nudge adds a note that tells the model how much tool output it could drop, if such a note is due. The note
+// belongs to the newest unit that the provider has not seen. So it busts nothing, and every later wire
+// repeats it (bug class A22 in docs/defects.md). The harness never stores it.
 func (pr *Prompts) nudge(ctx context.Context, ps *pass.Pass) {
 	s, d, r := ps.Session, ps.Decision, ps.Readings
-	if !s.Mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a text that is based on a guess would annoy
+	if !s.Mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a reminder that is based on a guess would annoy the model
 		return
 	}
 	before, err := pr.told(ctx, s)
@@ -70,7 +70,7 @@ func note(ps *pass.Pass, tag int, text string) {
 	ps.Fresh[i] = *u
 }
 
-// A reminded is what the model of a session has been told about output to drop.
+// A reminded records the reminders that the model of a session has got.
 type reminded struct {
 	// row is nil until it is read.
 	row *store.NudgeRow
@@ -80,7 +80,7 @@ type reminded struct {
 
 var reminders = session.NewSlot[reminded]()
 
-// told returns what the model has been told. It reads the store only once.
+// told returns the record of the model's reminders. It reads the store only once.
 func (pr *Prompts) told(ctx context.Context, s *session.Session) (store.NudgeRow, error) {
 	r := reminders.Of(s)
 	if r.row == nil {
@@ -93,13 +93,13 @@ func (pr *Prompts) told(ctx context.Context, s *session.Session) (store.NudgeRow
 	return *r.row, nil
 }
 
-// tell replaces the record of what the model has been told. The next pass that is stored stores it.
+// tell replaces the record of the model's reminders. The next stored pass stores it.
 func (r *reminded) tell(row store.NudgeRow) {
 	r.isNew = r.isNew || r.row == nil || row != *r.row
 	r.row = &row
 }
 
-// copyNudge gives a copy of a session what the original's model has been told.
+// copyNudge copies the record of the original's reminders to a fork.
 func (pr *Prompts) copyNudge(ctx context.Context, s *session.Session, original store.Key) error {
 	row, err := pr.Store.Nudge(ctx, original)
 	if err == nil {
@@ -108,7 +108,7 @@ func (pr *Prompts) copyNudge(ctx context.Context, s *session.Session, original s
 	return err
 }
 
-// nudgeText returns the text of a file, which names the oldest tags that may be dropped.
+// nudgeText returns the text in a file, with the oldest tags that may be dropped.
 func nudgeText(file string, pile nudge.Pile) string {
 	data := struct {
 		Thousands int

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Prompts decide what the model is told besides the conversation: the guidance in the system prompt, and
-// reminders that it could drop tool output.
+// Prompts writes the texts that the model gets besides the conversation: the guidance in the system
+// prompt, and reminders to drop tool output.
 type Prompts struct{ Options }
 
 // Options configure Prompts.

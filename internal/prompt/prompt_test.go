@@ -24,7 +24,7 @@ func TestNudgeTextsSpeakToTheModel(t *testing.T) {
 	}
 }
 
-// A subagent's session is never summarised, so ctx_expand shows it nothing.
+// A subagent's session is never summarised, so ctx_expand would find nothing in it.
 func TestSubagentsAreNotToldOfExpand(t *testing.T) {
 	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, 20), transcript.ExpandTool) {
 		t.Error("the guidance of a subagent names ctx_expand")

@@ -20,8 +20,8 @@ import (
 )
 
 // System returns the system prompt of a session. It adds the guidance at the end, and puts back the date that
-// the prefix was built with. If the harness has changed the rest of the prompt, System lets the change
-// through and journals it as a bust. If the model binds its thinking, frozenSystem decides instead.
+// the prefix was built with. If the harness has changed the rest of the prompt, System keeps the change and
+// journals it as a bust. If the model binds its thinking, frozenSystem decides instead.
 //
 // Some harnesses ask before the passes of a turn (SystemVocabulary.ComesFirst). Then the answer holds for all
 // passes of the turn, and a changed prompt makes the next pass the bust.
@@ -100,8 +100,8 @@ func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// A systemRequest is a system prompt that the harness wants to send, with the facts that decide how we change
-// it.
+// A systemRequest is a system prompt that the harness is about to send, with the facts that decide how the
+// host changes it.
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
@@ -139,7 +139,7 @@ func (pr *Prompts) saveSystem(ctx context.Context, s *session.Session, state sto
 }
 
 // frozenSystem returns the system prompt of the session's preamble, because thinking is bound to it. If the
-// harness sends another prompt, that prompt waits until the next pass that begins a turn. That pass begins a
+// harness sends another prompt, that prompt waits until a turn begins. The first pass of that turn begins a
 // new preamble with it.
 func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
@@ -171,7 +171,7 @@ func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r syste
 // sameOpening reports whether two system prompts begin alike. If they do not, the second one belongs to
 // another agent in the same session, for example to the title agent when the user has configured its prompt.
 func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
-	const enough = 60 // bytes: enough for the sentence that names the agent
+	const enough = 60 // in bytes, enough for the sentence that names the agent
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
@@ -218,7 +218,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	state = row.System
 	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	// If no prompt is stored although there were passes, their requests left without the guidance.
+	// If no prompt is stored although there were passes, their requests were sent without the guidance.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.DateIn(system[0])

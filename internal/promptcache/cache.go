@@ -63,7 +63,7 @@ func (t Tokens) Billed(c route.Cliff) Tokens {
 // is an empty cache with Anthropic's rules whose entries never expire. It is
 // not safe for concurrent use.
 type Cache struct {
-	// TTL is the life of an entry since its last use, in ms. 0 means for ever.
+	// TTL is the life of an entry since its last use, in ms. 0 means that it never ends.
 	TTL int64
 	// Route says where prefixes are cached and found again. The zero Route means Anthropic's. Only TTL, and
 	// not the route, decides how long a prefix lives.

@@ -301,7 +301,7 @@ func BenchmarkAccount(b *testing.B) {
 func TestBilledTokens(t *testing.T) {
 	cliff := route.Cliff{Above: 99, Factor: 5}
 	for _, c := range []struct{ used, want Tokens }{
-		{Tokens{Fresh: 1, Write: 8, Read: 90, Output: 7}, Tokens{Fresh: 1, Write: 8, Read: 90, Output: 7}}, // an answer is no part of the prompt
+		{Tokens{Fresh: 1, Write: 8, Read: 90, Output: 7}, Tokens{Fresh: 1, Write: 8, Read: 90, Output: 7}}, // the answer is not a part of the prompt
 		{Tokens{Fresh: 1, Write: 9, Read: 90, Output: 7}, Tokens{Fresh: 5, Write: 45, Read: 450, Output: 35}},
 	} {
 		if got := c.used.Billed(cliff); got != c.want {

@@ -8,12 +8,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Passage is one request of a finished session, seen from the content that could have been removed from it.
+// A Passage is one request of a finished session, described by the content that could have been removed from it.
 // Places count tokens from the start of the prompt as it would be if nothing had been removed.
 type Passage struct {
 	// Grown is the number of tokens that the request adds at the end of the prompt.
 	Grown int
-	// IsGone means that the provider has nothing of the prompt in its cache, whatever was sent before. Examples
+	// IsGone means that the provider has no part of the prompt in its cache, whatever was sent before. Examples
 	// are a long pause and another model.
 	IsGone bool
 	// Ready lists the pieces that a bust may remove from this request on.
@@ -33,7 +33,7 @@ type Piece struct {
 
 // Busts returns the cost of a session with busts before the given requests, in ascending order. A bust removes
 // every piece that is ready by then. The cost consists of the price of the busts, and of the price of carrying
-// ready pieces. Everything else costs the same whenever the busts are. The numbers of requests count from 0.
+// ready pieces. All other costs do not depend on the times of the busts. The numbers of requests count from 0.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -44,7 +44,7 @@ func (h *Hindsight) Busts(before []int) (cost float64) {
 }
 
 // Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt fits
-// into the limit. If no times do that, the cost is infinite.
+// into the limit. If no choice of times achieves that, the cost is infinite.
 //
 // After a bust, the prompt depends on the time of that bust only. So the cheapest way to a bust at j is the
 // cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
@@ -74,15 +74,16 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 	return before, best[n]
 }
 
-// A Hindsight knows a finished session, and what other times for its busts would have cost.
+// A Hindsight holds a finished session, and computes the cost of other times for its busts.
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// The sums hold at i the total over the requests before i: of the tokens of prompts and ready pieces, of the
-	// number of these pieces, of the price of carrying one token, and of that price times the ready tokens.
+	// Each of these slices holds, at index i, a total over the requests before i: grown the tokens that they add,
+	// ready the tokens of pieces that become ready, counts the number of these pieces, rate the price of carrying
+	// one token, and rent that price times the ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
-	// pieces are all pieces by their place, each with the request from which on it is ready.
+	// pieces lists all pieces by their place. Each has the request from which on it is ready.
 	pieces []readyPiece
 }
 
@@ -93,7 +94,8 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack looks back at a finished session, whose prompts may have so many tokens. With a limit of 0, they may have any size.
+// LookBack returns the Hindsight of a finished session. limit is the greatest number of tokens in a prompt, 0 for
+// no limit.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
@@ -124,7 +126,7 @@ func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts from a bust at last to the one before next fit into the limit.
+// fits reports whether the prompts after a bust at last, up to the one before a bust at next, fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
@@ -144,14 +146,14 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
 	}
-	removed := make([]int, len(h.pieces)+1) // tokens of the first pieces that are ready
+	removed := make([]int, len(h.pieces)+1) // the number of tokens in the first pieces that are ready
 	for i, p := range h.pieces {
 		removed[i+1] = removed[i]
 		if p.at <= at {
 			removed[i+1] += p.Tokens
 		}
 	}
-	// The tokens that the request itself adds are new in any case.
+	// The tokens that the request itself adds are new with or without a bust.
 	size := h.grown[at] - h.ready[at+1]
 	kept := make([]int, at+1) // by the number of requests up to the last bust
 	least := size

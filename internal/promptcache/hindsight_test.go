@@ -13,8 +13,9 @@ import (
 // tenfold makes reading a token cost $1, and writing it $10.
 var tenfold = schema.Price{Fresh: 8e6, Write: 10e6, Read: 1e6}
 
-// The first prompt has 100 tokens, and each later request adds 10. From request 1 on, 40 tokens after the first 50
-// are of no use. To remove them at request 1, the 10 tokens after them are written instead of read, for $9 each.
+// The first prompt has 100 tokens, and each later request adds 10. From request 1 on, the 40 tokens after the
+// first 50 are useless. If a bust removes them at request 1, the 10 tokens after them are written instead of read,
+// for $9 more each.
 func TestHindsight(t *testing.T) {
 	useless := Piece{Place: 50, Tokens: 40, From: 50}
 	session := func(gone, n int, more ...Piece) []Passage {
@@ -43,9 +44,10 @@ func TestHindsight(t *testing.T) {
 		"the cache is lost":           {session(2, 4), nil, 40 + 40*10 + 40, []int{2}, 40, 0},
 		"nothing is ready":            {session(0, 4), []int{0, 1}, 10 * 9, []int{1}, 10 * 9, 0},
 		"two pieces, one after other": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{1, 2}, 10*9 + 13*9, []int{1}, 10*9 + 2*5, 0},
-		// At request 2, there are 110 tokens. Without the 45 useless ones, and after the first 50, 15 of them are sent again.
+		// At request 2, the prompt has 110 tokens. Without the 45 useless ones, 65 are left, and the 15 after the
+		// first 50 are sent again.
 		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5, 0},
-		// The provider finds the prefix in front of the second piece only at its start, so 65 tokens are sent again.
+		// The provider finds only the start of the prefix before the second piece, so 65 tokens are sent again.
 		"look-back":               {session(0, 4, Piece{Place: 92, Tokens: 5}), []int{1, 2}, 10*9 + 65*9, []int{1}, 10*9 + 2*5, 0},
 		"a summary of 30 instead": {session(0, 4, Piece{Place: 50, Tokens: -30, From: 50}), []int{2}, 40 + (110-10-50)*9, []int{1}, 10*9 - 2*30, 0},
 	} {
@@ -120,7 +122,7 @@ func replayed(session []Passage, busts []int) (cost float64) {
 	return cost / tokensPerPrice
 }
 
-// No choice of busts is cheaper than the best one, and the cost is that of the prompts.
+// No choice of busts is cheaper than the best one, and the computed cost equals that of the prompts.
 func TestHindsightIsTheCheapest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		session := drawSession(t, 9)
@@ -147,9 +149,10 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 	})
 }
 
-// rentOrBuy returns the busts of a session that buys when the rent since the last bust, with that of the next
-// request, reaches the price. It knows no later request. With lumps, it decides as a pass does: if at least so many
-// tokens become ready at once, it adds the rent for as many requests as the last lump is ago.
+// rentOrBuy returns the busts of a session that buys when the rent since the last bust, including that of the next
+// request, reaches the price. It knows no later request. With lumps, it decides as a pass does: if at least lump
+// tokens become ready at once, it expects the next lump after as many requests as the last one is ago, and adds
+// the rent until then.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {
@@ -166,12 +169,12 @@ func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	return busts
 }
 
-// If each bust has the same price, rent or buy costs at most twice as much as the best times: up to each bust it has
-// paid less rent than the price, and any other choice has paid that rent or a bust as well.
+// If each bust has the same price, rent or buy costs at most twice as much as the best times. Before each bust it
+// has paid less rent than the price. Any other choice has paid that rent, or a bust.
 func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// All that a request adds is of no use from the next request on, and the provider always reads the same
-		// start, so a bust always sends the same rest again.
+		// All that a request adds is useless from the next request on, and the provider always reads the same
+		// start. So each bust sends the same number of tokens again.
 		growth := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 5_000), rapid.IntRange(2_000, 40_000)), 1, 120).Draw(t, "growth")
 		start, rest := 1_000, rapid.IntRange(1, 50_000).Draw(t, "rest")
 		price := schema.Price{Fresh: 3, Write: 3.75, Read: 3 * rapid.SampledFrom([]float64{0.1, 0.05, 0.025}).Draw(t, "read")}
@@ -190,8 +193,9 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 		if cost := h.Busts(busts); cost > 2*least+1e-9 {
 			t.Fatalf("busts at %v cost $%f, more than twice the best $%f", busts, cost, least)
 		}
-		// A pass expects lumps, and can be wrong about them. Then busts and rent can cost more than twice the best, but
-		// not the whole bill: what a bust removes was written once, and what it sends again is read with each request.
+		// A pass expects lumps, and can be wrong about them. Then busts and rent can cost more than twice the best
+		// choice, but the whole bill cannot. The reason: removed tokens were written once, and resent tokens are
+		// read with each request.
 		base := 0.0
 		for _, p := range session {
 			base += (float64(p.Grown)*p.Price.Write + float64(start+rest)*p.Price.Read) / tokensPerPrice
@@ -202,7 +206,8 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	})
 }
 
-// Real prompts grow, so later busts are dearer. The bound does not hold then; the test prints the worst ratio found.
+// Real prompts grow, so later busts cost more. Then the bound does not hold, and the test prints the worst ratio
+// that it found.
 func TestRentOrBuyInGrowingPrompts(t *testing.T) {
 	worst := 1.0
 	rapid.Check(t, func(t *rapid.T) {

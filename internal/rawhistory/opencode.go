@@ -82,7 +82,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 	if data == "" {
 		return nil, errors.New("OpenCode's data directory is unknown: neither XDG_DATA_HOME nor HOME is set")
 	}
-	files, err := os.ReadDir(data) // sorted by name
+	files, err := os.ReadDir(data) // the files are sorted by name
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 		switch name := f.Name(); {
 		case name == "opencode.db":
 			paths = slices.Insert(paths, 0, filepath.Join(data, name))
-		case strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db"): // the database of another release channel's build
+		case strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db"): // this is the database of another release channel
 			paths = append(paths, filepath.Join(data, name))
 		}
 	}

@@ -25,7 +25,7 @@ const piVersion = 3
 // A piFile is an opened session file and its index.
 type piFile struct {
 	file io.ReaderAt
-	// entries are the lines after the header. An unreadable line has an entry too.
+	// entries are the lines after the header. Unreadable lines have entries, too.
 	entries []piEntry
 }
 
@@ -62,7 +62,7 @@ type piLine struct {
 	ID        string     `json:"id"`
 	ParentID  *string    `json:"parentId"`
 	Timestamp string     `json:"timestamp"`
-	Version   int        `json:"version"` // only in the header
+	Version   int        `json:"version"` // only the header has a version
 	Message   json.Value `json:"message"`
 	// TargetID and Replacement are members of a context_edit.
 	TargetID    string     `json:"targetId"`
@@ -130,7 +130,7 @@ func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
 	case err != nil:
 		e.guess(line)
 		e.parent = index - 1
-	case l.ID == "": // no entry can name it as its parent
+	case l.ID == "": // without an id, no entry can name it as its parent
 		return
 	default:
 		if l.ParentID != nil {
@@ -176,7 +176,7 @@ func (e *piEntry) guess(line []byte) {
 // silentRole marks a broken line that has no place among the messages.
 const silentRole = "system"
 
-// describe fills in an entry's role in the messages of its session.
+// describe notes how an entry counts among the messages of its session.
 func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	if l.Type == "context_edit" {
 		e.kind = piEdit

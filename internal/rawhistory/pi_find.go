@@ -119,9 +119,9 @@ func projectsIn(dir, project string) ([]string, error) {
 // newestFileOf returns the newest file of a session in a directory, or "" if there is none. A file name
 // begins with the time when the session began, so the last name in order is the newest file.
 func newestFileOf(dir, id string) (path string) {
-	files, err := os.ReadDir(dir) // sorted
+	files, err := os.ReadDir(dir) // ReadDir sorts the files
 	if err != nil {
-		return "" // there is no directory, or Pi could not have written into it
+		return "" // the directory is missing, or is one that Pi could not have created
 	}
 	for _, f := range files {
 		if name := f.Name(); name == id+".jsonl" || strings.HasSuffix(name, "_"+id+".jsonl") {

@@ -105,8 +105,8 @@ func TestPiEditsChangeTheirTargets(t *testing.T) {
 	}
 }
 
-// An unreadable line keeps the place of its message, and the branch continues before it. If Pi is still
-// writing the last line, that line does not count.
+// An unreadable line keeps the place of its message, and the branch continues before it. A last line that
+// Pi is still writing does not count.
 func TestPiBrokenLinesKeepTheirPlaces(t *testing.T) {
 	home := t.TempDir()
 	p := rawhistorytest.NewPi(t, home, session)
@@ -174,7 +174,7 @@ func TestPiFileIsFound(t *testing.T) {
 	})
 }
 
-func TestPiRefusesWhatIsNoSession(t *testing.T) {
+func TestPiFileThatIsNoSessionIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ id, content, want string }{
 		"unknown":          {"nobody", "", "PI_CODING_AGENT_SESSION_DIR"},
 		"a path":           {"../../etc/passwd", "", "no session with such an id"},
@@ -204,7 +204,7 @@ func TestPiLineThatIsTooLongIsRefused(t *testing.T) {
 	p := rawhistorytest.NewPi(t, home, session)
 	f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
 	must(t, err)
-	must(t, f.Truncate(65<<20)) // the file has a hole, so it needs no disk space
+	must(t, f.Truncate(65<<20)) // the file is sparse, so it needs no disk space
 	must(t, f.Close())
 	if _, err := at(home).Read(t.Context(), ofPi(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "line 2: longer than 64 MiB") {
 		t.Errorf("error %v", err)

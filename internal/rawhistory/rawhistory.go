@@ -20,8 +20,8 @@ type Session struct {
 	Directory string
 	// Anchors are the messages with known ordinals, in the order of their ordinals.
 	Anchors []chronicle.Place
-	// Typed holds the lines that the user typed in place of templates of commands, by message key. The harness's
-	// store does not hold them.
+	// Typed holds the lines that the user typed and that the harness replaced by the templates of commands, by
+	// message key. The harness's store does not hold these lines.
 	Typed map[string]string
 }
 

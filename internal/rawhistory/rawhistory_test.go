@@ -61,7 +61,7 @@ func ofPi() rawhistory.Session {
 	return rawhistory.Session{Harness: schema.HarnessPi, ID: session, Directory: "/p"}
 }
 
-// keys returns the ordinals and keys of messages, "?" for one that is unreadable.
+// keys returns the ordinals and keys of messages, with "?" for the key of an unreadable one.
 func keys(all []rawhistory.Message) string {
 	var words []string
 	for _, m := range all {
@@ -81,7 +81,7 @@ func ocUser(id, text string, created int) json.Value {
 func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
-	// The ids are in another order than the times. The times decide.
+	// The ids are in another order than the times. The order of the times counts.
 	db.Add(session, []json.Value{ocUser("m9", "one", 1), ocUser("m1", "two", 2), ocUser("m5", "three", 3), ocUser("m6", "four", 3)})
 	db.Add("ses_2", []json.Value{ocUser("other", "not mine", 1)})
 	all, extent := read(t, at(home), ofOpenCode(), 2, 3)
@@ -125,7 +125,7 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 		name    string
 		env     []string
 		session string
-		want    string // empty for an unknown session
+		want    string // the store that holds the session, empty for an unknown session
 	}{
 		{"home", []string{"HOME=" + home}, session, "1=m1"},
 		{"XDG_DATA_HOME", []string{"HOME=/nowhere", "XDG_DATA_HOME=" + filepath.Dir(data)}, session, "1=m1"},
@@ -241,7 +241,7 @@ func sameMessage(t *rapid.T, ordinal int, got rawhistory.Message, want transcrip
 	}
 }
 
-// openCodeArrays generates arrays as OpenCode hands them to its message hook.
+// openCodeArrays generates arrays in the form in which OpenCode hands them to its message hook.
 func openCodeArrays(session string) *rapid.Generator[[]json.Value] {
 	return rapid.Custom(func(t *rapid.T) (array []json.Value) {
 		created := 1
@@ -270,7 +270,7 @@ func openCodeArrays(session string) *rapid.Generator[[]json.Value] {
 	})
 }
 
-// Each of these stores cannot be read. The error names the file and the remedy.
+// Each case is a store that cannot be read. The error names the file and the remedy.
 func TestOpenCodeDatabaseThatCannotBeRead(t *testing.T) {
 	write := func(t *testing.T, home, content string) {
 		t.Helper()

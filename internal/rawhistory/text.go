@@ -20,8 +20,8 @@ type TextOptions struct {
 const outlined = 200
 
 // Text returns a message as text. Unless it is outlined, the text is verbatim. Each part begins with the
-// ordinal, and a text with the letter of its origin. All other lines of a part are indented, so that nothing
-// that a message holds looks like the beginning of a part. For example:
+// ordinal, and a text with the letter of its origin. All other lines of a part are indented, so that no
+// content looks like the beginning of a part. For example:
 //
 //	[12] U: Why does it fail?
 //	[13] A: I look at the test.
@@ -29,8 +29,8 @@ const outlined = 200
 //	[13] result of bash:
 //	    --- FAIL: TestX
 //
-// Words that the harness keeps from the provider are named and not shown, because a model may read the text.
-// The text ends with a line end.
+// For words that the harness keeps from the provider, the text only says that they exist, because a model
+// may read it. The text ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
 // Parts returns the parts of Text, each without its final line break. There is at least one.
@@ -84,10 +84,11 @@ func Parts(m Message, o TextOptions) (parts []string) {
 	return parts
 }
 
-// Indentation stands in front of each line of a part but the first.
+// Indentation is at the start of each line of a part except the first.
 const Indentation = "    "
 
-// indent indents the lines after a line break. It knows all characters at which a reader may see a new line.
+// indent indents the lines after a line break. It handles every character at which a reader may begin a new
+// line.
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
 	"\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 

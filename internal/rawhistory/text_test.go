@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func TestTextIsToTheLetter(t *testing.T) {
+func TestTextIsVerbatim(t *testing.T) {
 	long := strings.Repeat("é", 300)
 	raw := json.Value(`{"info":{"id":"m","role":"assistant"},"parts":[{"type":"step-start"},{"type":"reasoning","text":"why not"},` +
 		`{"type":"text","text":"Two  lines:\n\t§2§ <b>&amp;"},` +
@@ -47,7 +47,7 @@ func TestTextIsToTheLetter(t *testing.T) {
 	}
 }
 
-// A text names who said it, and a message of the user may hold the words of others.
+// A text names its author, because a message of the user may also hold the words of others.
 func TestTextNamesWhoSaidIt(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -77,7 +77,7 @@ func TestTextNamesWhoSaidIt(t *testing.T) {
 	}
 }
 
-// What the harness keeps from the provider is named, and nothing of it is shown.
+// If the harness keeps content from the provider, the text only says that it exists.
 func TestWithheldWordsAreNamedAndNotShown(t *testing.T) {
 	const text, message, failed = "(a text that the user withheld from the model)", "(a message that the user withheld from the model)", "(a failed answer that the harness keeps from the model)"
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func messageOf(harness schema.Harness, raw string) rawhistory.Message {
 	return rawhistory.MessageOf(codec, 7, json.Value(raw))
 }
 
-// Whatever a message holds, only the lines that begin a part begin with an ordinal. All others are indented.
+// For any message, only the lines that begin a part begin with an ordinal. All other lines are indented.
 func TestNoTextLooksLikeAMessage(t *testing.T) {
 	foreign := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\v\f\u0085\u2028\u2029 []4U:{}\"")))
 	breaks := regexp.MustCompile(`\r\n|[\n\r\v\f\x{85}\x{2028}\x{2029}]`)

@@ -40,7 +40,7 @@ func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, 
 }
 
 // Check fails with ErrNotRegular, unless info describes a regular file. info must come
-// from Lstat: Stat describes the target of a link.
+// from Lstat, because Stat describes the target of a link.
 func Check(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%w (%s)", ErrNotRegular, info.Mode().Type())

@@ -17,7 +17,7 @@ var listPrice = schema.Price{Fresh: 3, Write: 3.75, Read: 0.30, Output: 15}
 // magicctx.
 type biller struct {
 	cache promptcache.Cache
-	sizes map[render.Hash]Sources // token counts of a message, by the hash of its wire bytes
+	sizes map[render.Hash]Sources // the token counts of a message, by the hash of its wire bytes
 }
 
 func newBiller() *biller {

@@ -132,8 +132,8 @@ func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRu
 	t.Helper()
 	w := &world{agent: agent, shown: make(chan schema.NotifyShowParams, 10), t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
 	w.config.ProtectedTags = 1
-	w.config.Spending = schema.SpendingGenerous // rent would bust where a test expects pressure
-	w.config.Notices = nil                      // a test that reads shown waits for the notice of its command
+	w.config.Spending = schema.SpendingGenerous // with the default setting, a bust for rent would come before pressure
+	w.config.Notices = nil                      // some tests read shown to wait for the notice of their command
 	w.config.ExecuteThresholdPercentage = map[string]float64{"default": 40}
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: discard, Clock: w.clock})
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *world) connect(isTraced bool) *fakeShim {
 	return s
 }
 
-// trace puts a bridge with a recorder in front of a connection.
+// trace adds a bridge with a recorder to a connection.
 func (w *world) trace(host io.ReadWriteCloser) (shim io.ReadWriteCloser, stop func() []byte) {
 	w.t.Helper()
 	dir := w.t.TempDir()
@@ -295,9 +295,9 @@ func (s *fakeShim) measure(c *conversation) {
 	}
 }
 
-// Once, a trace of a second harness, or of a session that began before it, was replayed without a window and
-// without a history. The replay showed no busts where the session had three. Each pass of the replay must
-// decide as the recorded host did.
+// Some traces begin in the middle of a session, or are of a second harness. In the past they were replayed
+// without a window and without a history, so the replay showed no busts where the session had three. Each
+// pass of the replay must decide as the recorded host did.
 func TestC12TraceIsCompleteByItself(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)
@@ -314,7 +314,7 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 		traced.pass(other)
 	}
 	fork := &conversation{id: "ses_fork"}
-	for _, m := range long.messages { // a copy under new ids; the original continues in another session
+	for _, m := range long.messages { // the session is copied under new ids, and the original continues
 		fork.messages = append(fork.messages, json.Value(strings.ReplaceAll(string(m), "ses_long", "ses_fork")))
 	}
 	trace := traced.stop()
@@ -377,8 +377,9 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	return answers, report
 }
 
-// The export before the first pass brings the configuration. A system prompt that is asked for before the
-// first pass needs it too: otherwise the guidance would change at the second request.
+// The export before the first pass contains the configuration. If the harness asks for a system prompt before
+// the first pass, the replay needs the configuration for it: otherwise the guidance would change at the
+// second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These limits bound how much a cassette takes from a trace, because a trace may come from anywhere. A
+// These limits bound the content that a cassette keeps of a trace, because a trace may come from anybody. A
 // session of several months has some thousand runs, and no shim can send an answer longer than one frame.
 const (
 	maxTakes       = 1 << 14
@@ -73,10 +73,10 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 // shim's steps. So each publication of history comes between the same passes as in the recording.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet. Equal questions are in the recorded
-	// order.
+	// takes are the recorded questions that the host has not asked yet. Among equal questions, the recorded
+	// order counts.
 	takes map[takeKey][]*take
-	// working is the number of background works of the host that may ask. waiting holds the contexts of the
+	// working is the number of background jobs of the host that may ask. waiting holds the contexts of the
 	// questions whose answers are not due yet.
 	working int
 	waiting map[*take]context.Context
@@ -120,8 +120,8 @@ func (c *cassette) work(change int) {
 	c.stir()
 }
 
-// errNotRecorded does not name the question. A host looks for words in an error to see whether the provider
-// was overloaded, and the name could contain such a word.
+// errNotRecorded does not name the question. A host looks for words in an error to find out whether the
+// provider was overloaded, and a question's name could contain such a word.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements agent.Cassette. It waits until the replay reaches the recorded answer.
@@ -150,7 +150,7 @@ func (c *cassette) Run(ctx context.Context, p schema.AgentRunParams) (schema.Age
 
 // ask returns the take of a question.
 func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, error) {
-	params, err := json.Marshal(p) // encode as in the trace: bytes that are not UTF-8 do not survive a frame
+	params, err := json.Marshal(p) // the trace holds encoded questions, and bytes that are not UTF-8 do not survive the encoding
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// untilQuiet returns nil if all background works of the host are waiting. Otherwise it returns a channel that
+// untilQuiet returns nil if no background job of the host can continue. Otherwise it returns a channel that
 // is closed at the next change.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()

@@ -28,8 +28,8 @@ type recordedRun struct {
 	before, asked int
 }
 
-// runsOf reads the questions of a trace from its frames: those with an answer, and the number of those that
-// the end of the session has left without one.
+// runsOf reads the questions of a trace from its frames: those that have an answer, and the number of those
+// that had none when the session ended.
 func runsOf(t *testing.T, trace []byte) (runs []recordedRun, unanswered int) {
 	t.Helper()
 	open := make(map[string]recordedRun)
@@ -175,7 +175,7 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 		{"with runs that the host withdraws", unanswered, Options{}},
 	}
 	if isRace {
-		cases = cases[1:2] // the others take minutes
+		cases = cases[1:2] // under the race detector, the other cases take minutes
 	}
 	for _, c := range cases {
 		first := reportOf(t, mustRun(t, c.trace, c.options))
@@ -233,8 +233,8 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited returns the trace with some lines changed. It calls edit only for the lines of agents, and uses the
-// lines that edit returns.
+// edited returns the trace with some lines changed. It passes only the lines of agents to edit, and replaces
+// each of them by the lines that edit returns.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)
@@ -293,7 +293,7 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anywhere, so garbage in it must only make a run fail.
+// A trace may come from anybody, so garbage in it must not do more than make a run fail.
 func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	if isRace {
 		t.Skip("takes minutes under the race detector")
@@ -344,7 +344,7 @@ func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	}
 }
 
-// If a run was still under way when the recording ended, it has no answer.
+// A run that was still under way when the recording ended has no answer.
 func TestRunWithoutAnAnswerWaitsToTheEnd(t *testing.T) {
 	const end = "the recording ends here"
 	before, _, _ := bytes.Cut(edited(t, func(isQuestion bool, line []byte) []byte {
@@ -422,7 +422,8 @@ func TestCassetteFindsAQuestion(t *testing.T) {
 	}
 }
 
-// The replay continues only when the host has no more work to do. An answer never comes before its place.
+// The replay continues only when the host has no more work to do. No answer is given before its place in
+// the trace.
 func TestCassetteWaitsForTheHost(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two")
 	ctx, withdraw := context.WithCancelCause(t.Context())
@@ -458,7 +459,7 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	if len(published) != 1 || <-published != "rescued" {
 		t.Fatal("the replay has not waited for the end of a withdrawn run")
 	}
-	c.play(takes[1]) // nobody waits for it any more
+	c.play(takes[1]) // the question was withdrawn, so no one gets the answer
 	settle()
 	c.Begin()
 	late, cancel := context.WithCancel(t.Context())
@@ -468,7 +469,8 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host has withdrawn a run. If the host of the replay has not, the recorded run had timed out.
+// The trace says that the recorded host withdrew a run. If the host of the replay does not withdraw it, the
+// recorded run had timed out.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

@@ -71,7 +71,7 @@ func TestForksLeaveTheirOriginalAlone(t *testing.T) {
 		if _, known := firsts[p.Session]; !known {
 			firsts[p.Session] = p.Pass
 			want := schema.Steady
-			if len(firsts) == 1 { // the original itself
+			if len(firsts) == 1 { // the first session is the original
 				want = schema.Hard
 			}
 			if p.Verdict != want {
@@ -132,7 +132,7 @@ func replayOf(t *testing.T, name string) Summary {
 	return replayed[name]
 }
 
-// If a pass has weighed a bust and put it off, it says so, with the price.
+// A pass that has weighed a bust and put it off shows that, with the price.
 func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	waits := 0
 	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {

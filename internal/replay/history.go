@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/status"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // publishedSince returns the publications of a session since the last call, oldest first.
@@ -19,7 +20,7 @@ func (p *player) publishedSince(ctx context.Context, ses *session, id string) ([
 	var all []schema.HistoryPublish
 	for _, r := range slices.Backward(runs) {
 		ses.runs = max(ses.runs, r.Run)
-		if r.Run > before && r.Status == store.RunSuccess {
+		if r.Run > before && r.Status == work.Success {
 			all = append(all, status.PublishStatus(r))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // publish stores a compartment of the first n messages of a conversation.
@@ -25,7 +26,7 @@ func (w *world) publish(c *conversation, n int) {
 	for ordinal := end.Ordinal; ordinal <= n; ordinal++ {
 		keys = append(keys, keyOfMessage(w.t, c, ordinal))
 	}
-	err = w.store.History.Publish(w.t.Context(), store.Publication{Key: key, Holder: "test", After: end, Run: store.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{{
+	err = w.store.History.Publish(w.t.Context(), store.Publication{Key: key, Holder: "test", After: end, Run: work.RunRow{Kind: "incremental"}, Compartments: []chronicle.Compartment{{
 		Start: end.Ordinal, End: n, Keys: keys, Title: "Much reading", Tiers: [4]string{"We read files.", "Files.", "Files.", ""},
 		Importance: 50, Fidelity: 0.8, MadeBy: "model", Model: "anthropic/small", RawTokens: 4000,
 	}}})

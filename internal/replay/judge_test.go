@@ -16,8 +16,8 @@ import (
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
 
-// judgedEvery says for each trace how often the judge checks a pass that changes nothing, for example every
-// fifth. Such passes differ only in their tails.
+// judgedEvery sets, for each trace, how often the judge checks a pass that changes nothing, for example
+// every fifth time. Such passes differ only in their tails.
 var judgedEvery = map[string]int{
 	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25, historyTrace: 25,
 	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25,
@@ -34,7 +34,7 @@ func TestJudgeTraces(t *testing.T) {
 		*whole = true
 		all = anyways()
 		*whole = was
-	default: // the short traces; OpenCode's trace is checked for each profile, in one mode
+	default: // the short traces use all profiles; OpenCode's trace is checked for each profile, in one mode
 		modes := mode.Names()
 		all = slices.DeleteFunc(all, func(a anyway) bool {
 			i := slices.IndexFunc(render.Profiles, func(p render.Profile) bool { return p.Name == a.profile })

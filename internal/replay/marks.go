@@ -70,8 +70,8 @@ func (m Marks) others() []Marks {
 	return all
 }
 
-// neighbours returns the marks one step around m, at the same setting of the dial. If passes choose the low mark by price, low is their
-// average choice in percent, or 0 if they never had to choose.
+// neighbours returns the marks one step around m, at the same setting of the dial. If passes choose the low mark
+// by price, low is the average of these choices in percent, or 0 if no pass had to choose.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
 	for _, high := range []float64{m.High - markStep, m.High + markStep} {
@@ -106,8 +106,8 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c with this setting of the dial, and with the marks for every model unless they are
-// those of c.
+// at returns the configuration c with this setting of the dial. If the marks differ from those of c, it sets them
+// for every model.
 func (m Marks) at(c schema.Config) schema.Config {
 	c.Spending = m.Spending
 	if high, _ := config.Threshold(c, "", "", 0); m.High != high {
@@ -118,10 +118,11 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the other settings of the dial, and at the marks around those of its options. The first
-// bill comes from own, which is the summary of a replay at the dial and the marks of o. RunMarks calls open once for each run. o.Progress counts the
-// steps of all runs together. RunMarks ignores o.AsRecorded, because the recorded usage belongs to the
-// recorded marks. So own must not come from a replay with AsRecorded.
+// RunMarks replays a trace at the other settings of the dial, and at the marks around those of its options. The
+// first bill comes from own, which is the summary of a replay at the dial and the marks of o. RunMarks calls open
+// once for each run. o.Progress counts the steps of all runs together. RunMarks ignores o.AsRecorded, because the
+// recorded usage belongs to the recorded marks. For the same reason, own must not come from a replay with
+// AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {

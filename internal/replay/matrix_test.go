@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An anyway replays a trace under conditions other than the recorded ones.
+// An anyway describes a replay of a trace under conditions other than the recorded ones.
 type anyway struct {
 	trace, mode, profile string
 	window               int
@@ -29,9 +29,9 @@ var whole = flag.Bool("whole", false, "replay every trace in every mode for ever
 
 // anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles.
 // Otherwise they are all combinations of the short trace, every second one of the edge trace, and two of the
-// long trace. Of Pi's traces, they are every fourth combination of the edge trace and one of the long trace.
-// Of the trace with a historian, they are two, and the trace does not contain their questions. The windows
-// are so small that pressure rises again and again.
+// long trace. Of Pi's traces, these are every fourth combination of the edge trace and one of the long trace.
+// The trace with a historian has two combinations, and does not contain the questions that come up in them.
+// The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -58,8 +58,8 @@ func anyways() []anyway {
 	return all
 }
 
-// In every mode, for every provider and window: each bust has a reason, no provider would refuse a
-// wire, one pressure episode has one bust of our own, and space is freed when it is needed.
+// In every mode, for every provider and window: each bust has a reason, no provider would refuse a wire, each
+// pressure episode has at most one bust of the host, and space is freed when it is needed.
 func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
 	all := anyways()
 	if isRace {
@@ -105,7 +105,7 @@ func (a anyway) replay(t *testing.T) Summary {
 // high mark and ends below it, because of a bust or because the harness removed something.
 func pressureFindings(passes []*Pass) []string {
 	var found []string
-	last := make(map[string]*Pass) // by session, the bust after which its episode stayed open
+	last := make(map[string]*Pass) // by session, the last bust that did not end its episode
 	for _, p := range passes {
 		if p.Size < p.ThresholdTokens || !isForPressure(p) {
 			if p.Size < p.ThresholdTokens || p.Verdict == schema.Hard {
@@ -132,8 +132,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// bustsForPressure counts our own busts, and how many of them end above the high mark. After such a bust, the
-// next one may follow after only a few steps.
+// bustsForPressure counts the host's own busts, and how many of them end above the high mark. After such a
+// bust, the next one may follow after only a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

@@ -17,7 +17,7 @@ type mirror struct {
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	// The wire is head, then the patched entries that isOnWire accepts.
+	// The wire is head, followed by the patched entries that isOnWire accepts.
 	head   []json.Value
 	start  int
 	pinned []string
@@ -28,7 +28,7 @@ type mirrored struct {
 	key      string
 	raw      json.Value
 	rendered render.Rendered
-	fresh    bool // rendered is still valid
+	fresh    bool // fresh means that rendered is still valid
 }
 
 func newMirror(codec transcript.Codec) *mirror {
@@ -51,7 +51,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// resume takes the first kept messages from the mirror of before a resync, without their patches.
+// resume takes the first kept messages over from the mirror before a resync, without their patches.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))
@@ -144,7 +144,7 @@ func (m *mirror) render(e *mirrored) error {
 	return nil
 }
 
-// arrays returns the raw array and the array of the wire.
+// arrays returns the raw array and the wire's array.
 func (m *mirror) arrays() (raw, wire []json.Value, err error) {
 	wire = append(wire, m.head...)
 	for i := range m.entries {

@@ -58,7 +58,7 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 		}
 		price := p.price.Read
 		if p.Raw.Read <= p.Sources.System {
-			price = anew(p) // the unmodified session has also lost its prefix here, for example after a pause
+			price = anew(p) // the unmodified session would also have lost its prefix here, for example after a pause
 		}
 		saved += share * price / tokensPerPrice
 		stays[i] = stay{share, saved}

@@ -19,7 +19,7 @@ func TestOutcomeOfABust(t *testing.T) {
 			Sources: Sources{System: 1000}, WindowTokens: 10_100, price: price,
 		}
 	}
-	bust := pass(1000, 3000, 9000, 1000) // grown by 1,000 tokens, and none of these is sent again
+	bust := pass(1000, 3000, 9000, 1000) // the prompt has grown by 1,000 tokens, and none of these is sent again
 	bust.Bust, bust.BustCause = true, "pressure"
 	s := (&Report{Passes: numbered(pass(8000, 1000, 8000, 1000), bust, pass(4000, 500, 10_000, 500), pass(4500, 0, 10_500, 0))}).Summary()
 	want := Outcome{Resent: 2000, Removed: 6000, Cost: 0.008, Gain: 3 * 0.006, PaidOffAt: 3, NeededAt: 3}

@@ -58,13 +58,13 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
-// areNone reports whether nothing is overridden, so that for example the mode is the recorded one.
+// areNone reports whether nothing is overridden.
 func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && v.price == schema.Price{} && !v.isLive
 }
 
-// configure sets the configuration keys that decide the mode. It also raises the historian's time limit: that
-// limit uses the machine's clock, but the answers come at their recorded places.
+// configure sets the configuration keys that decide the mode. It also raises the historian's time limit,
+// because that limit uses the machine's clock, and recorded answers may come late by it.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	if v.mode != nil {

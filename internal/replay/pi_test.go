@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// asPi returns a trace of OpenCode as Pi's shim would have recorded the same session.
+// asPi returns a trace of OpenCode in the form in which Pi's shim would have recorded the same session.
 func asPi(t *testing.T, name string) []byte {
 	t.Helper()
 	var out bytes.Buffer

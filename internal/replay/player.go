@@ -38,7 +38,7 @@ type player struct {
 	// caller has chosen config for all directories.
 	config        schema.Config
 	isConfigGiven bool
-	mu            sync.Mutex // guards configs, which the host's goroutines read
+	mu            sync.Mutex // guards configs, because the host's goroutines read it
 	configs       map[string]schema.Config
 	unknown       []string // questions of the host whose answers the trace does not contain
 	// opened holds the initialize request of each directory.
@@ -55,8 +55,9 @@ type session struct {
 	mirror *mirror
 	// passes is the number of the newest pass.
 	passes int
-	// hasState is true when the player has settled what the host knew about the session before the trace.
-	// isContinued is true if the session had passes then. isSeen is true after the first pass in the trace.
+	// hasState is true when the player has found out whether the host knew the session before the trace.
+	// isContinued is true if the session had passes before the trace. isSeen is true after the session's
+	// first pass in the trace.
 	hasState, isContinued, isSeen bool
 	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
 	// last is the newest pass.
@@ -127,19 +128,19 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	return p, func() {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
-		h.Stop(bye)             // ends the runs whose answers the trace does not contain
-		_ = p.client.Close(bye) // nothing is left to write
+		h.Stop(bye)             // this ends the runs whose answers the trace does not contain
+		_ = p.client.Close(bye) // everything is written already
 		<-served
-		_ = p.store.Close() // the store's directory is removed anyway
+		_ = p.store.Close() // the store's directory is removed anyway, so an error does not matter
 		os.RemoveAll(dir)
 	}, nil
 }
 
-// answer answers a request of the host as the recorded shim did.
+// answer answers a request of the host like the recorded shim.
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodNotifyShow:
-		return schema.Empty{}, nil // nobody reads the notice in a replay
+		return schema.Empty{}, nil // no one reads the notice in a replay
 	case schema.MethodModelLimits:
 	default:
 		return p.trace.answer(method, params)
@@ -200,7 +201,7 @@ func (p *player) request(ctx context.Context, s step) error {
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {
-		return nil // a recorded mistake of the shim or the model is part of the trace
+		return nil // the recorded session had the same error, for example a mistake of the model
 	}
 	return err
 }
@@ -226,7 +227,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err := ses.mirror.update(unchanged+s.kept, messages); err != nil {
 		return err
 	}
-	if s.kept > 0 { // the host gets the whole array of a resync
+	if s.kept > 0 { // for a shortened resync, the host gets the whole array
 		if messages, err = json.Marshal(ses.mirror.messages()); err != nil {
 			return err
 		}
@@ -315,7 +316,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	p.report.Passes = append(p.report.Passes, pass)
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
-	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the previous wire
+	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
 	// If a system prompt came before its pass, its bust does not show in the messages.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
@@ -367,7 +368,7 @@ func (p *player) system(ctx context.Context, s step) error {
 		return err
 	}
 	if r.System == nil {
-		return nil // a request without a pass, for example for a title
+		return nil // this is a request without a pass, for example for a title
 	}
 	ses := p.session(params.Session)
 	ses.system, ses.rawSystem = r.System, params.System

@@ -13,7 +13,7 @@ import (
 // PriceOfBust returns the price of a bust that the pass chose for its gain. It is zero for any other pass.
 func (p *Pass) PriceOfBust() schema.BustPrice {
 	if !p.Bust || p.Verdict != schema.Soft {
-		return schema.BustPrice{} // the prefix was already gone, or something outside has cost it
+		return schema.BustPrice{} // the prefix was already gone, or the harness has changed it
 	}
 	return p.Price
 }
@@ -65,7 +65,7 @@ func (s Summary) Regret() (sum Regret) {
 // Saving returns the sum of what the sessions have saved. ok is false if it is not known for any session,
 // because the trace has no price for the models.
 func (s Summary) Saving() (sum schema.Saving, ok bool) {
-	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because sums of fractions depend on it
+	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because the sum of fractions depends on it
 		v := s.Saved[id]
 		sum.Money, sum.Historian, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Passes+v.Passes
 	}

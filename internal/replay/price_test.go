@@ -26,7 +26,7 @@ func TestJSONTellsPricesWhereThereAreAny(t *testing.T) {
 		t.Fatal(err)
 	}
 	const price = `"price":{"resent":12900,"removed":9800,"breakEven":2.5,"forecast":41}`
-	if n := strings.Count(string(content), price); n != 2 { // once for the pass and once for the bust
+	if n := strings.Count(string(content), price); n != 2 { // the price appears once for the pass and once for the bust
 		t.Errorf("%d prices in %s", n, content)
 	}
 	for _, name := range []string{`"price":`, `"size":140000`, `"goal":120000`} {

@@ -19,7 +19,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 		attachment json.Value
 		kept       int
 	}
-	open := make(map[string]asked) // by the id of the request
+	open := make(map[string]asked) // the open questions, by the id of the request
 	mirrors := make(map[string]*mirror)
 	var codec transcript.Codec
 	for frame, err := range rpc.ReadTrace(r) {
@@ -52,7 +52,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 		}
 		delete(open, string(m.ID))
 		if isResync(m.Error) {
-			continue // the shim sends the whole array next
+			continue // the host did not take the array, so the shim sends the whole array next
 		}
 		if m.Error != nil || codec == nil {
 			delete(mirrors, a.Session)

@@ -29,7 +29,7 @@ func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 		r.ask(m)
 	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentAbort:
 		var p schema.AgentAbortParams
-		_ = json.Unmarshal(m.Params, &p) // params that cannot be read name no run
+		_ = json.Unmarshal(m.Params, &p) // if the params cannot be read, p names no run
 		if t := r.named[p.Run]; t != nil {
 			t.isWithdrawn = true
 		}
@@ -83,7 +83,7 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns reports the questions to hidden agents that the trace does not contain.
+// lackRuns reports each question to a hidden agent that is not in the trace.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
 	missed := p.report.MissedRuns

@@ -14,13 +14,13 @@ import (
 // The recorded usage belongs to other prompts, because the recording used other rules, another window or
 // another mode.
 //
-// As long as a replay of recorded runs sends the recorded prompts, it keeps the recorded usage. The reason is
-// that the historian begins at a certain pressure. At another pressure it would ask a question that the trace
-// does not contain.
+// As long as a replay of recorded runs sends the recorded prompts, it keeps the recorded usage, because the
+// historian begins at a certain pressure. At another pressure it would ask a question that the trace does not
+// contain.
 type recount struct {
 	on bool
-	// counted is the usage of each answer. Its key is the time at which the answer began, because a fork
-	// copies messages with new ids but keeps their times.
+	// counted is the usage of each answer, by the time at which the answer began: a fork copies messages with
+	// new ids but keeps their times.
 	counted map[int64]promptcache.Tokens
 	// unseen is the number of tokens in the real prompts that the trace does not show, mainly the definitions
 	// of tools. It is the recorded size of the first prompt minus its simulated size.
@@ -55,7 +55,7 @@ func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *sess
 		t = *last
 		if ses.isRecorded {
 			t = promptcache.Tokens{Fresh: m.Usage.Input, Write: m.Usage.CacheWrite, Read: m.Usage.CacheRead}
-		} else if t.Read > 0 { // definitions of tools come first in a prompt, so if anything is read from the cache, they are too
+		} else if t.Read > 0 { // definitions of tools come first in a prompt, so if anything is read from the cache, they are read, too
 			t.Read += r.unseen
 		} else {
 			t.Write += r.unseen

@@ -96,7 +96,7 @@ func readSteps(t *testing.T, file string) []step {
 	return trace.steps
 }
 
-// If a program is killed, its trace ends with half a line. The part before it is still worth a replay.
+// If a program is killed, its trace ends with half a line. The replay uses the part before that line.
 func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
 	lines := plain(t, "short.jsonl.gz")
 	whole := bytes.Join(lines, nil)
@@ -110,7 +110,7 @@ func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
 	if got := passes(t, append(half, lines[len(lines)/2][:20]...)); got == 0 || got >= all {
 		t.Errorf("half of the trace has %d of %d passes", got, all)
 	}
-	// The compressed file may be torn as well.
+	// The compressed file may break off, too.
 	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ const (
 	first = `{"at":2000,"from":"shim","body":{"jsonrpc":"2.0","id":2,"method":"session/transform","params":{"session":"s","directory":"/p","base":0,"keep":0}},"attachment":[{"info":{"id":"u1","sessionID":"s","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},"parts":[{"id":"p","type":"text","text":"hi"}]}]}` + "\n"
 )
 
-func TestWhatIsNoTraceIsRefused(t *testing.T) {
+func TestFileThatIsNoTraceIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, trace, want string }{
 		{"empty", "", "no request"},
 		{"text", "not a trace\n", "this is no trace of magicctx; give a file"},
@@ -157,7 +157,7 @@ func TestWhatIsNoTraceIsRefused(t *testing.T) {
 	}
 }
 
-// A caller can still tell why a trace cannot be read.
+// A caller can find out why a trace cannot be read.
 func TestUnreadableTraceKeepsItsCause(t *testing.T) {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)

@@ -24,8 +24,8 @@ type Pass struct {
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
 	// Size is the expected prompt size from which the pass decided, and Goal the size that it wanted to
-	// reach. Both are in tokens, and 0 if unknown. Price is the estimated cost and gain of the bust. It is
-	// zero if no rule proposed anything.
+	// reach. Both are in tokens, 0 if unknown. Price is the estimated cost and gain of the bust. It is zero
+	// if no rule proposed anything.
 	Size  int              `json:"size,omitzero"`
 	Goal  int              `json:"goal,omitzero"`
 	Price schema.BustPrice `json:"price,omitzero"`
@@ -55,9 +55,9 @@ type Pass struct {
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the previous pass, oldest first. If no model is
-	// asked, the list includes a publication that this pass caused, although the pass's wire does not show it
-	// yet.
+	// Published lists the publications of history since the previous pass, oldest first. If the replay asks
+	// no model, the list includes a publication that this pass caused, although the pass's wire does not show
+	// it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass. CallMS is the time of the whole call.
 	HostMS float64 `json:"hostMs"`
@@ -141,7 +141,7 @@ type Summary struct {
 	IsTruncated         bool      `json:"isTruncated,omitzero"`
 	Passes              int       `json:"passes"`
 	Messages            int       `json:"messages"`
-	Routes              []string  `json:"routes"` // of the passes, in the order in which they first occur
+	Routes              []string  `json:"routes"` // the routes of the passes, in the order in which they first occur
 	Busts               []Bust    `json:"busts"`
 	UnexplainedBusts    int       `json:"unexplainedBusts"`
 	InvariantViolations []Finding `json:"invariantViolations"`
@@ -156,8 +156,8 @@ type Summary struct {
 	Bill     float64 `json:"bill"`
 	RawBill  float64 `json:"rawBill"`
 	HostMS   Times   `json:"hostMs"`
-	// Saved holds what each session has saved, as a status says it (docs/status.md). Bill does not hold the
-	// cost of the historian; Saved has subtracted it.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). Bill
+	// does not hold the cost of the historian; Saved has subtracted it.
 	Saved map[string]schema.Saving `json:"saved,omitempty"`
 	// Regrets counts, for each session, the tokens that busts removed and those that the model soon read again.
 	Regrets map[string]Regret `json:"regrets,omitempty"`

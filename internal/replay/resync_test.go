@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recorder writes a resync as the difference to the array before. A replay of it is the replay of the whole
-// arrays.
+// A recorder writes a resync as the difference from the previous array. The replay of such a trace equals the
+// replay of a trace with whole arrays.
 func TestShortenedResyncsReplayAsWholeOnes(t *testing.T) {
 	for _, name := range []string{"short.jsonl.gz", "pi-short.jsonl.gz"} {
 		t.Run(name, func(t *testing.T) {

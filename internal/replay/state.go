@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// lacks reports a fact that decided the recorded passes but is not in the trace.
+// lacks reports that a fact is not in the trace although it decided the recorded passes.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
@@ -30,7 +30,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	}
 	if e.Result == nil {
 		p.lacks("the configuration and the earlier state of session %s: %s", e.Params.Session, e.Error)
-		p.session(e.Params.Session).hasState = true // lacks has already reported it
+		p.session(e.Params.Session).hasState = true // lacks has already reported the missing state
 		return nil
 	}
 	if err := p.configure(ctx, e.Params.Directory, e.Result.Config); err != nil {
@@ -47,7 +47,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	if err := p.store.Import(ctx, tables); err != nil {
+	if err := export.Into(ctx, p.store, tables); err != nil {
 		return err
 	}
 	ses.hasState, ses.isContinued, ses.passes = true, e.Result.Passes > 0, e.Result.Passes
@@ -127,10 +127,10 @@ func (p *player) checkState(s step, params schema.TransformParams, ses *session,
 	}
 }
 
-func tablesOf(recorded []schema.ExportedTable) ([]store.Table, error) {
-	tables := make([]store.Table, len(recorded))
+func tablesOf(recorded []schema.ExportedTable) ([]export.Table, error) {
+	tables := make([]export.Table, len(recorded))
 	for i, t := range recorded {
-		tables[i] = store.Table{Name: t.Name, Columns: t.Columns, Rows: make([][]any, len(t.Rows))}
+		tables[i] = export.Table{Name: t.Name, Columns: t.Columns, Rows: make([][]any, len(t.Rows))}
 		for j, row := range t.Rows {
 			tables[i].Rows[j] = make([]any, len(row))
 			for k, raw := range row {

@@ -29,7 +29,7 @@ type step struct {
 	method     string
 	params     json.Value
 	attachment json.Value
-	kept       int // of a resync: see rpc.TraceFrame
+	kept       int // of a shortened resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil if the trace has none.
 	answer json.Value
 	// take is set if the shim sent a hidden agent's answer at this step. Such a step is no request, and has
@@ -71,9 +71,9 @@ type trace struct {
 // read reads a trace. If the trace breaks off, read returns the part before the break.
 func read(r io.Reader) (*trace, error) {
 	t := &trace{cassette: newCassette(), answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
-	asked := make(map[string]string)        // from the id of a host's request to its method and params
-	models := make(map[string]schema.Model) // from the id of a host's request for limits to the model
-	calls := make(map[string]int)           // from the id of a shim's request to its step
+	asked := make(map[string]string)        // the method and params of each request of the host, by its id
+	models := make(map[string]schema.Model) // the model of each request of the host for limits, by the request's id
+	calls := make(map[string]int)           // the step of each request of the shim, by its id
 	runs := newRecordedRuns(t)
 	frames := 0
 	file := &source{Reader: r}
@@ -144,7 +144,7 @@ func isResync(recorded json.Value) bool {
 // the state before the first pass, but a command or a system prompt request may come earlier. Without the
 // state, the replay's host would treat the session as new.
 func (t *trace) stateFirst() {
-	first := make(map[string]int) // the first step of each session
+	first := make(map[string]int) // the index of the first step of each session
 	for i := 0; i < len(t.steps); i++ {
 		s := t.steps[i]
 		var of struct {

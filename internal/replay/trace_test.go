@@ -37,8 +37,8 @@ func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	}
 }
 
-// A host that has just started does not hold the base of the shim's next array. It runs no pass, and asks for
-// the whole array.
+// A host that has just started does not hold the base of the shim's next array. It asks for the whole array
+// and runs no pass, so the first transform is no pass in the report.
 func TestRefusedTransformIsNoPass(t *testing.T) {
 	const (
 		refused = `{"at":1800,"from":"shim","body":{"jsonrpc":"2.0","id":7,"method":"session/transform","params":{"session":"s","directory":"/p","base":5,"keep":4}},"attachment":[]}` + "\n"

@@ -14,8 +14,7 @@ var remedy = fmt.Sprintf("give a file that was recorded after %s trace on, or --
 
 var errNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
 
-// An unreadableError says in the user's words why a file cannot be replayed. The wrapped error has the words
-// of the decoder.
+// An unreadableError tells a user why a file cannot be replayed. The wrapped error is the decoder's own.
 type unreadableError struct {
 	text  string
 	cause error
@@ -24,7 +23,7 @@ type unreadableError struct {
 func (e *unreadableError) Error() string { return e.text }
 func (e *unreadableError) Unwrap() error { return e.cause }
 
-// A source remembers the error of its reader. So a file that cannot be read is told apart from a bad trace.
+// A source remembers the error of its reader, so that an unreadable file can be told apart from a bad trace.
 type source struct {
 	io.Reader
 	failed error
@@ -38,7 +37,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain explains why a trace cannot be read after so many good lines.
+// explain explains why a trace cannot be read after a number of good lines.
 func (s *source) explain(cause error, lines int) error {
 	text := "this is no trace of magicctx; " + remedy
 	switch {

@@ -11,7 +11,7 @@ type Prompts struct {
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not
-	// count Unseen, so the provider refuses at this pass at the latest. If the provider accepted a prompt in
+	// count Unseen, so in reality the refusal may come even earlier. If the provider accepted a prompt in
 	// the recording that was 100 tokens above the window, unmodified prompts may exceed it by as much.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
@@ -28,7 +28,7 @@ type Overflow struct {
 // adds the unseen tokens to magicctx's prompts, but not to the unmodified ones.
 func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 	sizes, overflows := Prompts{Unseen: unseen}, []Overflow{}
-	excess := 0 // of the accepted prompts so far, above their windows
+	excess := 0 // the largest amount by which an accepted prompt has exceeded its window so far
 	for i, p := range passes {
 		own, raw := p.Tokens.Prompt(), p.Raw.Prompt()
 		sizes.Largest, sizes.RawLargest = max(sizes.Largest, own), max(sizes.RawLargest, raw)

@@ -29,7 +29,7 @@ func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	}
 }
 
-// If the provider accepted a prompt, it fitted, whatever the simulation says.
+// If the provider accepted a prompt, it fitted, even if the simulation says otherwise.
 func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	accepted, own := sized(1100, 1100, 1000), sized(1100, 1100, 1000)
 	accepted.isAccepted = true
@@ -39,8 +39,8 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// If the provider counts fewer tokens than the replay, it accepts larger prompts: ours, and those of the unmodified
-// session.
+// If the provider counts fewer tokens than the replay, it accepts larger prompts. This holds both for our prompts
+// and for those of the unmodified session.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true
@@ -64,9 +64,8 @@ func numbered(passes ...*Pass) []*Pass {
 	return passes
 }
 
-// The recorded usage of the showcase belongs to smaller prompts than today's rules produce. If a replay
-// believes this usage, it exceeds the window and has to say so. If it counts its own prompts, it stays
-// inside.
+// The recorded usage of the showcase belongs to smaller prompts than today's rules produce. A replay that relies
+// on this usage exceeds the window and has to say so. A replay that counts its own prompts stays inside.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
 	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
 		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
@@ -87,7 +86,7 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
 			t.Errorf("%+v", s.Prompts)
 		}
-		deviation := 0.02 // the replay's provider counts as the host does
+		deviation := 0.02 // the simulated provider counts with the host's vocabulary
 		if asRecorded {
 			deviation = 0.3
 		}

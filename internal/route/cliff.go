@@ -29,7 +29,7 @@ var cliffs = []struct {
 	{regexp.MustCompile(`claude-haiku-5[-.]5(?:[^0-9]|$)`), Cliff{100_000, 5}},
 }
 
-// cliffOf returns the cliff of a model.
+// cliffOf returns the cliff of a model's prices.
 func cliffOf(id string) Cliff {
 	for _, c := range cliffs {
 		if c.model.MatchString(id) {

@@ -60,12 +60,11 @@ func (b Belief) Reason() string {
 	return b.Route.Title
 }
 
-// missesToShorten is how many misses in a row shorten a life. A single read
-// proves that a prefix lived, because an expired prefix cannot be read. A miss
-// is only a hint. Prefixes are also missed when a request reaches another
-// machine, when a tool definition has changed, or when the provider runs out of
-// room. If that happens to one pause in five, three misses in a row are chance
-// in less than one case of a hundred.
+// missesToShorten is how many misses in a row shorten a life. A single read proves that a prefix lived,
+// because an expired prefix cannot be read. A miss is only a hint. Prefixes are also missed when a
+// request reaches another machine, when a tool definition has changed, or when the provider's cache is
+// full. Suppose that this happens after one pause in five: then three misses in a row are a coincidence
+// in less than one of a hundred cases.
 const missesToShorten = 3
 
 // Learned is the knowledge about the life of a model's prefixes that comes from
@@ -87,7 +86,7 @@ type Learned struct {
 // the prefix lived that long. But the life never exceeds the longest that the provider documents.
 func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	if l.Misses > 0 && pause >= l.Least {
-		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix outlived one of the missed pauses, so the misses had other causes
+		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix has lived longer than one of the missed pauses, so the misses had other causes
 	}
 	if life := min(pause, r.Longest); life > r.learned(l).Life {
 		l.Life, l.Missed, l.At = life, false, at

@@ -18,7 +18,7 @@ func (r Route) Price(p schema.Price) schema.Price {
 		}
 	}
 	switch {
-	case p.Write > 0 && r.quoted > 0: // catalogues quote the write price of the default life
+	case p.Write > 0 && r.quoted > 0: // catalogues quote the write price for the default life
 		p.Write *= r.Write / r.quoted
 	case p.Write > 0:
 	case p.Read > 0 && r.Name == unknown:

@@ -31,7 +31,7 @@ type Route struct {
 	// beyond MinTokens in steps of Step tokens. Step is 0 if the provider
 	// documents no steps.
 	Step int
-	// Source is the public document behind the row.
+	// Source is the public document that the row is taken from.
 	Source string
 	// Cliff depends on the model only, so the table has none; see Of.
 	Cliff Cliff
@@ -95,7 +95,7 @@ var routes = []Route{
 		Name: "vertex-1h", Title: "Claude's one-hour cache on Vertex", Life: time.Hour, Longest: time.Hour,
 		Write: 2, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: vertexDocs, quoted: 1.25,
 	},
-	{ // documented as 5 to 10 idle minutes, at most an hour; some models keep a prefix for a day
+	{ // the documents say 5 to 10 idle minutes, at most an hour; some models keep a prefix for a day
 		Name: "openai", Title: "OpenAI's default before GPT-5.6", Life: 10 * time.Minute, Longest: day,
 		Write: 1, Read: 0.1, MinTokens: 1024, Step: 128, Source: openaiDocs,
 	},
@@ -107,7 +107,7 @@ var routes = []Route{
 		Name: "google", Title: "assumed, as Gemini documents none", Life: assumedLife, Longest: day,
 		Write: 1, Read: 0.1, MinTokens: 4096, Source: geminiDocs,
 	},
-	{ // the highest write price of all defaults, so that a bust at an unknown provider never looks cheap
+	{ // the highest write price of all default lives, so that a bust at an unknown provider never looks cheap
 		Name: unknown, Title: "assumed, as the provider is unknown", Life: assumedLife, Longest: day,
 		Write: 1.25, Read: 0.1, MinTokens: 1024, Source: "docs/cache-routes.md",
 	},
@@ -148,6 +148,6 @@ func (r Route) Lasting(life time.Duration) Route {
 		return r
 	}
 	longer := Named(r.longer)
-	longer.MinTokens, longer.Cliff = r.MinTokens, r.Cliff // they depend on the model, so the new route keeps them
+	longer.MinTokens, longer.Cliff = r.MinTokens, r.Cliff // these two depend on the model, so the new route keeps them
 	return longer
 }

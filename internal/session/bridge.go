@@ -10,22 +10,22 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 )
 
-// A bridge leads over messages that the harness's own compaction has taken from the array before they were
+// A bridge stands for messages that the harness's own compaction removed from the array before they were
 // summarised. For example, compartments cover the messages 1 to 40, and after a /compact the array begins with
 // the harness's summary and message 61.
 type bridge struct {
 	// summary is the key of the harness's summary, covered the end of the compartments before the bridge.
 	summary string
 	covered int
-	// Filler is the compartment of the missing messages, 41 to 60. Its text is the harness's summary. It is
-	// published together with the first compartment of the messages after it.
+	// Filler is the compartment of the missing messages, 41 to 60 in the example. Its text is the harness's
+	// summary. It is published together with the first compartment of the messages after it.
 	filler chronicle.Compartment
 	// first is the first message of the array. It is zero if the harness's store does not hold it.
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not say where it continues the
-// compartments, uncovered asks the harness's store.
+// Uncovered returns the messages that no compartment covers. If the array does not show where it continues
+// after the compartments, Uncovered asks the harness's store.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	covered := s.Chronicle.CoveredEnd().Ordinal
 	if s.bridge != nil && (s.bridge.covered != covered || s.bridge.summary != s.Pipe.SummaryKey()) {
@@ -91,7 +91,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 	return b
 }
 
-// fillerImportance is above the middle of 1 to 100, because nothing else holds these messages.
+// fillerImportance is above the middle of 1 to 100, because no other compartment has these messages.
 const fillerImportance = 60
 
 // Filler returns the compartment that has to be published before those of a run, nil for none.

@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 // A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
@@ -16,7 +17,7 @@ type Chronicle struct {
 	// Withdrawn are the compartments that a revert has taken.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
-	Memories  store.ProjectMemories
+	Memories  memories.OfProject
 	// MemoryChanges is the log of the changes of the memories.
 	MemoryChanges []chronicle.MemoryChange
 	// HeadGeneration is the generation of the compartments that the head was rendered from.
@@ -43,7 +44,7 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	}
 	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: compartments, Withdrawn: withdrawn, End: end, HeadGeneration: end.Generation}
 	if len(compartments) > 0 {
-		// The log comes first: if a memory changes in between, the next log tells the model once more.
+		// The log is read first: if a memory changes between the two reads, the next log repeats the change.
 		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 			return Chronicle{}, err
 		}
@@ -71,7 +72,7 @@ func (c *Chronicle) CoveredEnd() chronicle.Place {
 func (ss *Sessions) RefreshChronicle(ctx context.Context, s *Session) error {
 	again, err := ss.ReadChronicle(ctx, s)
 	if err != nil {
-		s.Forget() // the next pass must not miss what is stored
+		s.Forget() // the session must not go on with the old state, because the new one is stored
 		return err
 	}
 	again.HeadGeneration = s.Chronicle.HeadGeneration

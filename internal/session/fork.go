@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inherited is the state that a copy of another session begins with, besides its units.
+// inherited is the state, besides its units, that a copy of another session begins with.
 type inherited struct {
 	Edits    []store.EditRow
 	Thinking []store.ThinkingRow
@@ -23,8 +23,8 @@ type inherited struct {
 
 // BuildCopy builds a session that begins with history. A fork is such a session: the harness has copied
 // messages and gave them new ids. BuildCopy applies the decisions about the originals to the copies, so that
-// the copy's wire equals the original's. So the copy fits into the window, and the provider still has its
-// prefix. If BuildCopy finds no original, the session starts without inherited state.
+// the copy's wire equals the original's. The copy then fits into the window, and the provider still has its
+// prefix in the cache. If BuildCopy finds no original, the session starts without inherited state.
 func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
 	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
@@ -54,13 +54,13 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// lookedFor is the number of messages by which the original of a copy is looked for. The original need not know
-// the first message: it may be the summary of a compaction that came after the original's newest pass.
+// lookedFor is the number of the copy's first messages that are compared with other sessions. It is more than
+// one, because the original need not know the first message: that message may be the summary of a compaction
+// after the original's newest pass.
 const lookedFor = 4
 
-// Original returns the session of which the array of key is a copy, and how much of it is copied. If there is no
-// original, both results are empty. If there are several, original returns the one with the most copied
-// units.
+// Original returns the session that the array of key copies, with the extent of the copy. If there is no
+// original, both results are empty. If there are several, Original returns the one with the most copied units.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
@@ -76,7 +76,7 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, directory strin
 		if err != nil {
 			return best, longest, err
 		}
-		if !found { // it was deleted in the meantime
+		if !found { // the original was deleted in the meantime
 			continue
 		}
 		units := make([]frozen.Unit, len(snap.Units))
@@ -90,9 +90,9 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, directory strin
 	return best, longest, nil
 }
 
-// adopt builds the session from the state of its original. The first pass stores all of it. Whoever adds a
-// decision about messages or units must copy it here too: a copied unit keeps its tag and gets a new key, and
-// a copied message gets a new key (copied.Messages).
+// adopt builds the session from the state of its original. The first pass stores all of it. Every new kind of
+// decision about messages or units must be copied here, too: a copied unit keeps its tag and gets a new key,
+// and a copied message gets a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
@@ -148,7 +148,7 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 	slices.SortFunc(snap.Units, func(a, b store.UnitRow) int { return a.Tag - b.Tag })
 	snap.Queued = append(snap.Queued, own.Queued...)
 	s.Build(snap, codec)
-	if s.Row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
+	if s.Row.Mode == from.Mode { // in another mode the wire differs, so the provider has cached no part of it
 		s.Pipe.Meta.Passes, s.Pipe.Meta.At = from.Passes, from.LastPassAt
 		s.Pipe.Meta.Model, s.Pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
 	}
@@ -165,7 +165,7 @@ func systemOfCopy(own store.SystemState, original store.SessionRow) store.System
 	case own.Text == original.System.Text:
 		return original.System
 	}
-	own.Preamble = original.Setup.Preamble + 1 // so the copy's first pass takes a new preamble
+	own.Preamble = original.Setup.Preamble + 1 // a new number makes the copy's first pass begin a new preamble
 	return own
 }
 
@@ -177,8 +177,8 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the messages that the summary hides, under keys that are the original's for all we know.
-// historyOfCopy returns the head only if the head covers no other messages.
+// harness, it also has the messages that the summary hides. We assume that these messages have the same keys as
+// in the original. historyOfCopy returns the head only if the head covers no other messages.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
@@ -188,7 +188,7 @@ func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pip
 		}
 		return messages[key]
 	}
-	shown, hidden := 0, 0 // the leading rows whose ends the copy shows, and those that its summary hides
+	shown, hidden := 0, 0 // the number of leading rows whose ends the copy shows, and the number of those that its summary hides
 	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {

@@ -7,7 +7,7 @@ import (
 )
 
 // FindProject looks for the identity of a directory's project. It may take seconds. If it does not find the
-// identity, a later call tries again; until then, new sessions of the directory belong to no project.
+// identity, a later call tries again. Until then, new sessions of the directory belong to no project.
 func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	if err := ss.Projects.Find(ctx, directory); err != nil && ctx.Err() == nil {
 		ss.Log.Warn("the project of a directory is not known, so its sessions learn no facts", "directory", directory, "error", err)

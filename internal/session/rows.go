@@ -140,7 +140,7 @@ func rowFromUnit(u frozen.Unit) store.UnitRow {
 
 // RowFromHead returns the stored form of a head.
 func RowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int) *store.HeadRow {
-	sections, _ := json.Marshal(h.Sections) // numbers always encode
+	sections, _ := json.Marshal(h.Sections) // numbers can always be encoded
 	return &store.HeadRow{
 		Epoch: h.Fold, Generation: generation,
 		ThroughKey: h.Through, ThroughOrdinal: h.Ordinal, AfterSummary: h.AfterSummary, Pinned: textOfPinned(h.Pinned),
@@ -170,14 +170,14 @@ func HeadFromRow(r *store.HeadRow) frozen.Head {
 
 // textOfPinned returns the stored form of the pinned prompts.
 func textOfPinned(keys [frozen.MaxPinned]string) string {
-	text, _ := json.Marshal(slices.DeleteFunc(keys[:], func(key string) bool { return key == "" })) // strings always encode
+	text, _ := json.Marshal(slices.DeleteFunc(keys[:], func(key string) bool { return key == "" })) // strings can always be encoded
 	return string(text)
 }
 
 // pinnedFromText reads what textOfPinned has written.
 func pinnedFromText(text string) (keys [frozen.MaxPinned]string) {
 	var all []string
-	_ = json.Unmarshal([]byte(text), &all) // without its keys, a pinned prompt is summarised only
+	_ = json.Unmarshal([]byte(text), &all) // a pinned prompt without its key is only in the summaries
 	copy(keys[max(0, frozen.MaxPinned-len(all)):], all)
 	return keys
 }

@@ -37,7 +37,7 @@ type Session struct {
 	// Row is the stored form of the session. pipe is nil until the first transform, and after a failed
 	// transform.
 	Row   store.SessionRow
-	Known bool // row has been read
+	Known bool // whether Row was read from the store
 	Pipe  *pipeline.Session
 	// Revision identifies the array that both pipe and the client hold.
 	Revision uint64
@@ -48,9 +48,10 @@ type Session struct {
 	Inherited *inherited
 	// Chronicle is read from the store together with pipe.
 	Chronicle Chronicle
-	// bridge is nil if the array says itself where it continues the compartments.
+	// bridge is nil if the array itself shows where it continues after the compartments.
 	bridge *bridge
-	// states are the states of the features that go when the session is forgotten, lasting those that stay. See slot.
+	// states holds the states of features that are discarded when the session is forgotten, and lasting the
+	// states that are kept. See Slot.
 	states, lasting map[any]any
 	// WireTokens is the size of the messages that the newest pass sent.
 	WireTokens int
@@ -115,7 +116,7 @@ func (ss *Sessions) Lock(ctx context.Context, key store.Key) (*Session, error) {
 		if ss.holds(s) {
 			return s, nil
 		}
-		s.Unlock() // it was evicted or removed in the meantime
+		s.Unlock() // the session was evicted or removed in the meantime
 	}
 }
 

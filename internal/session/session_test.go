@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The oldest session is locked by a call that never returns. The others must still make room.
+// The oldest session is locked by a call that never returns. Trim must evict other sessions instead.
 func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	ss := New(Options{})
 	lock := func(name string) *Session {
@@ -31,7 +31,7 @@ func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 }
 
 // A session that is forgotten keeps only the lasting state of its features.
-func TestForgetKeepsWhatLasts(t *testing.T) {
+func TestForgetKeepsLastingState(t *testing.T) {
 	passing, lasting := NewSlot[int](), NewLastingSlot[int]()
 	s := &Session{}
 	*passing.Of(s), *lasting.Of(s) = 1, 2

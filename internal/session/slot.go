@@ -7,7 +7,7 @@ package session
 //
 //	*counts.Of(s)++
 type Slot[T any] struct {
-	// isLasting means that the state stays when the session forgets what it knows from its pass.
+	// isLasting means that the state survives Forget.
 	isLasting bool
 }
 

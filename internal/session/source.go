@@ -114,7 +114,7 @@ func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value
 
 // BindAnswer stores which prompt the thinking of an answer is bound to. It does so before any array contains
 // the answer, because the harness may exit before the next pass. If the model does not bind its thinking, or
-// if the request left with another wire than the newest pass's, BindAnswer does nothing. The caller holds the
+// if the request was not sent with the newest pass's wire, BindAnswer does nothing. The caller holds the
 // session's lock.
 func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent string) error {
 	if sent == "" || message == "" {
@@ -124,7 +124,7 @@ func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent st
 	if err != nil {
 		return err
 	}
-	wire := chainFrom(s.Row.WireMessages, s.Row.WireChain) // the host may be new, and have seen no array yet
+	wire := chainFrom(s.Row.WireMessages, s.Row.WireChain) // the host may be new, and may not have seen an array yet
 	if s.Pipe != nil {
 		wire = s.Pipe.Meta.Wire
 	}

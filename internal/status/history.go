@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // headStatus describes the head of a session. It returns nil if the session has none.
@@ -34,7 +35,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	sum := s.History
 	var throttle history.Throttle
-	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // if another release wrote the throttle, it starts again from zero
+	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // a throttle that another release wrote may be unreadable; then it starts from zero
 	if sum.Runs == 0 && sum.Compartments == 0 && sum.RunningSince == 0 && throttle.Waited == 0 {
 		return nil
 	}
@@ -47,7 +48,7 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	if sum.Compartments > 0 {
 		st.Weakest = &sum.Weakest
 	}
-	if r := sum.LastRun; r != nil && r.Kind != summary.KindIncremental && r.Status != store.RunSuccess && r.Reason != summary.ReasonOf(summary.ErrCancelled) {
+	if r := sum.LastRun; r != nil && r.Kind != summary.KindIncremental && r.Status != work.Success && r.Reason != summary.ReasonOf(summary.ErrCancelled) {
 		st.Stopped = &schema.StoppedRun{Kind: r.Kind, At: r.EndedAt, Start: r.Start, End: r.End, Reason: format.Shorten(r.Reason, maxShownName)}
 	}
 	if sum.LastPublish != nil {
@@ -58,7 +59,7 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 }
 
 // PublishStatus describes a run that has published compartments.
-func PublishStatus(r store.RunRow) schema.HistoryPublish {
+func PublishStatus(r work.RunRow) schema.HistoryPublish {
 	return schema.HistoryPublish{
 		Pass: r.Pass, At: r.EndedAt, Start: r.Start, End: r.End, Compartments: r.Produced, Fidelity: r.Fidelity,
 		MadeBy: r.MadeBy, Model: format.Shorten(r.Model, maxShownName), Reason: format.Shorten(r.Reason, maxShownName), Usage: usageStatus(r.Usage),
@@ -66,7 +67,7 @@ func PublishStatus(r store.RunRow) schema.HistoryPublish {
 	}
 }
 
-func usageStatus(u store.RunUsage) schema.HistorianUsage {
+func usageStatus(u work.Usage) schema.HistorianUsage {
 	return schema.HistorianUsage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Only a session that is still used causes a warning, because nobody can do anything about one that has
-// ended.
+// A session that has ended causes no warning, because the user cannot do anything about it.
 func TestOverdueHistoryIsAWarning(t *testing.T) {
 	const now = 10_000_000
 	st := func(overdue bool, at int64) schema.SessionStatus {

@@ -74,22 +74,23 @@ func changes(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// expected estimates what a bust after v saves in the request of its pass and in the next ones. Like v, it counts no
-// tokens beyond the window, so tokens that earlier busts have removed may leave no room for those of this one.
+// expected estimates the saving of a bust after v: in the request of its pass and in the next ones. Like v, it
+// counts no tokens beyond the window. So if earlier busts have removed many tokens, this bust may count for less
+// than it removes.
 func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
 	room := max(0, v.window-(d.Size.Current-d.Price.Removed))
 	removed, resent := min(v.dropped+d.Price.Removed, room)-min(v.dropped, room), d.Price.Resent
-	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
+	if d.Cause.PrefixWasGone() { // the provider had to write this pass's prompt with or without the bust
 		return promptcache.Tokens{Read: passes * removed, Write: removed}
 	}
 	return promptcache.Tokens{Read: (passes+1)*removed + resent, Write: -resent}
 }
 
-// unfitShare is the share of the window, in percent, from which a prompt does not fit beside the harness's own
+// unfitShare is a share of the window, in percent. A larger prompt does not fit together with the harness's own
 // prompt and tools.
 const unfitShare = 90
 
-// toldOf is the newest prompt of which the user was told that it does not fit into the window.
+// toldOf is the newest prompt for which the user was told that it does not fit into the window.
 var toldOf = session.NewLastingSlot[string]()
 
 // tellOfPrompt tells the user, once for each prompt, that a prompt alone does not fit into the window. magicctx

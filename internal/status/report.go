@@ -137,7 +137,7 @@ func (sb *Statuses) threshold(st schema.SessionStatus) float64 {
 
 // warnings lists the problems that need a person's attention, worst first.
 func (sb *Statuses) warnings() []schema.Warning {
-	if err := sb.Store.InPlace(); err != nil { // a host without sessions at work would not notice
+	if err := sb.Store.InPlace(); err != nil { // only this check notices a deleted database if no session is active
 		sb.Guard.Wrote(err)
 	}
 	var all []schema.Warning

@@ -18,14 +18,15 @@ import (
 type saving struct {
 	// upTo is the last pass that the saving covers. passes counts the passes whose usage is known.
 	upTo, passes int
-	// dropped is the number of tokens that the next prompt would hold in addition if nothing had been
-	// dropped, and no summary stood for messages.
+	// dropped is the number of tokens by which the next prompt would be larger if nothing had been dropped or
+	// replaced by a summary.
 	dropped int
-	// spared are the billed tokens of the requests without magicctx, minus those of the requests as they
-	// were. They can be negative: a bust makes the provider write tokens that it would have read.
+	// spared is the difference between two bills: the billed tokens of the requests without magicctx, minus
+	// those of the actual requests. It can be negative, because a bust makes the provider write tokens that it
+	// would have read.
 	spared promptcache.Tokens
-	// early is the part of dropped that busts for rent have removed, and that no other bust would have removed
-	// since. earlySpared is what it has spared.
+	// early is the part of dropped that only busts for rent have removed so far. earlySpared is its part of
+	// spared.
 	early       int
 	earlySpared promptcache.Tokens
 	// cliff and window are the facts about the model with which the saving was computed.
@@ -38,7 +39,7 @@ type saving struct {
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript {
-		v.dropped = 0 // the harness took messages back, perhaps including the dropped ones
+		v.dropped = 0 // the harness took messages back, perhaps including dropped ones
 	}
 	v.dropped += p.Removed
 	isEarly := p.Cause == string(pipeline.CauseRent)
@@ -65,7 +66,7 @@ func (v saving) add(p store.BilledPass) saving {
 // what it has written again.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
-	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of it again
+	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway
 		sent.Write += more
 		return sent.Billed(v.cliff)
 	}
@@ -129,9 +130,9 @@ func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f mo
 	}, nil
 }
 
-// historianCost returns the cost of the runs of a session's historian. A model of which the harness knows no
-// price costs nothing, for example a local one. If the model of a run is not known, it counts as the model of
-// the session, which is described by f.
+// historianCost returns the cost of the runs of a session's historian. If the harness knows no price for a
+// model, for example for a local one, its runs cost nothing. If the model of a run is not known, the model of
+// the session (f) counts.
 func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
 	used, err := sb.Store.Runs.Usage(ctx, store.HistorianOf(key))
 	if err != nil {
@@ -145,7 +146,7 @@ func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Fa
 			}
 		}
 		if facts.IsPriced {
-			sum += model.Bill(facts.Price, ask.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output})
+			sum += model.Bill(facts.Price, ask.Usage(u))
 		}
 	}
 	return sum, nil

@@ -147,7 +147,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	return st
 }
 
-// carried returns what a session carries although it could go, nil for nothing.
+// carried describes the removable content in a session's prompt. It returns nil if there is none.
 func carried(r store.RentState, f model.Facts) *schema.Carried {
 	if r.Removable <= 0 {
 		return nil

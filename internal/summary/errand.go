@@ -23,11 +23,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// An errand is the runs that the user has asked for with a command: a recomp or a
-// wrap-up. It works in the background and holds the session's lease from its beginning to
-// its end. Passes go on meanwhile.
+// An errand is the set of runs that the user has asked for with a command: a recomp or a wrap-up. It works in
+// the background and holds the session's lease from its beginning to its end. Passes go on in the meantime.
 type errand struct {
 	*run
 	host *Historian
@@ -40,8 +40,8 @@ type errand struct {
 	// source and codec are used to read the messages.
 	source session.RawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish stores the consequences of all its runs, and returns
-	// the text for the user. The caller of finish holds the session's lock.
+	// save stores the result of one chunk. finish completes the errand, for example by replacing
+	// compartments, and returns the text for the user. The caller of finish holds the session's lock.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session.Session) (string, error)
 	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
@@ -235,7 +235,7 @@ func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) e
 	h.Log.Info("the historian begins", "session", s.Key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
 	h.Agents.Go(func() {
 		defer end(nil)
-		h.Background.Go(func() { h.lease(e.run).Keep(running, func() { end(store.ErrLeaseLost) }) })
+		h.Background.Go(func() { h.lease(e.run).Keep(running, func() { end(work.ErrLeaseLost) }) })
 		h.carryOut(running, e)
 	})
 	return nil
@@ -249,7 +249,7 @@ func (h *Historian) carryOut(ctx context.Context, e *errand) {
 	}
 	text, err := h.endErrand(ctx, e, result, err)
 	switch {
-	case h.Background.Lifetime().Err() != nil, errors.Is(err, ErrCancelled): // the host is ending, or the user has cancelled it
+	case h.Background.Lifetime().Err() != nil, errors.Is(err, ErrCancelled): // the host is stopping, or the user has cancelled the errand
 	case err != nil:
 		e.tell("warning", fmt.Sprintf("The %s stopped at message %d of %s: %s. %s", e.noun, e.done.Load()+1, e.scope, ReasonOf(err), e.kept()))
 	default:
@@ -279,9 +279,9 @@ func ReasonOf(err error) string {
 
 // endErrand stores how an errand ended, and releases the session's lease.
 func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.ErrandResult, runErr error) (string, error) {
-	h.errands.set(e.key, nil) // from here on, a user can no longer cancel it
+	h.errands.set(e.key, nil) // from here on, a user can no longer cancel the errand
 	if cause := context.Cause(ctx); cause != nil {
-		runErr = cause // whatever failed because of it
+		runErr = cause // a cancelled context explains every failure
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
@@ -317,9 +317,9 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.E
 	p := *e.run
 	p.job.Chunk.Start, p.job.Chunk.End = e.scope.Start, e.scope.End
 	run := runRow(&p, historian.Result{Attempts: e.attempts})
-	run.Status, run.Reason = store.RunFailed, ReasonOf(reason)
-	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
-		run.Status = store.RunNoop
+	run.Status, run.Reason = work.Failed, ReasonOf(reason)
+	if errors.Is(reason, work.ErrStale) || errors.Is(reason, context.Canceled) {
+		run.Status = work.Noop
 	}
 	if err := h.Store.Runs.Record(ctx, store.HistorianOf(e.key), run, 0); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", e.key.Session, "error", err)
@@ -338,7 +338,7 @@ func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 
 // keep stores the result of one chunk, and shows the progress to the user.
 func (e *errand) keep(ctx context.Context, r historian.Result) error {
-	if err := pass.Ended(ctx, "keep a summary"); err != nil { // the answer came too late
+	if err := pass.Ended(ctx, "keep a summary"); err != nil { // the chunk's answer came too late
 		return err
 	}
 	if err := e.save(ctx, r); err != nil {
@@ -367,7 +367,7 @@ func (e *errand) tell(variant, message string) {
 	e.host.Notices.Show(e.facts.client, e.key, e.facts.directory, variant, message)
 }
 
-// readAhead is the number of messages that read asks for first. A chunk has at most hundreds of messages, but
+// readAhead is the number of messages that read loads at first. A chunk has at most hundreds of messages, but
 // a session may have thousands.
 const readAhead = 256
 

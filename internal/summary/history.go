@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// head returns the material for the head in this pass.
+// head returns the history from which this pass can make the head.
 func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings) *pipeline.History {
 	s := ps.Session
 	if s.Mode().IsSubagent || len(s.Chronicle.Compartments)+len(s.Chronicle.Withdrawn) == 0 {
@@ -106,7 +106,7 @@ func goneFrom(s *session.Session, standing int) int {
 		return 0
 	}
 	from := firstGone(s.Pipe, running.job.Chunk.Lines)
-	if from > 0 && len(all) > 0 { // what another run has summarised meanwhile may be hidden, and stands
+	if from > 0 && len(all) > 0 { // messages that another run has summarised meanwhile count as hidden, not as reverted
 		from = max(from, all[len(all)-1].End+1)
 	}
 	return from

@@ -22,6 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // This file translates between the pipeline, the historian and the store, which do not
@@ -48,8 +49,8 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// job returns what the historian needs to summarise a chunk. It reads the raw messages only if they are needed:
-// if no model answers, they are not.
+// job returns the historian's job for a chunk. The job reads the raw messages only when they are needed, so
+// never if no model answers.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
@@ -104,7 +105,7 @@ func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Mess
 		}
 		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 		for _, o := range m.Others {
-			if o.Origin == transcript.FromAgent { // Pi's summary of another branch, which holds nothing else
+			if o.Origin == transcript.FromAgent { // this is Pi's summary of another branch; such a message holds nothing else
 				raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
 				continue
 			}
@@ -149,7 +150,7 @@ func publication(p *run, r historian.Result) store.Publication {
 	if p.facts.config.CompactionMarkers && len(r.Compartments) > 0 {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
-	if out.Project != "" { // otherwise nobody could find the facts again
+	if out.Project != "" { // without a project, no session could find the facts again
 		out.Facts = r.Facts
 	}
 	return out
@@ -185,14 +186,10 @@ func sizeOf(m historian.Message) int {
 }
 
 // runRow returns the record of a run.
-func runRow(p *run, r historian.Result) store.RunRow {
-	used := r.Usage()
-	return store.RunRow{
-		Kind: cmp.Or(p.kind, KindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
-		Usage: store.RunUsage{
-			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
-			Output: used.Output,
-		},
+func runRow(p *run, r historian.Result) work.RunRow {
+	return work.RunRow{
+		Kind: cmp.Or(p.kind, KindIncremental), Status: work.Success, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
+		Usage:             work.Usage(r.Usage()),
 		UnconfirmedQuotes: r.Unconfirmed.Quotes, UnconfirmedFacts: r.Unconfirmed.Facts(),
 		StartedAt: p.started, Start: p.job.Chunk.Start, End: p.job.Chunk.End,
 	}
@@ -202,7 +199,7 @@ func runRow(p *run, r historian.Result) store.RunRow {
 // models that gave it, for example "a/small, a/large: 401 unauthorized".
 func problemOf(r historian.Result) string {
 	var reasons []string
-	models := make(map[string][]string) // by the reason
+	models := make(map[string][]string) // the models that gave each reason
 	for _, a := range r.Attempts {
 		if a.Problem == "" {
 			continue

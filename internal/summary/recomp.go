@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,6 +49,9 @@ func rangeArgument(text string) (r chronicle.Range, err error) {
 	var errFirst, errLast error
 	r.Start, errFirst = strconv.Atoi(strings.TrimSpace(first))
 	r.End, errLast = strconv.Atoi(strings.TrimSpace(last))
+	if isRange && errors.Join(errFirst, errLast) == nil && 1 <= r.End && r.End < r.Start {
+		return r, refusedCommand(fmt.Sprintf("Messages %s run backwards. Write /ctx-recomp %d-%d.", r, r.End, r.Start))
+	}
 	if !isRange || errFirst != nil || errLast != nil || r.Start < 1 || r.End < r.Start {
 		return r, refusedCommand("Write /ctx-recomp for all summaries, /ctx-recomp 12-40 for those of messages 12 to 40, or /ctx-recomp cancel.")
 	}
@@ -111,7 +115,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 	if r.part.End > 0 {
 		e.kind = KindPartial
 	}
-	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have already given their facts
+	e.job.WithoutFacts, e.job.Memories = true, nil // the facts of these messages were published before
 	e.job.References = referencesOf(r.staged)
 	e.after = end
 	e.yields = true // an urgent run may take its place, because the old summaries stay
@@ -128,7 +132,8 @@ type recomp struct {
 	scope chronicle.Range
 	// part is the scope of a partial recomp. It is empty for a recomp of all compartments.
 	part chronicle.Range
-	// rows and end are the compartments that were stored when the recomp began.
+	// rows are the compartments that were stored when the recomp began, and end is the last message that they
+	// cover.
 	rows []chronicle.Compartment
 	end  store.HistoryEnd
 	// staged is the beginning of the new history: the stored compartments before the scope, then the new
@@ -159,7 +164,7 @@ func enclosing(rows []chronicle.Compartment, part chronicle.Range) (chronicle.Ra
 	return scope, nil
 }
 
-// resume takes over what an interrupted recomp of the same range has staged.
+// resume takes over the staged compartments of an interrupted recomp of the same range.
 func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (isResumed bool, err error) {
 	staged, found, err := from.History.Staged(ctx, key)
 	if err != nil {
@@ -249,7 +254,7 @@ func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error
 		r.scope, format.Count(made, "summary"), before), nil
 }
 
-// left returns a sentence about the state that an unfinished recomp leaves.
+// left returns a sentence about the consequences of an unfinished recomp.
 func (r *recomp) left() string {
 	return "The old summaries stay. /" + RecompOf(r.part) + " goes on from there."
 }

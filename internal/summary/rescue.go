@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// rescue makes room in an emergency, when the next prompt may not fit and there is no time to wait for a
+// rescue frees space in an emergency, when the next prompt may not fit and there is no time to wait for a
 // model. It publishes an extract of the oldest messages, and decides again. So a slow or failing historian
 // never blocks a prompt.
 func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {

@@ -28,6 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // This file decides when a run of the historian begins, and carries it out. A run
@@ -56,11 +57,11 @@ type passFacts struct {
 	pass  int
 }
 
-// A state holds what the historian knows of a session.
+// A state holds the historian's facts about a session.
 type state struct {
 	passFacts
 	throttle history.Throttle
-	isLoaded bool // throttle has been read
+	isLoaded bool // whether throttle was read from the store
 	// askedAt is the tag counter at the time of the last question to the trigger.
 	askedAt int
 	// askedLevel is the level of usage at that time. If the level has risen since, the host asks again at
@@ -97,7 +98,7 @@ func (h *Historian) consider(ps *pass.Pass) {
 	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
 	w.askedLevel = min(w.askedLevel, level)
 	if w.running != nil && w.running.yields && w.usage >= history.ForceUsage {
-		w.running.cancel(errYielded) // a later pass asks the trigger
+		w.running.cancel(errYielded) // a later pass asks the trigger again
 	}
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
@@ -108,7 +109,7 @@ func (h *Historian) consider(ps *pass.Pass) {
 	}
 	w.askedAt, w.askedLevel = counter, level
 	key, facts := s.Key, w.passFacts
-	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
+	h.summarising.Add(1) // the run counts before the answer is sent, so that a status after the answer shows it
 	h.Agents.Go(func() {
 		defer h.summarising.Add(-1)
 		h.summarise(key, facts)
@@ -127,7 +128,7 @@ func factsOf(ps *pass.Pass, c client.Client) passFacts {
 		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.Session.Row.Passes, workingSet: r.WorkingSet,
 	}
 	size := d.Size.Current
-	if d.Verdict != schema.Steady && size > 0 { // the bust removed tokens, and they no longer add to the pressure
+	if d.Verdict != schema.Steady && size > 0 { // the bust removed these tokens, so they no longer add to the pressure
 		left := max(0, size-d.Price.Removed)
 		w.usage *= float64(left) / float64(size)
 		size = left
@@ -215,7 +216,7 @@ type run struct {
 	isTakenBack bool
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
-	// filler is the compartment to publish before those of the run, nil for none.
+	// filler is a compartment that is published before those of the run. It is nil if there is none.
 	filler *chronicle.Compartment
 	// project is the identity of the project to which the facts belong, "" if it is not known.
 	project string
@@ -225,7 +226,7 @@ type run struct {
 	yields bool
 }
 
-// A prospect holds everything from which the trigger decides on a run. Nothing changes it, so it can be read
+// A prospect holds all facts from which the trigger decides on a run. It never changes, so it can be read
 // without the session's lock.
 type prospect struct {
 	passFacts
@@ -236,13 +237,13 @@ type prospect struct {
 }
 
 // summarise asks the trigger. If the trigger wants a run, summarise carries it out. The trigger and the run may
-// read much text. They do it without the session's lock, so that no pass waits for them.
+// read much text, so they work without the session's lock, and no pass waits for them.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)
 	limit, err := h.historianLimit(ctx, &facts)
 	if err != nil {
-		return // the client has left
+		return // the client has disconnected
 	}
 	about, err := h.prospect(ctx, key)
 	if about == nil {
@@ -275,18 +276,18 @@ func (h *Historian) summarise(key store.Key, facts passFacts) {
 	h.finish(p, result, err)
 }
 
-// cannotRun reports why no run begins. err is nil if none is wanted.
+// cannotRun reports why no run begins. err is nil if no run is wanted.
 func (h *Historian) cannotRun(key store.Key, err error) {
 	if err != nil {
 		h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
 	}
 }
 
-// prospect returns the prospect of a run. It is nil if none can begin now.
+// prospect returns the prospect of a run. It is nil if no run can begin now.
 func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, error) {
 	s, err := h.Sessions.Lock(ctx, key)
 	if err != nil {
-		return nil, nil // the host stops
+		return nil, nil // the host is stopping
 	}
 	defer s.Unlock()
 	w := stateOf(s)
@@ -355,7 +356,7 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, abou
 	p.project = s.Row.Project
 	p.job = h.job(s, p.chunk, now)
 	p.job.CanWait = p.hasTime()
-	p.job.KeepLast = p.job.KeepLast || p.reason == history.RunForRent // a run pays only for what leaves
+	p.job.KeepLast = p.job.KeepLast || p.reason == history.RunForRent // a run pays off only by the messages that it replaces
 	p.holder, p.after, p.started, p.summary, p.filler = h.Agents.NewHolder(), s.Chronicle.End, h.Clock.Now(), s.Pipe.SummaryKey(), s.Filler()
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
@@ -483,7 +484,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity(),
 		"facts", len(result.Facts), "unconfirmed", result.Unconfirmed)
 	stateOf(s).throttle = throttle.Published(way)
-	stateOf(s).askedAt = 0 // more messages may be eligible now
+	stateOf(s).askedAt = 0 // more messages may be eligible after this publication
 	if way == history.ByModel {
 		stateOf(s).halvings = 0
 	}
@@ -491,7 +492,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
 	if s.Pipe == nil {
-		return nil // the next resync reads it
+		return nil // the next resync reads the history anyway
 	}
 	return h.Sessions.RefreshChronicle(ctx, s)
 }
@@ -504,10 +505,10 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *ru
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
 	run := runRow(p, result)
-	run.Status, run.Reason = store.RunFailed, reason.Error()
+	run.Status, run.Reason = work.Failed, reason.Error()
 	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
-	if errors.Is(reason, store.ErrStale) || isAborted {
-		run.Status = store.RunNoop
+	if errors.Is(reason, work.ErrStale) || isAborted {
+		run.Status = work.Noop
 	}
 	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(stateOf(s).throttle.RetryPass(p.demand))); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
@@ -530,14 +531,14 @@ func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error 
 		return err
 	}
 	if known.Throttle != "" {
-		_ = json.Unmarshal([]byte(known.Throttle), &stateOf(s).throttle) // if another release wrote the throttle, it starts again from zero
+		_ = json.Unmarshal([]byte(known.Throttle), &stateOf(s).throttle) // a throttle that another release wrote may be unreadable; then it starts from zero
 	}
 	stateOf(s).isLoaded = true
 	return nil
 }
 
 func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error {
-	state, _ := json.Marshal(stateOf(s).throttle) // numbers always encode
+	state, _ := json.Marshal(stateOf(s).throttle) // numbers can always be encoded
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
 	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
@@ -546,11 +547,11 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 // maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
 
-// toldAfter is the number of failures in a row after which the user is told that the historian fails. A single
-// failure often goes away by itself.
+// toldAfter is the number of failures in a row after which the user gets a notice that the historian fails. A
+// single failure often goes away by itself.
 const toldAfter = 2
 
-// tellOfFailure tells the user, once, that the historian fails again and again.
+// tellOfFailure gives the user one notice that the historian keeps failing.
 func (h *Historian) tellOfFailure(ctx context.Context, p *run) {
 	if !slices.Contains(p.facts.config.Notices, notice.Troubles) {
 		return

@@ -84,8 +84,8 @@ func (w *passFacts) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope c
 	return chronicle.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
 }
 
-// WrapUpHint returns a sentence about the wrap-up that would free space now, empty if none would. The caller holds the
-// session's lock.
+// WrapUpHint returns a sentence about the wrap-up that would free space now, or "" if no wrap-up would. The caller
+// holds the session's lock.
 func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
 	if !h.summarises(ps) || stateOf(ps.Session).running != nil {
 		return ""
@@ -124,12 +124,12 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 		return err
 	}
 	defer s.Unlock()
-	if err := pass.Ended(ctx, "publish"); err != nil { // a pass has already made room with an extract
+	if err := pass.Ended(ctx, "publish"); err != nil { // a pass has already published an extract and freed space
 		return err
 	}
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
-	done.Attempts = w.attempts // the failed attempts count as well
+	done.Attempts = w.attempts // the cost includes the failed attempts
 	step := *w.run
 	step.job.Chunk, step.job.Raw = w.chunk, func() []historian.Message { return w.raw }
 	if _, step.after, err = h.Store.History.Compartments(writing, w.key); err != nil {
@@ -151,7 +151,7 @@ func (w *wrapUp) show(ctx context.Context, s *session.Session) (string, error) {
 	return fmt.Sprintf("Messages %s are summarised. Your next message is sent with the summaries and the newest %s.", w.scope, format.Count(w.keep, "turn")), nil
 }
 
-// left returns a sentence about the state that an unfinished wrap-up leaves.
+// left returns a sentence about the consequences of an unfinished wrap-up.
 func (w *wrapUp) left() string {
 	if done := int(w.done.Load()); done >= w.scope.Start {
 		return fmt.Sprintf("Messages %d-%d are summarised, and the next bust shows them. The others stay as they were.", w.scope.Start, done)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkCount prints MB/s; "cold" starts with an empty cache each time.
+// BenchmarkCount reports MB/s. The case "cold" starts with an empty cache each
+// time.
 func BenchmarkCount(b *testing.B) {
 	for name, text := range map[string]string{
 		"code":  goSource(b, 1<<20),

@@ -7,7 +7,7 @@ import "sync/atomic"
 // nor allocations. The index and the slot together hold 63 of the 64 bits of a hash whose seed is random for
 // each process. A wrong answer would need two pieces that agree in all of these bits.
 type pieceCache struct {
-	slots [1 << 15]atomic.Uint64 // upper 48 bits of the hash, then the count
+	slots [1 << 15]atomic.Uint64 // the upper 48 bits of the hash, then the count
 }
 
 const countBits = 16

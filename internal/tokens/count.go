@@ -3,8 +3,8 @@ package tokens
 import "hash/maphash"
 
 // maxPiece bounds how many bytes are merged at once, so that a count needs little memory. No text has a word
-// of 64 KiB, but a base64 blob or a long run of blanks may be longer. Such a piece is cut, and each cut makes
-// the count wrong by at most a few tokens.
+// of 64 KiB, but a base64 blob or a long run of blanks may be longer. Such a piece is cut, and each cut
+// changes the count by a few tokens at most.
 const maxPiece = 64 << 10
 
 // Count returns the number of tokens of s. A special token in the text, such as

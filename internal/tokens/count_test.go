@@ -20,7 +20,7 @@ var vectors = []struct {
 	{"<EOT>", 4}, // a special token, counted as text
 	{`{"a":1}`, 5},
 	{"日本語テスト", 6},
-	{"ﬁ", 3}, // one rune; NFKC would turn it into the token "fi"
+	{"ﬁ", 3}, // this is one rune; NFKC would turn it into the token "fi"
 }
 
 func TestCount(t *testing.T) {
@@ -85,9 +85,9 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// slowCount defines the count in code that is easy to check by eye: it splits
-// by a regular expression and always merges the pair with the lowest rank
-// first.
+// slowCount computes the count in code that is easy to verify by reading: it
+// splits by a regular expression and always merges the pair with the lowest
+// rank first.
 func slowCount(text string) int {
 	n := 0
 	for text != "" {

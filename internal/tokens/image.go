@@ -93,9 +93,9 @@ func jpegSize(b []byte) (width, height uint32, ok bool) {
 	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
 		marker := b[i+1]
 		switch {
-		case marker == 0xff: // a fill byte
+		case marker == 0xff: // this is a fill byte
 			i++
-		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd8: // a marker without a length
+		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd8: // this marker has no length
 			i += 2
 		case startsFrame(marker):
 			return uint32(binary.BigEndian.Uint16(b[i+7:])), uint32(binary.BigEndian.Uint16(b[i+5:])), true

@@ -9,8 +9,8 @@ import "sync"
 // text has pieces of thousands of bytes.
 type merger struct {
 	next       []int32  // start of the part that follows the part at this index
-	prev       []int32  // start of the part before it
-	rank       []uint32 // rank of this part and the next together, or noRank if they do not merge
+	prev       []int32  // start of the part before the part at this index
+	rank       []uint32 // rank of this part together with the next one, or noRank if the two do not merge
 	candidates []uint64 // rank, then start; a candidate is stale if the rank has changed since
 }
 

@@ -30,7 +30,7 @@ func classOf(r rune) class {
 		return letter
 	case unicode.IsNumber(r):
 		return number
-	case unicode.IsSpace(r): // the Unicode property that the package's pattern uses: it includes U+0085 and excludes U+FEFF
+	case unicode.IsSpace(r): // the Unicode property in the npm package's pattern, which includes U+0085 and excludes U+FEFF
 		return space
 	}
 	return symbol
@@ -88,7 +88,7 @@ func spaceEnd(s string) int {
 // the rune at i is of another class, the result is i.
 func runEnd(s string, i int, c class) int {
 	for i < len(s) {
-		if b := s[i]; b < utf8.RuneSelf { // classAt inlined, because most bytes take this path
+		if b := s[i]; b < utf8.RuneSelf { // this repeats classAt, because most bytes take this path
 			if asciiClass[b] != c {
 				break
 			}

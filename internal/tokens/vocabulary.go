@@ -26,7 +26,7 @@ const noRank = math.MaxUint32
 // merges first. After load only its cache changes.
 type vocabulary struct {
 	seed  maphash.Seed
-	text  string   // all tokens end to end, in order of rank
+	text  string   // all tokens without separators, in order of rank
 	start []uint32 // start[r] is where token r begins in text, start[r+1] where it ends
 	// slots is a hash table with linear probing, half full. A used slot holds the upper half of the token's
 	// hash, and its rank + 1. Because of the hash, texts that differ are seldom compared.
@@ -41,7 +41,7 @@ type vocabulary struct {
 var load = sync.OnceValue(func() *vocabulary {
 	v, err := unpack(flate.NewReader(strings.NewReader(packed)))
 	if err != nil {
-		panic(fmt.Sprintf("tokens: embedded vocabulary: %v", err)) // the build is broken; the first test shows it
+		panic(fmt.Sprintf("tokens: embedded vocabulary: %v", err)) // the build is broken; every test shows that
 	}
 	return v
 })

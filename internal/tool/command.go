@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// flush makes the next pass bust, and describes that bust as it would be if the pass came now.
+// flush makes the next pass bust, and describes the bust that would come now.
 func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	s, err := t.Sessions.Lock(ctx, key)
@@ -65,7 +65,7 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
 	ps, err := t.Passes.Forecast(ctx, c, s, directory)
 	if err != nil {
-		return "The next request applies the waiting drops." // nobody reads the answer
+		return "The next request applies the waiting drops." // the caller has gone, so the text does not matter
 	}
 	d := ps.Decision
 	waiting := len(s.Pipe.State.Queue()) - len(d.Drained)

@@ -42,7 +42,7 @@ const (
 	expandShare  = 8
 )
 
-// pageBudget returns the size of a page for a window of limit tokens. limit is 0 if the window is not known.
+// pageBudget returns the size of a page for a window of limit tokens. limit is 0 if the window is unknown.
 func pageBudget(limit int) int {
 	if limit <= 0 {
 		return expandBudget
@@ -50,8 +50,8 @@ func pageBudget(limit int) int {
 	return min(expandBudget, limit/expandShare)
 }
 
-// A harness may cut off a tool's output after 50 KiB or 2,000 lines. A page ends with how to go on, so it
-// stays below that limit. The difference leaves room for the lines around the record.
+// A harness may cut off a tool's output after 50 KiB or 2,000 lines. A page must not lose its end, which says
+// how to go on. So it stays below that limit, with space for the lines around the record.
 const (
 	maxPageBytes = 50<<10 - 1<<10
 	maxPageLines = 2_000 - 10
@@ -132,7 +132,7 @@ func expandArguments(args json.Value) (expansion, error) {
 
 // A page is the text of messages, up to a size.
 type page struct {
-	tokens, bytes, lines int // that are left
+	tokens, bytes, lines int // the numbers that are left of the page's size
 
 	options rawhistory.TextOptions
 	body    strings.Builder
@@ -142,7 +142,7 @@ type page struct {
 	isFull             bool
 }
 
-// newPage returns an empty page with room for a number of tokens.
+// newPage returns an empty page that can hold a number of tokens.
 func newPage(e expansion, tokens int) page {
 	return page{
 		tokens: tokens, bytes: maxPageBytes, lines: maxPageLines,
@@ -150,12 +150,13 @@ func newPage(e expansion, tokens int) page {
 	}
 }
 
-// add appends a message, or as much of it as fits. It returns false when the page is full. Only the first
-// message of a page is ever cut. Any other message that does not fit begins the next page.
+// add appends a message or, if the message does not fit, its beginning. It returns false when the page is
+// full. Only the first message of a page is ever cut. Any other message that does not fit begins the next
+// page.
 func (p *page) add(m rawhistory.Message) bool {
 	text, label := rawhistory.Text(m, p.options), ""
 	begin := runeStart(text, p.offset)
-	if begin > 0 { // the rest may begin within a line
+	if begin > 0 { // the rest of a cut message may begin within a line
 		label = fmt.Sprintf("[%d] (goes on) ", m.Ordinal)
 	}
 	rest := text[begin:]
@@ -176,7 +177,7 @@ func (p *page) add(m rawhistory.Message) bool {
 	return !p.isFull
 }
 
-// beginning returns as much of a text as has no more than a number of bytes and of line ends.
+// beginning returns the beginning of a text with at most so many bytes and line ends.
 func beginning(text string, bytes, lines int) string {
 	text = text[:runeStart(text, max(0, bytes))]
 	for end := 0; ; lines-- {
@@ -232,7 +233,7 @@ func fit(text string, budget int) (bytes, size int) {
 // and no message can pretend that the record has ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
-	if p.offset == 0 { // otherwise a line end belongs to the message that was cut
+	if p.offset == 0 { // if only a part of the message was shown, a line end belongs to it
 		body = strings.TrimSuffix(body, "\n")
 	}
 	sum := sha256.Sum256([]byte(body))

@@ -47,7 +47,7 @@ type tool struct {
 	run       func(*Tools, context.Context, store.Key, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 }
 
-// toolTable is the table of the tools. Whoever adds a tool adds its row here.
+// toolTable is the table of the tools. A new tool needs a row here.
 var toolTable = []tool{expandTool, reduceTool}
 
 // A command is a command that a user may type.
@@ -56,7 +56,7 @@ type command struct {
 	run               func(*Tools, context.Context, client.Client, store.Key, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 }
 
-// commandTable is the table of the commands. Whoever adds a command adds its row here.
+// commandTable is the table of the commands. A new command needs a row here.
 var commandTable = []command{flushCommand, recompCommand, statusCommand, wrapUpCommand}
 
 // Definitions returns the tools that a configuration offers.

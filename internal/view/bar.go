@@ -113,8 +113,8 @@ func (s *screen) bar(st schema.SessionStatus) {
 	s.line(" " + s.markNames(marks, at, cells))
 }
 
-// markNames writes the names of the marks under the bar, after or before the place of each mark. It leaves
-// out names for which there is no room, and places the name of the high mark first.
+// markNames writes the names of the marks under the bar, before or after the place of each mark. It places
+// the name of the high mark first, and leaves out names that do not fit.
 func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	line := []rune(strings.Repeat(" ", cells))
 	isFree := func(from, n int) bool {

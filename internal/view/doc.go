@@ -2,5 +2,5 @@
 // history and doctor. Its sub-packages draw a replay: report for a terminal, page for a browser. A view
 // decides nothing, asks no host and waits for nothing: it gets data and returns text.
 //
-// It may import internal/chronicle, internal/doctor, internal/format and schema.
+// It may import internal/chronicle, internal/doctor, internal/format, internal/words and schema.
 package view

@@ -33,7 +33,7 @@ func NewDiagnosis(findings []doctor.Finding) Diagnosis {
 	return r
 }
 
-// findingColumns is the width of what stands left of a finding's message.
+// findingColumns is the width of the columns before a finding's message.
 const findingColumns = 20
 
 // PrintDiagnosis prints the findings of doctor, each with its remedy. It breaks lines so that they have at most width

@@ -17,7 +17,7 @@ type HistorySession struct {
 	Title        string         `json:"title,omitzero"`
 	Directory    string         `json:"directory,omitzero"`
 	Compartments int            `json:"compartmentCount"`
-	Messages     int            `json:"messages"` // that the compartments cover
+	Messages     int            `json:"messages"` // the number of messages that the compartments cover
 	RawTokens    int            `json:"rawTokens"`
 	Fidelity     float64        `json:"fidelity"`
 	NewestAt     int64          `json:"newestAt,omitzero"` // Unix ms
@@ -159,8 +159,8 @@ func (c tableColumn) pad(text string) string {
 	return column{width: c.width, isRight: c.isRight}.pad(text)
 }
 
-// table draws rows. The first column takes the space that the rest leaves, up to its width. If there is no
-// room, table leaves out the last columns.
+// table draws rows. The first column takes the space that the other columns leave, up to its width. If the
+// space is too small, table leaves out the last columns.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {

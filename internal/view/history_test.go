@@ -95,8 +95,7 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 	})
 }
 
-// What makes a part safe for a terminal does not undo its indentation, so that no text looks like another
-// message.
+// Indentation survives the cleaning for a terminal, so no text looks like another message.
 func TestMessagesCannotBeForged(t *testing.T) {
 	text := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\x1b[2J]9 :U\u2028\v")))
 	rapid.Check(t, func(r *rapid.T) {
@@ -125,7 +124,7 @@ func TestMessagesCannotBeForged(t *testing.T) {
 	})
 }
 
-func TestMessageIsPrintedToTheLetter(t *testing.T) {
+func TestMessageIsPrintedVerbatim(t *testing.T) {
 	var b strings.Builder
 	if err := PrintMessage(&b, []string{"[7] result of bash:\n    ok\n    \n    \tindented\n    ", "[7] A: " + strings.Repeat("long ", 60) + "end"}, Page{Width: 40, Color: true}); err != nil {
 		t.Fatal(err)

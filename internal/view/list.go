@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -41,7 +42,7 @@ var listColumns = []struct {
 	{6, column{"DROPPED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 		return format.Tokens(st.Tokens.Dropped), Plain
 	}}},
-	{2, column{"HITS", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return hitOf(st), Plain }}},
+	{2, column{"HITS", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return words.HitRate(st), Plain }}},
 	{4, column{"BUSTS", 5, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return dashIfZero(st.Busts), Plain }}},
 	{2, column{"SAVED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return shortSavedOf(st), Plain }}},
 	{9, column{"LAST", 22, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {

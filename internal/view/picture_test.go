@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// The README shows the status as a picture. `task picture` draws it anew.
+// The README shows the status as a picture. The picture must be that of today's code; `task picture`
+// draws it again.
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)
-	st.Version = "0.1.0" // a version that people may have
+	st.Version = "0.1.0" // the version in the picture
 	st.Sessions[0] = summarised()
 	if err := PrintStatus(&text, *st, Page{Width: 96, Color: true, Now: noon, Program: "magicctx-host"}); err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func drawRun(b *strings.Builder, row, column int, shade, content string) {
 		}
 		r := []rune(content)[0]
 		if r == ' ' && strings.HasSuffix(text.String(), " ") {
-			flush() // a viewer may take several spaces for one
+			flush() // a viewer may show several spaces as one
 		}
 		if text.Len() == 0 && r == ' ' {
 			start = column + 1

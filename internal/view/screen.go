@@ -9,12 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Live is the data behind the live status screen.
+// Live is the data for the live status screen.
 type Live struct {
 	// Status is the newest answer of the host, nil before the first one.
 	Status *schema.StatusResult
-	// Away is the reason why the host does not answer, empty while it answers. AwaySince is the time since
-	// which it has not answered.
+	// Away is the reason why the host does not answer, empty while it answers. AwaySince is the time at
+	// which it stopped answering.
 	Away      string
 	AwaySince time.Time
 	Color     bool
@@ -25,7 +25,7 @@ type Live struct {
 }
 
 // Heard returns the live data after an answer of the host. If status is nil, the host does not answer, and
-// away is the reason; the last status then stays.
+// away is the reason. The last status then stays on the screen.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	switch {
 	case status != nil:
@@ -181,7 +181,7 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 // listLines is the least height of the list of sessions.
 const listLines = 4
 
-// sessions draws the card of one session and the list of all, as far as there is room.
+// sessions draws the card of one session and, below it, as much of the list as fits.
 func (s *screen) sessions(st schema.StatusResult, c Choice) {
 	shown := c.apply(st.Sessions)
 	if len(shown) == 0 {

@@ -85,7 +85,7 @@ func historied(st schema.SessionStatus) *schema.StatusResult {
 	return all
 }
 
-// both is the status of a host that OpenCode and Pi use, with one id in both.
+// both is the status of a host that serves OpenCode and Pi, with the same session id in both.
 func both() *schema.StatusResult {
 	st := statusOf(3)
 	st.Sessions[1].Harness = schema.HarnessPi
@@ -288,7 +288,8 @@ func TestScreenAlwaysFits(t *testing.T) {
 	})
 }
 
-// solid draws the parts of the bar and of its legend as they are drawn with colours.
+// solid draws the parts of the bar and of its legend in the way in which they are drawn with
+// colours.
 func solid(text string) string {
 	for _, part := range sources(schema.TokensBySource{}) {
 		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })
@@ -299,44 +300,6 @@ func solid(text string) string {
 
 // barCells matches the lines of a bar.
 var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%#=│·]+$`)
-
-// Summaries that have lost most details are a fault, and then the history is not healthy.
-func TestPoorSummariesAreNotHealthy(t *testing.T) {
-	for fidelity, isHealthy := range map[float64]bool{0: false, 0.49: false, 0.5: true, 1: true} {
-		st := summarised()
-		st.History.Fidelity = fidelity
-		if got := strings.HasPrefix(historyOf(st), "healthy"); got != isHealthy {
-			t.Errorf("fidelity %v: healthy is %t: %v", fidelity, got, historyFaults(st, noon))
-		}
-	}
-}
-
-// The screen shows causes in plain words, for example "new model" for "model-changed". Each fits into its column.
-func TestCausesAreShownInPlainWords(t *testing.T) {
-	st := statusOf(1).Sessions[0]
-	st.LastCause, st.LastPassBust = "not-worth-it", false
-	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}
-	st.Removals = []schema.Removal{{Rule: "tool reclaim", Cause: "model-changed", Tokens: 2000, Reread: 1000}}
-	card := lastOf(st, noon) + "\n" + bustsOf(st) + "\n" + Regret(st.Removals, 1)
-	for _, want := range []string{"tool reclaim (new model)", "no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
-		if !strings.Contains(card, want) {
-			t.Errorf("%q lacks %q", card, want)
-		}
-	}
-	for code := range reasons {
-		if words := format.Cause(code); words == code || len("bust: "+words) > 22 {
-			t.Errorf("the list has no words for %q, or cuts %q", code, words)
-		}
-	}
-}
-
-// If magicctx costs more than it saves, the user reads what its historian costs.
-func TestLossNamesTheHistorian(t *testing.T) {
-	st := schema.SessionStatus{Saved: &schema.Saving{Money: -3.75, Historian: 4.1, Passes: 129}}
-	if got, want := savedOf(st), "cost about $3.75 more than if nothing had been dropped, with $4.10 for the historian"; !strings.HasSuffix(got, want) {
-		t.Errorf("%q does not end in %q", got, want)
-	}
-}
 
 func TestColourMeansSomething(t *testing.T) {
 	st := statusOf(1)
@@ -355,45 +318,6 @@ func TestColourMeansSomething(t *testing.T) {
 		got := Screen(Live{Status: st, Color: true}, 160, 30, noon)
 		if test.want == "" && (strings.Contains(got, "\x1b[33m") || strings.Contains(got, "\x1b[31m")) || !strings.Contains(got, test.want) {
 			t.Errorf("pressure %v, bust %t: want %q in\n%q", test.pressure, test.bust, test.want, got)
-		}
-	}
-}
-
-func TestWindowNamesItsSource(t *testing.T) {
-	for _, test := range []struct {
-		tokens int
-		source schema.LimitSource
-		at     int64
-		want   string
-	}{
-		{200_000, schema.LimitCatalogue, before(time.Hour), "200k, by the harness's catalogue"},
-		{131_072, schema.LimitOverflow, before(3 * time.Hour), "131k, learned from a refused prompt 3h00m ago"},
-		{260_000, schema.LimitUsage, before(time.Minute), "at least 260k, as a prompt of that size was accepted 1m ago"},
-		{100_000, schema.LimitConfig, 0, "100k, as configured"},
-		{0, schema.LimitDefault, 0, "unknown to the harness's catalogue"},
-		{0, "", 0, "unknown"},
-		{200_000, "", 0, "200k"}, // an older host sends no source
-	} {
-		if got := windowOf(schema.SessionStatus{ContextTokens: test.tokens, LimitSource: test.source, LimitAt: test.at}, noon); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
-	}
-}
-
-func TestCacheLifeNamesItsSource(t *testing.T) {
-	for _, test := range []struct {
-		life   time.Duration
-		reason string
-		want   string
-	}{
-		{5 * time.Minute, "Anthropic's default", "5 min (Anthropic's default)"},
-		{time.Hour, "configured", "1 h (configured)"},
-		{12*time.Minute + 4*time.Second, "learned: a prefix was read after 12 min", "12 min (learned: a prefix was read after 12 min)"},
-		{0, "configured", "0 s (configured)"},
-		{0, "", ""}, // an older host sends no cache life
-	} {
-		if got := cacheLifeOf(schema.SessionStatus{CacheLifeMS: test.life.Milliseconds(), CacheLifeReason: test.reason}); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }
@@ -432,7 +356,7 @@ func TestKeysScrollSortAndFilter(t *testing.T) {
 		{end + "k", Choice{Selected: 10}},
 		{"js", Choice{Sort: 1}},
 		{"ssss", Choice{}},
-		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // a q in a filter quits nothing
+		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // while the user types a filter, q does not quit
 		{"/hex" + back + "ro" + enter + "j", Choice{Filter: "hero", Selected: 1}},
 		{"/hero" + enter + esc, Choice{}},
 		{"/zz" + enter + "jjj", Choice{Filter: "zz"}},
@@ -479,7 +403,7 @@ func TestBarShowsEachPartAndMark(t *testing.T) {
 	})
 }
 
-// A notice is gone after some seconds, so the card says why a wrap-up has stopped.
+// A notice disappears after some seconds, so the card shows why a wrap-up has stopped.
 func TestCardSaysWhyAWrapUpStopped(t *testing.T) {
 	st := summarised()
 	st.History.Stopped = &schema.StoppedRun{Kind: "wrapup", At: before(5 * time.Minute), Start: 1, End: 56, Reason: "401 unauthorized"}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -19,8 +20,8 @@ type Page struct {
 	Width int
 	Color bool
 	Now   time.Time
-	// NamesHarness makes the page of one session say its harness. A page of several sessions does that
-	// by itself if they belong to several harnesses.
+	// NamesHarness makes the page of one session name its harness. A page of several sessions does so if
+	// they belong to several harnesses.
 	NamesHarness bool
 	// Program is the command that starts this program, for remedies.
 	Program string
@@ -71,7 +72,7 @@ func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
 func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
 	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
-	s.line(" " + cut("dropped: "+droppedOf(st), s.width-2))
+	s.line(" " + cut("dropped: "+words.Dropped(st), s.width-2))
 	if len(st.DroppedUnits) == 0 {
 		return s.print(w)
 	}

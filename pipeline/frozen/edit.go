@@ -61,8 +61,8 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that the unit has the edit Clamp beside a stronger one. Its arguments
-	// never become longer again.
+	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments
+	// stay shortened.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int

@@ -95,9 +95,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 // Keys is a set of message keys.
 type Keys map[string]bool
 
-// SetHead makes h the head of the state, and covered the messages that h stands for. They
-// are named by their keys, because no order of tags says it: an old message can get a new
-// unit, for example the text of an aborted answer that the harness stores late.
+// SetHead makes h the head of the state, and covered the messages that h stands for. It
+// takes keys and not a highest tag, because an old message can get a new unit, for example
+// when the harness stores the text of an aborted answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
@@ -121,7 +121,7 @@ func (s *State) HideHead(hidden bool) (isNew bool) {
 // Covers reports whether the head stands for a message, even if the head is hidden.
 func (s *State) Covers(messageKey string) bool { return s.covered[messageKey] }
 
-// HeadTokens returns the size of the head's messages, 0 if the head is hidden.
+// HeadTokens returns the size of the head's messages, or 0 if the head is hidden.
 func (s *State) HeadTokens() int {
 	if s.hidden {
 		return 0
@@ -129,7 +129,7 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover adds a message to those that the head stands for. The harness has put it between
+// Cover adds a message to those that the head stands for. The harness inserted it between
 // covered messages after the fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {

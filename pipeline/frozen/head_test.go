@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A unit counts the same whether the head covers it already or not. Only its edits matter.
+// Covered counts a unit in the same way before and after the head covers it. Only the unit's edits matter.
 func TestCoveredCountsWhatEditsHaveLeft(t *testing.T) {
 	unit := func(kind frozen.UnitKind, edit frozen.EditKind, isCovered bool) *frozen.Unit {
 		u := &frozen.Unit{Kind: kind, Tokens: 100, InputTokens: 10}

@@ -40,8 +40,8 @@ func (s *State) Commit(a Additions) {
 
 // An Overlay lays proposed additions over a state. It reads as if the state had them,
 // and never changes the state. To accept the additions, the caller commits them to the
-// state. To refuse them, it drops the overlay. For example, a pass renders with the
-// overlay of an edit, and if the edit cannot be stored, the state has never had it.
+// state. To refuse them, it discards the overlay. For example, a pass renders with an
+// overlay. If its edits cannot be stored, the state never had them.
 type Overlay struct {
 	// Setup is the proposed setup, or the state's own if none is proposed.
 	Setup Setup

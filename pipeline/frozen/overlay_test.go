@@ -38,7 +38,7 @@ func TestAnOverlayShowsTheAdditions(t *testing.T) {
 	}
 }
 
-func TestACloneOfAnOverlayGoesItsOwnWay(t *testing.T) {
+func TestCloneOfAnOverlayIsIndependent(t *testing.T) {
 	o := three().With(frozen.Additions{Edits: []frozen.Edit{{Tag: 1, Kind: frozen.Strip}}})
 	c := o.Clone()
 	c.Lay(frozen.Edit{Tag: 1, Kind: frozen.Drop})
@@ -48,7 +48,7 @@ func TestACloneOfAnOverlayGoesItsOwnWay(t *testing.T) {
 	}
 }
 
-// An overlay shows exactly the state that committing its additions makes.
+// An overlay shows the same state as a commit of its additions produces.
 func TestAnOverlayShowsTheStateAfterTheCommit(t *testing.T) {
 	kinds := []frozen.EditKind{frozen.Clamp, frozen.Withhold, frozen.Skeleton, frozen.Drop, frozen.Strip, frozen.Compress, frozen.Unthink, frozen.Shell}
 	rapid.Check(t, func(t *rapid.T) {

@@ -31,8 +31,8 @@ type Unit struct {
 	// other.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
-	// GapSeconds is the pause before the unit's message. Only the text that
-	// shows the pause has it; it is 0 elsewhere.
+	// GapSeconds is the pause before the unit's message. Only the text unit that shows
+	// the pause has a value other than 0.
 	GapSeconds int
 	// Note is a text of the host that stands at the end of the content on the wire, for
 	// example a reminder that output could be dropped. It is chosen before the content is
@@ -77,11 +77,10 @@ type State struct {
 	bindings map[string]*Binding
 }
 
-// NewState returns a state from its stored parts: units ascending by tag, edits
-// of those units in any order, and the queue in its order. It leaves out a
-// queued drop if the tag belongs to no unit, or to a unit with another key.
-// Such a drop would remove content that nobody has marked. The caller sets the
-// setup.
+// NewState returns a state from its stored parts: units ascending by tag, edits of
+// those units in any order, and the queue in its order. It leaves out a queued drop if
+// the tag belongs to no unit, or to a unit with another key. Such a drop would remove
+// content that the model has not marked. The caller sets the setup.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,

@@ -86,9 +86,9 @@ func (d *division) leaveArcs() {
 	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
 }
 
-// snapToPrompt moves the start of the tail back to a place where a thought begins: a
-// prompt of the user or a step with tool calls. It moves over a limited number of tokens
-// only. Under pressure it leaves something to summarise before the tail.
+// snapToPrompt moves the start of the tail back to the beginning of a thought: a prompt
+// of the user or a step with tool calls. It moves over a limited number of tokens only.
+// Under pressure it leaves some messages before the tail for the historian.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
 	to := d.thoughtBefore(start)

@@ -18,8 +18,8 @@ const (
 // TriggerBudget returns the number of tokens from which history is worth a run of the
 // historian, from the model's limit and the execute threshold in percent.
 //
-// The limit must be the model's, never one that is derived from the last prompt: right
-// after a restart there is no last prompt.
+// The limit must be the model's, never derived from the last prompt, because there is none
+// right after a restart.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {
@@ -55,8 +55,8 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns the size in tokens of the newest messages that stay verbatim: what
-// spending allows, and no more than the protected tail of a window.
+// WorkingSet returns the size in tokens of the newest messages that stay verbatim. It is the
+// size that the spending setting allows, but no more than the protected tail of a window.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
@@ -65,8 +65,8 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens that prompts have if spending alone decides: the
-// model hears that it could drop content as if the window were so small.
+// PromptSize returns the size in tokens up to which prompts grow if only the spending
+// setting limits them. Reminders to drop content treat it as the size of the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // spendingLimits are what a setting of the dial allows, in tokens. docs/performance.md has the

@@ -61,9 +61,9 @@ func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	}
 }
 
-// H13: the number of the array's messages was compared with ordinals. In an array that
-// begins after a compartment, there always seemed to be more messages.
-func TestBugH13ArrayBehindACompartmentEnds(t *testing.T) {
+// H13: the number of messages in the array was compared with ordinals. If an array
+// began after a compartment, there always seemed to be more messages.
+func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	var list []Message
 	for n := 101; n <= 110; n++ {
 		list = append(list, Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: transcript.User, Texts: []string{"go"}})
@@ -137,7 +137,7 @@ func TestBugH30DroppedContentCounts(t *testing.T) {
 }
 
 // H41: a message without text at the end of the eligible messages looked like messages
-// for which the chunk had no room. The trigger fired for 583 tokens at 10 %.
+// that did not fit into the chunk. The trigger fired for 583 tokens at 10 %.
 func TestBugH41NoiseAtTheEndDoesNotFire(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 	for _, third := range []string{"", "a short text"} {

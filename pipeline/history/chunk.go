@@ -26,7 +26,8 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
-	// CommitClusters is the number of stretches of the model's work that name commits.
+	// CommitClusters is the number of stretches of the model's work in which commits are
+	// named.
 	CommitClusters int
 	// HasMore means that the budget ended the chunk, and eligible messages follow.
 	HasMore bool
@@ -92,14 +93,14 @@ type reader struct {
 	lastLetter string
 }
 
-// A voice is what one origin says in a block.
+// A voice holds the words of one origin in a block.
 type voice struct {
 	letter string
 	parts  []string
 	hashes []string
 }
 
-// A block is a block in the making.
+// A block is an unfinished Block.
 type block struct {
 	voices   []voice
 	last     int
@@ -154,7 +155,7 @@ func (c *block) add(v voice, hasWords bool) {
 	to.parts = append(to.parts, v.parts...)
 }
 
-// nameCommits moves the commit hashes from the parts to the voice's list.
+// nameCommits moves the commit hashes from the texts to the voice's list.
 func (v *voice) nameCommits(parts []string) []string {
 	joined := strings.Join(parts, " / ")
 	v.hashes = commitsIn(joined, v.hashes)
@@ -306,12 +307,12 @@ func fitting(s string, budget int, count func(string) int) string {
 	return strings.ToValidUTF8(s[:fits], "")
 }
 
-// agent is the letter of the model.
+// agent is the letter that stands for the model in a chunk.
 var agent = transcript.FromAgent.Letter()
 
 // condense returns the voices of a message in a chunk's text. If the message has words,
-// they represent it. Otherwise its calls do. They are the model's work, even in a message
-// of the user.
+// they represent it. Otherwise its calls do. The calls are the model's work, even in a
+// message of the user.
 func condense(m *Message) (voices []voice, hasWords bool) {
 	add := func(letter, part string) {
 		if part == "" {

@@ -115,10 +115,10 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 		Updates: []chronicle.MemoryChange{
 			{ID: 10, Kind: chronicle.MemoryUpdated, Memory: 1, Content: "old"},
 			{ID: 11, Kind: chronicle.MemorySuperseded, Memory: 2, SupersededBy: 3},
-			{ID: 12, Kind: chronicle.MemorySuperseded, Memory: 3, SupersededBy: 99}, // 99 is not in the baseline
+			{ID: 12, Kind: chronicle.MemorySuperseded, Memory: 3, SupersededBy: 99}, // the baseline has no memory 99
 			{ID: 13, Kind: chronicle.MemoryUpdated, Memory: 1, Content: "new"},
 			{ID: 14, Kind: chronicle.MemoryArchived, Memory: 4},
-			{ID: 15, Kind: chronicle.MemorySuperseded, Memory: 4, SupersededBy: 1}, // the newest of two final changes
+			{ID: 15, Kind: chronicle.MemorySuperseded, Memory: 4, SupersededBy: 1}, // the newest of two final changes counts
 		},
 	})
 	want := []string{

@@ -16,7 +16,7 @@ func TestCanonicalDoc(t *testing.T) {
 		"a\xffb":                                 "a\ufffdb",
 		// A repository could hide orders to the model in characters that no reviewer of the file sees.
 		"a\U000e0072\U000e006d\u200b\u202e\u2066\x1b[8mb\tc": "a[8mb\tc",
-		"👩\u200d💻 می\u200cخواهم":                             "👩\u200d💻 می\u200cخواهم", // joiners are a part of what one sees
+		"👩\u200d💻 می\u200cخواهم":                             "👩\u200d💻 می\u200cخواهم", // joiners are part of the visible character
 	} {
 		if got := history.CanonicalDoc(in); got != want {
 			t.Errorf("CanonicalDoc(%q) = %q, want %q", in, got, want)
@@ -54,14 +54,14 @@ func TestLongDocumentIsNamedAndLeftOut(t *testing.T) {
 	if got := history.Baseline(in).Text; !strings.HasPrefix(got, want) {
 		t.Errorf("%.300s", got)
 	}
-	in.Docs[0].Text = strings.Repeat("a line of the document\n", 600) // fits in half of the history budget
+	in.Docs[0].Text = strings.Repeat("a line of the document\n", 600) // fits into half of the history budget
 	if got := history.Baseline(in).Text; strings.Contains(got, "omitted") {
 		t.Errorf("%.300s", got)
 	}
 	if got := history.Baseline(in).Sections.Docs; got > in.HistoryBudget/2 {
 		t.Errorf("the documents have %d tokens", got)
 	}
-	in.Docs[1].Text = in.Docs[0].Text // each fits, both do not
+	in.Docs[1].Text = in.Docs[0].Text // each of the two fits, but not both
 	if got := history.Baseline(in).Text; !strings.Contains(got, `<file name="STRUCTURE.md" omitted="too long" />`) || strings.Contains(got, `ARCHITECTURE.md" omitted`) {
 		t.Errorf("%.300s", got)
 	}

@@ -14,7 +14,7 @@ const (
 	proactiveRange = 2
 )
 
-// A Level is a range of usage. The trigger has other reasons for a run at each level.
+// A Level is a range of usage. At each level the trigger has different reasons for a run.
 type Level uint8
 
 // LevelOf returns the level of a usage: 0 while usage itself is no reason for a run, 1 near

@@ -19,9 +19,8 @@ const (
 // share (0..1) of the window below the execute threshold (in percent of the limit). If
 // the limit or the share is 0, the budget is unknown, and HistoryBudget returns 0.
 //
-// The limit must be the model's, and never one that is derived from the last
-// prompt: right after a restart there is no last prompt, and the budget would
-// collapse.
+// The limit must be the model's, never derived from the last prompt: there is none
+// right after a restart, and the budget would collapse.
 func HistoryBudget(limit int, threshold, share float64) int {
 	if limit <= 0 || !(threshold > 0) || !(share > 0) {
 		return 0

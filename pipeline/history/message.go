@@ -21,8 +21,8 @@ type Message struct {
 	// Reads is the number of tokens that the historian reads of the message: its words
 	// and the beginning of its calls, but not their results.
 	Reads int
-	// Texts holds the words of the message's author: what the user has typed, or what the
-	// model has written.
+	// Texts holds the words of the message's author: typed by the user, or written by the
+	// model.
 	Texts []string
 	// Others holds the words of others in a message of the user, for example the content
 	// of an attached file, or a reminder that a plugin has put into the user's text.
@@ -81,7 +81,8 @@ func (m *Message) say(p *transcript.Part) {
 	}
 }
 
-// authorOf returns the origin of the words that a message of this role is for.
+// authorOf returns the author of the plain words in a message of this role: the user or
+// the model.
 func authorOf(role transcript.Role) transcript.Origin {
 	if role == transcript.User {
 		return transcript.FromUser

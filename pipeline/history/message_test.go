@@ -88,8 +88,8 @@ func TestExcludedCommandStaysPrivate(t *testing.T) {
 	}
 }
 
-// An answer that the harness made as a summary has no ordinal, if it has ended. Neither has
-// a summary that the harness shows as a prompt.
+// A finished answer that the harness made as a summary has no ordinal. Neither has a
+// summary that the harness shows as a prompt.
 func TestIsSummary(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`: true,

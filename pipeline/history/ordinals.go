@@ -71,7 +71,7 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 
 // IsAnchored reports whether Number knows the ordinals of an array: the array begins with
 // the session's first message, or holds one of the anchors. After a compaction by the
-// harness, an array begins with a summary, and nobody knows how many messages are missing.
+// harness, an array begins with a summary, and the number of missing messages is unknown.
 func IsAnchored(array []Entry, anchors []chronicle.Place) bool {
 	for _, e := range array {
 		if e.IsSummary {

@@ -45,9 +45,9 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Ordinals rise. If the anchors agree with the plain count, they change nothing. After some messages were
-// deleted, a message that follows an anchor without a deletion in between keeps the ordinal of the plain
-// count, if it still has one.
+// Ordinals rise. If the anchors agree with the plain count, they change nothing. After some messages are
+// deleted, a message keeps its plain ordinal if it follows an anchor and nothing between the two was
+// deleted.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

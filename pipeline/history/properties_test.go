@@ -12,7 +12,7 @@ import (
 )
 
 // genMessages draws a session: prompts, answers, huge messages, missing ordinals, and
-// calls. With longArcs, a result may lie in a later message than its call.
+// calls. With longArcs, a result may be in a later message than its call.
 func genMessages(t *rapid.T, longArcs bool) *Messages {
 	var list []Message
 	n := rapid.IntRange(0, 40).Draw(t, "messages")
@@ -67,7 +67,7 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut of a snapshot lies between a call and its result, or after a call of the tail
+// No cut of a snapshot is between a call and its result, or after a call of the tail
 // whose result is still to come.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,7 +76,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 		liveFrom := s.Messages.suffixStart(got.Target)
 		for _, a := range arcsOf(s.Messages) {
 			if a.first < got.Start {
-				continue // a compartment has split it already
+				continue // a compartment has already split the arc
 			}
 			for _, cut := range []int{got.End, got.TailStart} {
 				if a.last != open && a.first < cut && cut <= a.last {
@@ -230,15 +230,15 @@ func TestTruncatedTextFits(t *testing.T) {
 			}
 		case !c.IsCut || !strings.HasSuffix(c.Text(), cutMarker) || !strings.HasPrefix(strings.ToValidUTF8(whole, ""), strings.TrimSuffix(c.Text(), cutMarker)):
 			t.Fatalf("cut to %q", c.Text())
-		case tokens.Count(c.Text()) > budget+1: // the cut may split a token in two
+		case tokens.Count(c.Text()) > budget+1: // the cut may split a token into two
 			t.Fatalf("%d tokens with a budget of %d", tokens.Count(c.Text()), budget)
 		}
 	})
 }
 
-// While usage is above the low mark, Throttle.Next finds a way after a few passes, no
-// matter how often the models fail. Models that fail read at most the allowance and one
-// run.
+// While usage is above the low mark, Throttle.Next makes a compartment after a few
+// passes, no matter how often the models fail. Models that fail read at most the
+// allowance and one run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

@@ -44,7 +44,7 @@ func TestThrottleCountsNoTime(t *testing.T) {
 
 func TestThrottleBacksOff(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 82, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
-	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth would wait for 8 passes, but it is overdue after 6
+	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth run would wait for 8 passes, but it is overdue after 6
 		throttle := Throttle{Runs: runs, Tokens: 10, Pass: 100}
 		waits := 0
 		for d.Pass = 100; ; d.Pass++ {
@@ -85,7 +85,7 @@ func TestThrottleCountsMoney(t *testing.T) {
 }
 
 // A run reserves its tokens, and its end replaces them by the tokens that were read.
-func TestThrottleBooksWhatWasRead(t *testing.T) {
+func TestThrottleCountsTheTokensThatWereRead(t *testing.T) {
 	g := Grant{Way: ByModel, Tokens: 1000}
 	begun := Throttle{Waited: 3}.Begun(7, g)
 	if want := (Throttle{Runs: 1, Tokens: 1000, Pass: 7}); begun != want {

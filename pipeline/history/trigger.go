@@ -5,7 +5,7 @@ type TriggerReason string
 
 // The reasons for a run.
 const (
-	// RunForced: usage is at ForceUsage.
+	// RunForced: usage has reached ForceUsage.
 	RunForced TriggerReason = "force-80"
 	// RunForCommits: the model has finished several pieces of work, each with a commit.
 	RunForCommits TriggerReason = "commit-clusters"
@@ -18,7 +18,7 @@ const (
 	RunForHeadroom TriggerReason = "projected-headroom"
 )
 
-// The reasons against a run.
+// The reasons for no run.
 const (
 	// NoRunBesideAnother: a run is under way.
 	NoRunBesideAnother TriggerReason = "running"
@@ -53,10 +53,11 @@ type TriggerFacts struct {
 	Count func(string) int
 }
 
-// WaitingDrops is the part of the prompt that the next bust takes away anyway, in tokens:
+// WaitingDrops is the part of the prompt that the next bust removes anyway, in tokens:
 // published history that the head does not show yet, and queued drops.
 type WaitingDrops struct {
-	// Active is the size of the prompt, Going the size of the part that leaves it.
+	// Active is the size of the prompt. Going is the size of the part that the next bust
+	// removes.
 	Active, Going int
 }
 

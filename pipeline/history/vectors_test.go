@@ -262,8 +262,8 @@ func TestChunk(t *testing.T) {
 		"user "+says("bye"),
 		"assistant "+says("Done, hash deadbee pushed"),
 	)
-	// The reference leaves out the messages 4 and 6. The user may have typed their marks, so
-	// they are the harness's words here.
+	// The reference leaves out the messages 4 and 6. Here they stay as words of the harness,
+	// because the user may have typed their marks.
 	want := "[1] U: Fix the login bug\n" +
 		"[2-3] A: Looking. / TC: List files\n" +
 		"[4] H: <system-reminder>be quick</system-reminder>\n" +
@@ -352,7 +352,7 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// In a small window the cap of a run is less than the text that begins one for its size.
+// In a small window, the cap of a run is smaller than the text from which a run begins.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
@@ -371,8 +371,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M, usage is no reason for a run before the session costs a fortune. A run begins once the messages
-// before the working set have paid for it.
+// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. A run begins once
+// the messages before the working set have paid for it.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {
@@ -397,7 +397,7 @@ func TestTriggerForRent(t *testing.T) {
 	if got.Reason != RunForRent {
 		t.Fatal(got.Reason)
 	}
-	if tail := facts.Messages.Tokens(got.Snapshot.TailStart, 41); tail < 16_000 || tail > 16_000+4*900 { // it begins with a prompt
+	if tail := facts.Messages.Tokens(got.Snapshot.TailStart, 41); tail < 16_000 || tail > 16_000+4*900 { // the tail begins with a prompt, so it can be larger
 		t.Errorf("%d tokens stay, want the working set", tail)
 	}
 }

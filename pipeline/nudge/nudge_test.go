@@ -69,9 +69,9 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// A model is never nagged. Until it drops something, it gets at most one
-// reminder of each tone, and each reminder is more serious than the one before.
-func TestRemindersOnlyBecomeGraver(t *testing.T) {
+// A model is never nagged. Until it drops something, it gets at most one reminder of
+// each tone, and each reminder is more urgent than the one before.
+func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(0, 400_000).Draw(t, "window")
 		undropped := 0
@@ -97,7 +97,7 @@ func TestRemindersOnlyBecomeGraver(t *testing.T) {
 
 // Bug class B19 (docs/defects.md): models were reminded of output that they could not
 // drop, for example at 25,000 tokens of a window of 272,000. The tone of a reminder
-// could also be the tone for a pile that had been dropped.
+// could also depend on output that had already been dropped.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {
@@ -112,7 +112,7 @@ func TestBugB19NobodyIsNagged(t *testing.T) {
 			t.Errorf("at pressure %v of a large window: %s", pressure, level)
 		}
 	}
-	// The model has dropped a third of the pile. The pile was urgent then, and
+	// The model has dropped a third of the pile. The reading was urgent before, and
 	// is gentle now.
 	if level, _ := Remind(Reading{40_000, 0.9, 130_000}, Cycle{60_000, Urgent}); level != Gentle {
 		t.Errorf("after a drop: %s", level)

@@ -47,7 +47,7 @@ type Cycle struct {
 
 // Remind returns the tone of the reminder that is due, or Quiet, and the cycle
 // after it. If the pile has shrunk since the last reminder, a new cycle begins.
-// Within a cycle only a more serious tone is worth another reminder.
+// Within a cycle, only a more urgent tone is worth another reminder.
 func Remind(r Reading, last Cycle) (Level, Cycle) {
 	if r.Undropped < last.Undropped {
 		last = Cycle{}

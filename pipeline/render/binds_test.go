@@ -27,7 +27,7 @@ func TestBindsThinking(t *testing.T) {
 		{"anthropic", "claude-mythos-5-1", false}, // signs its thinking and does not check it
 		{"anthropic", "claude-5-1-mythos", false},
 		{"anthropic", "claude-mythos-5-5", true},
-		// The same models behind gateways and clouds.
+		// The same models at gateways and clouds.
 		{"bedrock", "eu.anthropic.claude-sonnet-5-5-v1:0", true},
 		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", false},
 		{"vertex", "claude-haiku-5-5@20261001", true},
@@ -50,8 +50,8 @@ func TestBindsThinking(t *testing.T) {
 	}
 }
 
-// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of such a part differ in a fork, and do
-// not reach the provider, so thinking after it stays valid.
+// OpenCode sends a fixed sentence for a compaction and for a subtask. Such a part has ids that differ in a fork
+// but do not reach the provider. So thinking after it stays valid.
 func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
 	for _, kind := range []string{"compaction", "subtask"} {
 		hash := func(id string) render.Hash {

@@ -19,8 +19,7 @@ type Options struct {
 	Prefixes bool
 }
 
-// Frame holds the facts about a message's surroundings on which its rendering depends,
-// besides its own content and units.
+// Frame holds the facts about a message's surroundings that its rendering depends on.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
@@ -31,12 +30,12 @@ type Frame struct {
 	// KeepsCall means that a call of the message has to stay. If all of them are
 	// dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText means that the message must not leave as an empty shell or as an
+	// KeepsText means that the message must not be removed as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
 	// Marked means that the message holds rows of the host's compaction marker: it is the
 	// marker's summary, or the prompt at which the marker stands. The rows are for the
-	// harness only, and leave.
+	// harness only, so they are not sent.
 	Marked bool
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
@@ -57,10 +56,10 @@ type Frame struct {
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
 // Patch returns the operations that turn the raw message of m into its share of the
-// wire. It edits contents first and notes which parts leave. Only then does it leave
-// out reasoning, because that depends on the parts that stay. The remove operations
-// come after the edits and run from the end of the message, so that no operation shifts
-// the path of a later one.
+// wire. It edits contents first and notes which parts are removed. Only then does it
+// leave out reasoning, because that depends on the parts that stay. The remove
+// operations come after the edits and run from the end of the message, so that no
+// operation shifts the path of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
 		// The harness may hide the message only because it has no text. A
@@ -126,8 +125,8 @@ func isResult(path string, paths transcript.Paths) bool {
 	return paths.Results != "" && strings.HasPrefix(path, paths.Results+"/")
 }
 
-// hasVanished reports whether the removals leave nothing of an answer that the provider
-// sees.
+// hasVanished reports whether the provider sees nothing of an answer once the parts are
+// removed.
 func (r *messageRenderer) hasVanished() bool {
 	if r.m.Role != transcript.Assistant || len(r.patch) > 0 || len(r.Todo) > 0 || !slices.Contains(r.removed, true) {
 		return false
@@ -183,7 +182,7 @@ func (r *messageRenderer) contents() {
 		return
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// When the last arc of a message leaves, its reasoning leaves as well:
+		// When the last arc of a message is removed, its reasoning is removed as well:
 		// providers reject thinking without the call that it led to, and signed
 		// thinking may only be left out whole. If the provider requires the reasoning
 		// of earlier turns (ForgetsReasoning is false), it also wants it beside the
@@ -195,9 +194,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave takes the whole message off the wire. Empty texts and empty reasoning
-// leave as well: the harness leaves them out for some providers only, and the
-// other providers refuse them.
+// leave removes the whole message from the wire. This includes empty texts and empty
+// reasoning: the harness leaves them out for some providers only, and the other
+// providers refuse them.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -206,12 +205,12 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness takes an answer off the wire if nothing visible stays of it. The harness
-// sends such an answer to many providers, as a message with an empty text. In the raw
-// array that text may stand between two steps, which the provider's SDK merges with it.
-// Once the steps have left, it would be a message without content, and the provider
-// refuses the request. With Frame.KeepsText, the answer stays, and its text becomes
-// shellText to show that something is missing.
+// emptiness removes an answer that has nothing visible left. The harness sends such an
+// answer to many providers as a message with an empty text. In the raw array that text
+// may stand between two steps, and the provider's SDK merges it with them. Without
+// these steps it would be a message without content, and the provider refuses the
+// request. With Frame.KeepsText, the answer stays, and its text becomes shellText to
+// show that something is missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -244,8 +243,8 @@ func (r *messageRenderer) keepsArc() bool {
 	return false
 }
 
-// says reports whether the message has content beside its calls that no edit has dropped,
-// for example a text.
+// says reports whether the message still has content beside its calls, for example a
+// text.
 func (r *messageRenderer) says() bool {
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]
@@ -294,13 +293,14 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText stands for a message that has nothing left worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has nothing left worth sending. If the provider's steps
-// leave whole and the message has calls, it vanishes. It also vanishes if the harness
-// leaves out empty messages for this provider. Otherwise a text stays, because the
-// messages around it must not touch. A message with signed thinking, or with
-// Frame.KeepsText, keeps a text even where the harness leaves out empty messages: it
-// may be the last answer, for example after a revert. Without that text an older step
-// with calls would be the last one, and that step's thinking may be missing.
+// shell renders a message that has nothing left worth sending. If steps are only
+// removed whole for this provider (Profile.StepsLeaveWhole) and the message has calls,
+// it vanishes. It also vanishes if the harness leaves out empty messages for this
+// provider. Otherwise a text stays, because the messages before and after it must not
+// be merged. A message with signed thinking, or with Frame.KeepsText, keeps a text
+// even where the harness leaves out empty messages: it may be the last answer, for
+// example after a revert. Without that text an older step with calls would be the last
+// one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()

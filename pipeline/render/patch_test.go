@@ -85,7 +85,7 @@ func TestApplyKeepsOtherBytes(t *testing.T) {
 	}
 }
 
-func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
+func TestApplyRefusesAPatchThatDoesNotFit(t *testing.T) {
 	const message = `{"a":[1,{"b":"c"}],"s":"x"}`
 	for _, op := range []schema.PatchOp{
 		{Op: "replace", Path: "", Value: json.Value("1")},

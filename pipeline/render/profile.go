@@ -12,8 +12,8 @@ import (
 // the strictest demands.
 type Profile struct {
 	Name string
-	// Packages lists the npm packages, or for Pi the API names, with which a harness
-	// reaches such providers.
+	// Packages lists the npm packages by which a harness reaches such providers. For
+	// Pi, it lists API names.
 	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
@@ -31,19 +31,18 @@ type Profile struct {
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request
 	// whose last answer has calls and does not begin with thinking. Anthropic's
-	// models do so on every route. One of them may stand behind a provider that
-	// we do not know.
+	// models do so on every route. A provider that we do not know may serve one of
+	// them.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: a call must follow the user or the results of other
-	// calls, and the first of several parallel calls carries the signature for
-	// all of them (Gemini). So a step without calls must not stay between two
-	// steps. While one of a step's calls or texts is not dropped, the step keeps
-	// all of its calls, the dropped ones as skeletons. Then the whole step
-	// leaves.
+	// StepsLeaveWhole: a call must follow the user or the results of other calls,
+	// and the first of several parallel calls carries the signature for all of them
+	// (Gemini). So a step without calls must not stay between two steps. As long as
+	// one of its calls or texts is not dropped, a step keeps all of its calls, the
+	// dropped ones as skeletons. After that the whole step is removed.
 	StepsLeaveWhole bool
 	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
-	// require it, for example Moonshot its reasoning_content and OpenAI its reasoning
-	// items, so for them it stays.
+	// require it: for example, Moonshot requires its reasoning_content, and OpenAI
+	// its reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts a separate answer with a call
 	// that the model never made. Google does not, because it wants a signature
@@ -108,17 +107,17 @@ func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	return p.Breakpoint
 }
 
-// LeavesOut reports whether the provider accepts a request in which this
-// reasoning part of an earlier step is left out.
+// LeavesOut reports whether the provider accepts a request without this reasoning
+// part of an earlier step.
 func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
 // LeavesOutSpent reports whether the provider accepts an answer without its reasoning,
-// signed or not, if only placeholders of texts are left of that answer. Moonshot and
-// DeepSeek require the reasoning only beside calls; if an answer has no reasoning, the
-// harness sends DeepSeek an empty one. If another model wrote the answer (it is foreign),
-// the harness sends its reasoning as a plain text, which no provider requires.
+// signed or not, if the answer only has placeholders of texts left. Moonshot and DeepSeek
+// require the reasoning only beside calls; if an answer has no reasoning, the harness
+// sends DeepSeek an empty one. If another model wrote the answer (it is foreign), the
+// harness sends its reasoning as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
 // DropsStaleReduceCalls reports whether old calls of ctx_reduce are dropped for the
@@ -135,7 +134,8 @@ func ProfileNamed(name string) Profile {
 	return Profiles[len(Profiles)-1]
 }
 
-// Package returns the name of a package that leads to the profile, "" for the fallback.
+// Package returns the name of a package that has the profile, or "" for the
+// fallback.
 func (p Profile) Package() string {
 	if len(p.Packages) == 0 {
 		return ""

@@ -12,7 +12,7 @@ func TestBreakpointFor(t *testing.T) {
 		want           transcript.Breakpoint
 	}{
 		{"anthropic", "claude-sonnet-4-5", transcript.AnthropicBreakpoint},
-		{"anthropic", "kimi-k2", transcript.AnthropicBreakpoint}, // another maker behind Anthropic's API
+		{"anthropic", "kimi-k2", transcript.AnthropicBreakpoint}, // another maker's model at Anthropic's API
 		{"vertex", "claude-sonnet-4-5@20250929", transcript.AnthropicBreakpoint},
 		{"bedrock", "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", transcript.BedrockBreakpoint},
 		{"bedrock", "meta.llama4-maverick-17b-instruct-v1:0", transcript.NoBreakpoint},

@@ -21,11 +21,11 @@ func (r *messageRenderer) reasoning() {
 	}
 }
 
-// removeLoneReasoning leaves out reasoning whose continuation has left. Adjacent
+// removeLoneReasoning leaves out reasoning whose continuation was removed. Adjacent
 // reasoning parts form a group, and the parts up to the next group or step are its
 // continuation. OpenAI refuses a reasoning item without the item that followed it.
-// For example, if the call of `reasoning, text, reasoning, call` has left, the
-// second reasoning item has to leave as well.
+// For example, if the call of `reasoning, text, reasoning, call` is removed, the
+// second reasoning item has to be removed as well.
 func (r *messageRenderer) removeLoneReasoning() {
 	leads := false
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
@@ -77,10 +77,10 @@ func (r *messageRenderer) isSpent() bool {
 }
 
 // removeUnbound leaves out the thinking whose prompt has changed. If something before
-// the message has changed, all thinking of the message leaves. Otherwise only the
-// thinking after a changed part of the message leaves. If the message holds a second
-// answer, we cannot tell which prompt that answer was produced for, so its thinking
-// leaves as well.
+// the message has changed, all thinking of the message is removed. Otherwise only the
+// thinking after a changed part of the message is removed. If the message holds a
+// second answer, we cannot tell which prompt that answer was produced for, so its
+// thinking is removed as well.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -98,9 +98,9 @@ func (r *messageRenderer) removeUnbound() {
 
 // removeFused leaves out the thinking of an answer if the provider merges that answer
 // with the one before it because we have removed the tool results between them. The
-// thinking would then follow a text, where the provider refuses it. If the raw array
-// already merges the two answers, the thinking stays, because the harness sends it like
-// that without us.
+// thinking would then follow a text, where the provider refuses it. If the provider
+// merges the two answers of the raw array as well, the thinking stays, because the
+// harness would send the same.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {

@@ -49,8 +49,8 @@ func clampInput(input json.Value) json.Value {
 // Paths, patterns and commands are usually shorter, so they stay.
 const longOver = 200
 
-// ClampLong returns the arguments with every long member shortened, or nil if
-// there is none. Numbers, short strings and short nested values stay.
+// ClampLong returns the arguments with every long member shortened, or nil if no member
+// is long. Numbers, short strings and short nested values stay.
 func ClampLong(input json.Value) json.Value {
 	n := &node{raw: input}
 	if err := n.open(); err != nil || n.kind != '{' {

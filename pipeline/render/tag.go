@@ -14,14 +14,14 @@ const sectionSign = "§"
 // tag 12.
 func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSign + " " }
 
-// Placeholder returns the text that stands for a dropped unit: `[dropped §12§]`
-// for tag 12. No other text stands for one. It depends on the tag alone,
-// because a text that depended on the content would change with the content.
+// Placeholder returns the text that stands for a dropped unit: `[dropped §12§]` for tag
+// 12. There is no other placeholder. Its text depends on the tag alone, because
+// otherwise it would change with the content.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
 
-// standIn returns the text in place of a unit's content: the placeholder, or for content
-// that did not fit into the window, a text that says so. The unit's size never changes, and
-// so neither does the text.
+// standIn returns the text in place of a unit's content. That is the placeholder or, if the
+// content did not fit into the window, a text that says so. The unit's size never changes,
+// so neither text changes.
 func standIn(u *frozen.Unit) string {
 	if u.Edit != frozen.Withhold {
 		return Placeholder(u.Tag)

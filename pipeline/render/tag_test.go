@@ -15,7 +15,7 @@ import (
 // is 9 here, so the session has given the tags 1 to 9.
 func TestOnlyGivenTagsComeOff(t *testing.T) {
 	for in, answer := range map[string]string{
-		// A tag that the model can have read comes off.
+		// The model can have read tags 1 to 9, so they are removed.
 		"§1§ hi":       "hi",
 		"§1§ §2§ hi":   "hi",
 		"§9§ hi":       "hi", // the model guessed the unit's own tag
@@ -23,7 +23,7 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 		"§1§  two":     " two",
 		"§1§ §10§ hi":  "§10§ hi",
 		"§1§ mid §3§ ": "mid §3§ ",
-		// A number that was never given stays.
+		// Tag 10 was never given, so it stays.
 		"§10§ hi":                   "§10§ hi",
 		"§0§ hi":                    "§0§ hi",
 		"§99999999999999999999§ hi": "§99999999999999999999§ hi",
@@ -57,9 +57,9 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// Any text goes out as the prefix and the same bytes. The one exception is an answer
-// that starts with a given tag: it loses that tag.
-func TestContentIsNeverTakenForATag(t *testing.T) {
+// Any text is sent with its prefix and otherwise unchanged. The one exception is an
+// answer that starts with a given tag: it loses that tag.
+func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
 			"§", "§", "1", "9", "10", "823", "0", " ", " ", "\n", ".", "$", `">`, "BGB", "wann", "[dropped ", "]", "§1§ ", "§9§ ", "§10§ ", "ä", "<!-- +5m -->\n",
@@ -96,8 +96,8 @@ func startsWithGiven(text string, highest int) bool {
 	return false
 }
 
-// If an answer starts with a prefix that we write, exactly this prefix comes off, for
-// any content.
+// If an answer starts with a prefix in our notation, exactly this prefix is removed,
+// for any content.
 func TestPrefixComesOffAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`[a-zA-Z§][§0-9$.a-z ]{0,10}`).Draw(t, "content")

@@ -22,8 +22,8 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 		// The host takes imitated tags off an answer before the harness stores it. This
 		// answer was stored while no host ran. Every number up to the unit's own tag
 		// was given before the answer was sent back for the first time, so those tags
-		// come off. Later numbers never count: otherwise the wire would change when the
-		// session reaches them.
+		// are removed. Higher numbers are never removed: otherwise the wire would
+		// change when the session reaches them.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {

@@ -10,7 +10,7 @@ import (
 // A Violation is a provider's rule that a wire breaks.
 type Violation struct {
 	Rule string `json:"rule"`
-	// Message is the key of the message in which the violation shows.
+	// Message is the key of the message that breaks the rule.
 	Message string `json:"message"`
 }
 
@@ -30,7 +30,8 @@ const (
 // Rendered is one message before and after its patch.
 type Rendered struct{ Raw, Wire WireMessage }
 
-// Position says which ends of the whole wire the checked messages reach.
+// Position says whether the checked messages include the beginning and the end
+// of the whole wire.
 type Position struct {
 	First, Last bool
 	// Continues means that in the raw array, too, the newest message continues
@@ -109,8 +110,8 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 }
 
 // atEnd returns v without its message if the rule is about an end of the wire.
-// If the harness's array ends wrong, our wire ends wrong for the same reason,
-// even if another message is the last one on the wire.
+// If the harness's array has the wrong end, so has our wire, even if it ends
+// with another message.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""

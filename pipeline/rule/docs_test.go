@@ -11,8 +11,8 @@ import (
 )
 
 // docs/rules.md has one row for each rule, in the order of the table. Its first table lists
-// the rules that every bust asks. Its second table lists the rules that make room, each with
-// its pressure.
+// the rules that every bust asks. Its second table lists the rules that free space, each
+// with its pressure.
 func TestDocsDescribeEachRule(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {

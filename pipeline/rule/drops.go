@@ -20,7 +20,7 @@ func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
 	d.edits = append(d.edits, e)
 }
 
-// addIfSmaller drops u whole, unless its placeholder would be as large as u is.
+// addIfSmaller drops u whole, unless its placeholder would be no smaller.
 func (d *drops) addIfSmaller(u *frozen.Unit) {
 	if u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Drop}) > 0 {
 		d.add(u, frozen.Drop)

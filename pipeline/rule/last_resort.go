@@ -11,10 +11,10 @@ import (
 // because the model is working with them.
 const keptArcs = 3
 
-// ProtectedResults drops tool outputs although age protects them, oldest first.
-// It is asked if the next request would not fit otherwise, from 95 % of the
-// window on: a request that the provider refuses helps nobody. The newest arcs
-// stay, and so do results that the model has not read.
+// ProtectedResults drops tool outputs although age protects them, oldest first. It is asked
+// from 95 % of the window on, if the next request would not fit otherwise: a refused request
+// is worse than a lost output. The newest arcs stay, and so do results that the model has
+// not read.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
@@ -28,11 +28,12 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// UnfitContent makes a request fit that the provider would refuse otherwise, and takes no
-// more than it must. It takes even new content and content that the model has not read. Tool
-// outputs and long arguments of calls go first, the largest before all others: a model that
-// knows why an output is missing can read it in parts. Then go texts and files. The words of
-// the user's newest prompt stay, and so does what the newest step says.
+// UnfitContent shrinks a request that the provider would refuse as too long, and removes no
+// more than necessary. It takes even new content and content that the model has not read. It
+// takes tool outputs and long arguments of calls first, the largest before all others: if
+// the model knows why an output is missing, it can read the output in parts. After these it
+// takes texts and files. It never takes the words of the user's newest prompt, or the text
+// of the newest step.
 func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	if v.Goal.Fit == 0 {
 		return nil
@@ -55,14 +56,14 @@ func UnfitContent(v View, _ Knobs) []frozen.Edit {
 					calls = append(calls, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Clamp}})
 				}
 			case !u.Active() || i == typed && it.Typed || m == unanswered:
-			case i > newest: // the model has not read it, and learns what is missing
+			case i > newest: // the model has not read it yet, so a text says that it is missing
 				others = append(others, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Withhold}})
 			default:
 				others = append(others, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}})
 			}
 		}
 	}
-	drops := drops{need: v.Need + max(v.Goal.Target, v.Goal.Ceiling) - v.Goal.Fit} // what the model asked for goes only as far as it must
+	drops := drops{need: v.Need + max(v.Goal.Target, v.Goal.Ceiling) - v.Goal.Fit} // the request only has to fit, even if the goal asks for more
 	for _, all := range [][]candidate{calls, others} {
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.u.Freed(b.edit), a.u.Freed(a.edit)) })
 		for _, c := range all {

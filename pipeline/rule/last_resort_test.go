@@ -31,7 +31,7 @@ func TestUnfitContent(t *testing.T) {
 	}
 	small, large := call("read", 100), call("read", 5000)
 	write := call("write", 10).knowing(rule.Facts{LongInput: true})
-	write.unit.InputTokens = 2000 // 125 of them stay
+	write.unit.InputTokens = 2000 // 125 of them stay on the wire
 	left := write.edited(frozen.Withhold)
 	said, typed := user(text(1)), text(5000).knowing(rule.Facts{Typed: true})
 	testRule(t, rule.UnfitContent, []ruleCase{

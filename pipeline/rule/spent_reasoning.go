@@ -21,9 +21,8 @@ func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// isSpent reports whether placeholders are all that is left of the message's units. A
-// message that had only calls leaves no placeholder, and its reasoning has left with the
-// calls.
+// isSpent reports whether only placeholders are left of the message's units. A message
+// that had only calls has no placeholder, and its reasoning was removed with the calls.
 func (v View) isSpent(m *Message) bool {
 	placeholders := 0
 	for _, it := range m.Items {

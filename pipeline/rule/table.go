@@ -30,38 +30,36 @@ const (
 	Emergency
 )
 
-// Table lists the rules in the order in which they propose. A later rule sees
-// the edits of the earlier ones, so that nothing is freed twice. To place a new
-// rule, follow this policy. TestOrderOfTheTable checks the pairs of rules whose
-// order matters.
+// Table lists the rules in the order in which they propose. A later rule sees the edits of the earlier ones, so
+// that nothing is freed twice. To place a new rule, follow this policy. TestOrderOfTheTable checks the pairs of
+// rules whose order matters.
 //
-//  1. QueuedDrops is first, because it alone decides how a marked unit goes.
+//  1. QueuedDrops is first, because it alone decides how a marked unit is dropped.
 //     Rules that look at what is dropped (ProcessedImages) come after it.
 //  2. The other rules of AnyBust follow. They take nothing that the model
 //     needs, so their tokens count before anything is taken. A rule that drops
 //     a call precedes a rule that only shortens it.
 //  3. The rules that make room come next: tool output that has had its grace,
-//     then skeletons, then other tool output. Texts beside dropped calls go
-//     only after all of these.
+//     then skeletons, then other tool output. Texts beside dropped calls come
+//     after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
 //     protects, then texts and files, then even content that the model has not read.
 //  5. Rules that look at the result of the others come last: SpentReasoning at
 //     messages whose content has left, and EmptyShells at messages that are empty.
 //
-// A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed
-// enough. The occasion of a rule need not rise along the table. For example, the rule "spent narration" is
-// asked from Pressure on, but comes after the rules of the force level, so that it takes texts only if the
-// tools were not enough.
+// A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed enough. The
+// occasion of a rule need not rise along the table. For example, the rule "spent narration" is asked from Pressure
+// on, but comes after the rules of the force level, so that it takes texts only if the tools were not enough.
 //
-// A drop does not always take its content out as a whole, and the provider does not always
-// see it as a rule has proposed it. These places decide that, in this order:
+// A drop does not always take its content out as a whole, and the provider does not always see it as a rule has
+// proposed it. These places decide that, in this order:
 //
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
 //     tools (SkeletonWindow). QueuedDrops also does so for results that the
 //     model has not read.
 //   - Propose discards each edit of a call without a result, and each edit of the words
-//     in the user's newest prompt until the model has answered it. What a harness has
-//     injected into that prompt may leave.
+//     in the user's newest prompt until the model has answered it. Text that a harness has
+//     injected into that prompt may be removed.
 //   - Propose discards each edit of a result that the model has not read
 //     (View.unread), except Withhold and, in a request that does not fit, Clamp. If the drop of that result is queued, it becomes
 //     a Skeleton instead.
@@ -75,18 +73,18 @@ const (
 //     refuses all edits of a pass that breaks a rule of the provider or cannot
 //     be stored (Pass.run in internal/pass/pass.go).
 //   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call
-//     as a skeleton in two cases. Either the provider wants steps to leave whole
+//     as a skeleton in two cases. Either steps are only removed whole
 //     (Profile.StepsLeaveWhole) and another call or a text of the message stays;
-//     or the message has to keep a call and all others have left
-//     (Frame.KeepsCall). A dropped call leaves in all other cases. If only blank
+//     or the message has to keep a call and all others were removed
+//     (Frame.KeepsCall). A dropped call is removed in all other cases. If only blank
 //     text would be left of its answer, or if steps leave whole, the whole answer
-//     leaves with it. A dropped text or file is always the placeholder, unless
+//     is removed with it. A dropped text or file is always the placeholder, unless
 //     its message is an empty shell.
 //
-// Thinking also leaves without a rule and without an edit, because the provider would
-// refuse it: with the last call of its message, after a message whose results have left
-// (fused), and, for a model that binds its thinking, once anything before it has
-// changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
+// Thinking that the provider would refuse is removed without a rule and without an
+// edit: together with the last call of its message; after a message whose results
+// were removed (fused); and, for a model that binds its thinking, once anything before
+// it has changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
 // pipeline/render decide that in each rendering.
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
@@ -153,9 +151,9 @@ func Propose(v View, k Knobs) Proposal {
 			}
 			isLastResort := e.Kind == frozen.Withhold || e.Kind == frozen.Clamp && v.Goal.Fit > 0
 			if unread[e.Tag] && !isLastResort {
-				// The model has not read this result. Only a queued drop may
-				// touch it else, and then the call stays as a skeleton, because the
-				// request has to end with something to answer.
+				// The model has not read this result. Apart from that last resort,
+				// only a queued drop may touch it. Then the call stays as a
+				// skeleton, because the request has to end with something to answer.
 				if !v.State.Queued(e.Tag) {
 					continue
 				}

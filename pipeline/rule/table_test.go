@@ -110,8 +110,8 @@ func TestNothingIsFreedTwice(t *testing.T) {
 }
 
 // The order of the table is a decision. Rules without loss come before rules
-// that take content. Tools go before texts, and protected content goes last. A
-// rule that looks at the result of all others comes at the end.
+// that take content. Tools come before texts, and protected content comes last.
+// A rule that looks at the result of all others stands at the end.
 func TestOrderOfTheTable(t *testing.T) {
 	at := make(map[string]int)
 	for i, r := range rule.Table {

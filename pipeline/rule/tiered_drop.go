@@ -8,7 +8,7 @@ import (
 
 // The constants of the tiered drop.
 const (
-	// tierTarget is the share of the room between the irreducible part of the prompt
+	// tierTarget is the share of the space between the irreducible part of the prompt
 	// and the ceiling that may stay in use. For example, with 40,000 irreducible tokens
 	// and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30

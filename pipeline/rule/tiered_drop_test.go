@@ -119,8 +119,8 @@ func TestTieredDrop(t *testing.T) {
 		change func(*View, *Knobs)
 		want   string
 	}{
-		// The tail is 39,992, because a dropped text leaves a placeholder of 8
-		// tokens. So the floor is 8 and the target 8+0.3·(20,000−8) = 6,005.6.
+		// The dropped text leaves a placeholder of 8 tokens, so the tail is
+		// 39,992 and the floor is 8. The target is 8+0.3·(20,000−8) = 6,005.6.
 		// The rule wants to free 33,994 tokens, more than the tools have. The
 		// edit stays, because it is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
@@ -144,9 +144,9 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: units that cannot be dropped counted as freed, so too little
-// was freed.
-func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
+// Bug class B13: units that cannot be dropped counted as freed, so the rule
+// freed too little.
+func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 5_000
@@ -159,7 +159,7 @@ func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
 // Bug class B14: too little was dropped, because conversation counted as
 // irreducible, or because units that earlier rules had dropped counted as still
 // there.
-func TestBugB14TailIsAllThatIsActive(t *testing.T) {
+func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that
 	// are sent. The floor is 8, the placeholder of the text, so the target is
 	// 8+0.3·59,992 = 18,005.6. The rule wants to free 61,994 tokens, so all ten
@@ -187,7 +187,7 @@ func TestBugB14TailIsAllThatIsActive(t *testing.T) {
 	}
 }
 
-// Bug class B16: drops of calls that no longer exist were kept.
+// Bug class B16: the host kept drops of calls that no longer existed.
 func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	v, _ := tiered()
 	v.ReclaimUpTo = 4
@@ -201,8 +201,8 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the choice by tier skips lower tags, and a cursor would count the
-// skipped tags as done.
+// Bug class A30: the rule chooses by tier, so it may skip lower tags. A cursor
+// would count the skipped tags as done.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1

@@ -10,8 +10,8 @@ const SkeletonWindow = 20
 type View struct {
 	// State is the frozen state with the edits of earlier rules laid over it.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could already have
-	// dropped. The outputs up to this tag have had their grace.
+	// ReclaimUpTo is the highest tag that an earlier pass could already have dropped.
+	// Only the outputs up to this tag may be reclaimed.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
@@ -65,7 +65,7 @@ type Message struct {
 	// LosesSpentThought means that the provider lets us leave out the message's
 	// reasoning once nothing but placeholders is left beside it.
 	LosesSpentThought bool
-	// ThoughtTokens estimates the size of the reasoning that may leave. The
+	// ThoughtTokens estimates the size of the reasoning that may be removed. The
 	// tokens of a unit do not include it.
 	ThoughtTokens int
 	// IsAsked means that the message is the user's newest prompt, and that the model has not
@@ -175,8 +175,8 @@ type Knobs struct {
 	CompressFrom int
 }
 
-// occasionOf returns the occasion from which a rule is asked. A queued drop is the wish of
-// the model, and nothing is later than an emergency.
+// occasionOf returns the occasion from which a rule is asked. Queued drops are never put
+// off, because the model wants them, and an emergency is the last occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -213,9 +213,9 @@ func (v View) items() map[int]Item {
 }
 
 // needed returns the visible units whose drop has to wait: the tool arcs without a result,
-// and what the user has typed in a prompt that the model has not answered. A unit that is
-// not visible, for example because its message was reverted, is not listed, so that it may
-// be edited.
+// and the user's words in a prompt that the model has not answered. A unit that is not
+// visible, for example because its message was reverted, is not listed, so that it may be
+// edited.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -226,9 +226,8 @@ func (v View) needed() map[int]bool {
 	return needed
 }
 
-// unread returns the tool arcs whose results the model has not read. Age does
-// not always protect them, because the units of reverted messages count as
-// newer.
+// unread returns the tool arcs whose results the model has not read. Age does not
+// always protect them, because the units of reverted messages count as newer than it.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -254,12 +253,12 @@ func (v View) unanswered() *Message {
 // same turn. One of their results has to stay between the two steps. Otherwise a
 // provider that merges consecutive assistant messages would see the text of the older
 // step before the newest step's thinking, and refuse the request. So these arcs become
-// skeletons instead of leaving. The newest step includes the answers without calls
-// directly before it, because the provider joins them with it. Such an answer at the
-// end of the transcript counts as well, because the model may go on with calls. If the
-// newest step has no signed thinking, or the user has answered it and it calls no tool,
-// separating returns nothing, because such a step may follow anything. A message that
-// the provider does not see separates nothing. Where a turn ends with calls, see
+// skeletons instead of being removed. The newest step includes the answers without
+// calls directly before it, because the provider joins them with it. Such an answer at
+// the end of the transcript counts as well, because the model may go on with calls. If
+// the newest step has no signed thinking, or the user has answered it and it calls no
+// tool, separating returns nothing, because such a step may follow anything. A message
+// that the provider does not see separates nothing. Where a turn ends with calls, see
 // lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
@@ -283,10 +282,10 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls returns the tool arcs of the messages that have to keep a call, with
-// all arcs of their message. If an arc is the only one that has not been dropped,
-// it becomes a skeleton instead of leaving. Otherwise render would have to bring
-// back a call that left before.
+// lastCalls returns the tool arcs of the messages that have to keep a call, with all
+// arcs of their message. If an arc is the only one that has not been dropped, it
+// becomes a skeleton instead of being removed. Otherwise render would have to bring
+// back a call that was removed before.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {

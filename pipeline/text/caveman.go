@@ -10,9 +10,9 @@ type Level int
 
 // The levels. Each one includes the changes of the lower ones.
 const (
-	Lite  Level = 1 // fillers, hedges and pleasantries go, wordy phrases become short
-	Full  Level = 2 // auxiliaries before participles and articles go
-	Ultra Level = 3 // connectives become signs, frequent terms are abbreviated
+	Lite  Level = 1 // removes fillers, hedges and pleasantries, and shortens wordy phrases
+	Full  Level = 2 // also removes auxiliaries before participles, and articles
+	Ultra Level = 3 // also turns connectives into signs, and abbreviates frequent terms
 )
 
 // The words and phrases that Compress removes or replaces.
@@ -206,7 +206,7 @@ func abbreviate(s string) string {
 }
 
 // tidy reduces runs of blanks within a line to one blank, removes blanks at the
-// end of a line, and leaves at most one empty line in a row.
+// end of a line, and leaves at most one empty line between two others.
 func tidy(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -13,9 +13,9 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation of the same rules. If a row shows
-// one of its defects, the row names the defect and the result that we want
-// instead.
+// The rows come from another implementation of the same rules. If that
+// implementation has a defect in a row, the row names the defect and our
+// result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {
@@ -98,7 +98,7 @@ func TestCompressKeepsModality(t *testing.T) {
 }
 
 // Defect C16: a word was removed and its punctuation stayed.
-func TestCompressLeavesNoPunctuationBehind(t *testing.T) {
+func TestCompressRemovesPunctuationWithItsWord(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "Obviously, it works", "it works"},
 		{Lite, "It works. Actually, no", "It works. no"},

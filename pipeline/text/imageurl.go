@@ -5,12 +5,12 @@ import (
 	"unicode/utf16"
 )
 
-// imageURLUnits is the length, in UTF-16 units, up to which a data URL is too short to
-// be worth removing.
+// imageURLUnits is a length in UTF-16 units. A data URL up to this length is too short
+// to be worth removing.
 const imageURLUnits = 200
 
 // IsProcessableImage reports whether a file part carries its image within its URL. Such
-// an image may leave the wire once the model has answered it.
+// an image may be removed once the model has answered it.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }

@@ -47,8 +47,9 @@ type Piece struct {
 	Injected bool
 }
 
-// Pieces divides a text into what StripInjections leaves and what it removes. The pieces
-// together are the text. If what is left IsInjectedOnly, the whole text is injected.
+// Pieces divides a text into the parts that StripInjections keeps and the parts that it
+// removes. Together they are the whole text. If the kept part IsInjectedOnly, all of the
+// text is injected.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
@@ -63,7 +64,7 @@ func Pieces(text string) []Piece {
 			pieces = append(pieces, Piece{text[from:to], injected})
 		}
 	}
-	end := 0 // of the piece before
+	end := 0 // the end of the previous piece
 	for i := 0; i < len(left.at); {
 		from := i
 		for i++; i < len(left.at) && left.at[i] == left.at[i-1]+1; i++ {
@@ -76,8 +77,8 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is what is left of a text. at holds the place of each of its bytes in the
-// whole text.
+// A remainder is the part of a text that is still there. at holds the place of each of
+// its bytes in the whole text.
 type remainder struct {
 	text string
 	at   []int

@@ -53,7 +53,7 @@ func remove(out []byte, f found) ([]byte, int) {
 }
 
 // follows returns the rune that directly follows a phrase. It returns 0 if the
-// line ends there or after blanks, and '|' if the table cell does.
+// line ends there or after blanks, and '|' if the table cell ends there.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {

@@ -84,9 +84,10 @@ const (
 	File
 )
 
-// An Origin says whose words a text or a result holds. Only the codec knows, because
-// harnesses store the words of others in messages of the user: OpenCode the content of an
-// attached file, Pi the output of a command. The zero Origin claims nothing for the user.
+// An Origin says who wrote a text or a result. Only the codec knows, because harnesses
+// store the words of others in messages of the user: OpenCode the content of an attached
+// file, Pi the output of a command. The zero value is FromHarness, so no text counts as
+// the user's by mistake.
 type Origin uint8
 
 const (
@@ -102,7 +103,7 @@ const (
 	FromFile
 )
 
-// A Said is a text and whose words it holds.
+// A Said is a text with its origin.
 type Said struct {
 	Origin Origin
 	Text   string
@@ -165,8 +166,8 @@ type Part struct {
 	Original string
 	// Hidden means that the harness keeps the part from the provider.
 	Hidden bool
-	// Compacts means that the harness's array may begin with the part's message, because the
-	// harness or a compaction marker has put the part there.
+	// Compacts means that the harness or a compaction marker has put the part into its
+	// message so that the array can begin with that message.
 	Compacts bool
 	// StartsStep marks the point where an answer of the model begins. A message
 	// with two such parts reaches the provider as two assistant messages, with

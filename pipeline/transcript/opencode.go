@@ -119,8 +119,8 @@ func (OpenCode) Decode(raw json.Value) Message {
 }
 
 // nameFiles sets the origin of the texts that hold attached files. OpenCode puts the call
-// that reads a file, and the file's content, in synthetic texts directly in front of the
-// file part.
+// that reads a file, and the file's content, in synthetic texts directly before the file
+// part.
 func nameFiles(parts []Part) {
 	isFile := false
 	for i := len(parts) - 1; i >= 0; i-- {

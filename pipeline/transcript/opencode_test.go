@@ -245,8 +245,8 @@ func TestOpenCodeMessages(t *testing.T) {
 	}
 }
 
-// Unknown content, and known content that no rule changes, leaves byte for byte
-// as it came.
+// Unknown content, and known content that no rule changes, is sent byte for
+// byte as it came.
 func TestUnknownsPassByteIdentical(t *testing.T) {
 	const around = `{"info":{"id":"m","role":"user","future":{"n":12345678901234567890,"e":1E+400,"s":"\ud800\u00e9\/"}},"parts":[` +
 		`{"type":"hologram","data":[1.0,-0,"\udc00"]},` +

@@ -13,7 +13,7 @@ import (
 // ignoreOrigin leaves the origins to TestOrigins.
 var ignoreOrigin = cmpopts.IgnoreFields(transcript.Part{}, "Origin")
 
-// Only words that the user typed are the user's, also if the harness stores the words of
+// Only words that the user typed are the user's, even if the harness stores the words of
 // others in a message of the user.
 func TestOrigins(t *testing.T) {
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// Pi puts piped input in front of attached files, and the user's words after both.
+// Pi puts piped input before attached files, and the user's words after both.
 func TestInputBeforeAFileIsNotTyped(t *testing.T) {
 	for prompt, typed := range map[string]string{
 		"<file name=\"/a.md\">\nYou must obey.\n</file>\nfix it":                        "fix it",

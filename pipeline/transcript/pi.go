@@ -12,7 +12,7 @@ import (
 // Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer
 // together with the tool results directly after it. In Pi's array these results are
 // separate messages. Every other message of Pi is a step alone. The shim joins the
-// messages of a step and separates them again, so that a call and its result lie in one
+// messages of a step and separates them again, so that a call and its result are in one
 // message, as the code after the codec expects.
 type Pi struct{}
 
@@ -118,7 +118,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	case "":
-		// The message was taken off the wire, or raw is not a step.
+		// The message was removed from the wire, or raw is not a step.
 		msg.Role = ""
 		if len(m.Content) > 0 {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
@@ -132,7 +132,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 }
 
 // attachedTo returns the length of the files and skills at the start of a prompt. Pi puts
-// them there in elements, for example `<file name="/a.go">`, and piped input in front of
+// them there in elements, for example `<file name="/a.go">`, and piped input before
 // files. It escapes nothing, so only the last end tag surely ends them.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
@@ -233,7 +233,7 @@ func decodePiBlock(path string, raw json.Value) Part {
 		if isPiProof(b.ThinkingSignature) {
 			p.Signature = b.ThinkingSignature
 		}
-		if b.Redacted { // the text is Pi's own, and no provider sees it
+		if b.Redacted { // this text is Pi's own, and no provider sees it
 			p.Text, p.TextPath = "", ""
 		}
 		p.Hidden = strings.TrimSpace(p.Text) == "" && p.Signature == nil
@@ -270,16 +270,16 @@ func decodePiCommand(m *piMessage) []Part {
 	return []Part{{Kind: Other, Path: "/message/command", Raw: command}, output}
 }
 
-// A piOutput is a result with everything that a call needs to know of it.
+// A piOutput is a result, with the facts that its call needs.
 type piOutput struct {
 	piResult
 	path     string
 	text     string
 	textPath string
 	other    json.Value
-	// taken means that the result belongs to a call.
+	// taken means that a call already has the result.
 	taken bool
-	// isUnreadable means that no call may take the result.
+	// isUnreadable means that no call may have the result.
 	isUnreadable bool
 }
 
@@ -355,8 +355,8 @@ func (Pi) TextPart(_ Part, text string) json.Value {
 	return v
 }
 
-// ResultText implements Codec. The whole content of the result goes: all its texts and
-// images.
+// ResultText implements Codec. The text replaces the whole content of the result: all its
+// texts and images.
 func (c Pi) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil

@@ -218,7 +218,7 @@ const piAround = `{"id":"k","future":[1.0],"message":{"role":"assistant","future
 	`{"type":"toolCall","id":"c","name":"t","arguments":{"z":1,"a":[1.0]},"thoughtSignature":"x"}],"stopReason":"toolUse"},` +
 	`"results":[{"toolCallId":"c","toolName":"t","content":[{"type":"text","text":"%sout"},{"type":"image","data":"AA"}],"details":{"x":1.0},"isError":false}]}`
 
-// Unknown content, and known content that no rule changes, leaves byte for byte as it came.
+// Unknown content, and known content that no rule changes, is sent byte for byte as it came.
 func TestPiUnknownsPassByteIdentical(t *testing.T) {
 	raw := json.Value(fmt.Sprintf(piAround, "", ""))
 	m := transcript.Pi{}.Decode(raw)
@@ -265,7 +265,7 @@ func TestPiArcsAreOneThing(t *testing.T) {
 	}
 }
 
-// An answer of which nothing is left leaves the wire as a whole, with its results.
+// If nothing of an answer is left, the patch removes the whole answer with its results.
 func TestPiAnswerVanishes(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"id":"k","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"toolCall","id":"c","name":"t","arguments":{}}]},"results":[{"toolCallId":"c","content":"x"}]}`: `{"id":"k"}`,

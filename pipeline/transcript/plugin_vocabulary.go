@@ -2,7 +2,7 @@ package transcript
 
 import "maps"
 
-// ExpandTool is the tool with which the model reads messages that have left its prompt.
+// ExpandTool is the tool with which the model reads messages that are no longer in its prompt.
 const ExpandTool = "ctx_expand"
 
 // pluginTools are tools that plugins and MCP servers bring into any harness.

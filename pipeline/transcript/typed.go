@@ -6,9 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// WithTyped returns the codec c with lines that the user typed and in whose place the
-// harness has put the template of a command. They are given by message key, because the
-// messages do not say it.
+// WithTyped returns the codec c with the lines that the user typed, by message key, and
+// that the harness replaced by the templates of commands. The messages themselves do not
+// contain these lines.
 func WithTyped(c Codec, lines map[string]string) Codec {
 	if len(lines) == 0 {
 		return c

@@ -65,9 +65,9 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
-	// Date finds the line that tells the model the date. Because of that line, the
-	// prompt and so the whole prefix change at midnight. It is nil if the harness tells no
-	// date.
+	// Date finds the line that tells the model the date. Because of that line, the system
+	// prompt changes at midnight, and with it the whole prefix. It is nil if the harness
+	// tells no date.
 	Date *regexp.Regexp
 	// OwnPrompts open the prompts of the harness's own agents (title, summary,
 	// compaction), which share the session's id but not its conversation.

@@ -73,7 +73,7 @@ func TestKilledHostEndsItsBridgesAndIsReplaced(t *testing.T) {
 			t.Errorf("bridge %d ended with %v and said %q", i, err, b.stderr.String())
 		}
 	}
-	next := p.bridge() // finds the socket of the dead host
+	next := p.bridge() // the bridge finds the socket of the dead host
 	if pid := next.hostPID(t); pid == old || pid == 0 {
 		t.Errorf("served by process %d after %d was killed", pid, old)
 	}
@@ -277,7 +277,7 @@ func TestWithoutSocketsATokenIsNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readHex(conn); err != nil { // the host's proof
+	if _, err := readHex(conn); err != nil { // read the host's proof first
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, proof("a guessed token", "client", nonce, hostNonce)); err != nil {
@@ -306,7 +306,7 @@ func TestForeignRuntimeDirectoryIsRefused(t *testing.T) {
 		}
 	}
 	path := filepath.Join(base, "new")
-	for range 2 { // the first call creates it, the second finds it
+	for range 2 { // the first call creates the directory, the second one finds it
 		if got, err := privateDir(path); err != nil || got != path {
 			t.Errorf("own directory: %q, %v", got, err)
 		}

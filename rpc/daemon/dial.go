@@ -17,8 +17,8 @@ import (
 // ErrForeign means that the process at the endpoint is not a host of this user.
 var ErrForeign = errors.New("not a host of this user")
 
-// dialAt connects to the host of one endpoint. It does not even look into a
-// directory that another user could have prepared.
+// dialAt connects to the host of one endpoint. It never looks into a directory
+// that another user could have prepared.
 func dialAt(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := checkOwner(e.dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
@@ -56,11 +56,11 @@ func dialUnix(ctx context.Context, e Endpoint) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkServer fails unless the process that listens belongs to the user.
+// checkServer fails unless the listening process belongs to the user.
 func checkServer(socket *net.UnixConn, user int) error {
 	uid, err := uidOf(socket)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // the modes of directory and socket keep other users out
+	case errors.Is(err, errors.ErrUnsupported): // on such a system, the modes of directory and socket keep other users out
 		return nil
 	case err != nil:
 		return err
@@ -124,10 +124,10 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 }
 
 // isLocked reports whether a process holds the lock file at path. It creates no
-// file. While it looks, it holds a shared lock, which does not disturb other
-// clients; a host that starts in that moment tries again.
+// file. Meanwhile it holds a shared lock, which does not disturb other clients.
+// A host that starts at that moment tries again.
 func isLocked(path string) bool {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false
 	}
 	file := flock.New(path, flock.SetFlag(os.O_RDONLY))

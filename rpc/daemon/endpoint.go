@@ -15,7 +15,7 @@ import (
 // for example the socket $XDG_RUNTIME_DIR/magicctx/NAME.sock.
 type Endpoint struct {
 	dir  string // the runtime directory
-	name string // names the data directory within dir
+	name string // the name of the data directory within dir
 	// data is the data directory. It is empty if the endpoint names only this
 	// one place; see Dial.
 	data string
@@ -23,8 +23,8 @@ type Endpoint struct {
 
 // NewEndpoint returns the endpoint at which this process would serve dataDir,
 // whether or not a host runs. It creates the runtime directory: the first of
-// RuntimeDirs that is usable. Dial also finds a host that another environment
-// has made to serve at another endpoint.
+// RuntimeDirs that is usable. Dial also finds a host that serves at another
+// endpoint because it started with another environment.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -59,7 +59,7 @@ func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") 
 // writes its TCP address and its token there.
 func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
 
-// hostLock is the path of the lock that a host holds for as long as it lives.
+// hostLock is the path of the lock that a host holds until it ends.
 func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock") }
 
 // startLock is the path of the lock that a bridge holds while it starts a host.
@@ -123,7 +123,7 @@ func runtimeDir(dataDir string) (string, error) {
 		if unfit == nil {
 			unfit = err
 		} else {
-			unfit = fmt.Errorf("%w; %w", unfit, err) // joined on one line, because the shim shows the message
+			unfit = fmt.Errorf("%w; %w", unfit, err) // joined on one line, because the shim shows the message to the user
 		}
 	}
 	return "", unfit

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// LookDirs returns the directories in which a host of dataDir may have its socket, whatever the environment
-// was in which it started: the directory that the host has recorded, the RuntimeDirs of this process, and the
-// RuntimeDirs of a process with or without XDG_RUNTIME_DIR and TMPDIR.
+// LookDirs returns the directories in which a host of dataDir may have its socket, in whatever environment it
+// started: the directory that the host has recorded, the RuntimeDirs of this process, and the RuntimeDirs of
+// a process with or without XDG_RUNTIME_DIR and TMPDIR.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {
@@ -74,14 +74,14 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 }
 
 // recordPath is the path of the file that names the runtime directory of the
-// running host. It lies in the data directory, which all clients of the host
-// know, whatever their environment is.
+// running host. It is in the data directory, which all clients of the host know,
+// whatever their environment is.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
 // maxRecordBytes is larger than any path.
 const maxRecordBytes = 8 << 10
 
-// record notes the host's runtime directory for clients with another
+// record writes down the host's runtime directory for clients with another
 // environment.
 func (e Endpoint) record() error {
 	if e.data == "" {
@@ -98,7 +98,7 @@ func (e Endpoint) record() error {
 // sure that directory and host belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return nil
 	}
 	file, err := os.Open(path)

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// handoverTimeout bounds the wait for an older host to finish its calls and
-// leave.
+// handoverTimeout bounds the wait until an older host has finished its calls and
+// stopped.
 const handoverTimeout = rpc.DefaultGrace + 5*time.Second
 
 // probeTimeout bounds the wait for a host to answer with its version. The
@@ -65,8 +65,8 @@ func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 }
 
 // askToStop asks the host of the endpoint to stop, and waits until that host no
-// longer listens. The host may still be finishing its calls then; its successor
-// waits for the host lock.
+// longer listens. The host may still be finishing its calls at that time, so its
+// successor waits for the host lock.
 func askToStop(ctx context.Context, e Endpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
 	defer cancel()

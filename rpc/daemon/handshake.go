@@ -21,7 +21,7 @@ import (
 //	client to host: HMAC-SHA256(token, "client" C H)
 //
 // The host proves itself first. A program that has taken over the port of a dead
-// host learns nothing but a random number.
+// host gets only a random number.
 const handshakeVersion = 1
 
 // hexBytes is the length of a nonce or a proof on the wire.
@@ -34,13 +34,13 @@ var (
 
 func newNonce() string {
 	nonce := make([]byte, sha256.Size)
-	rand.Read(nonce) // never fails
+	rand.Read(nonce) // this never fails
 	return hex.EncodeToString(nonce)
 }
 
 func proof(token, side, clientNonce, hostNonce string) string {
 	mac := hmac.New(sha256.New, []byte(token))
-	io.WriteString(mac, side+clientNonce+hostNonce) // never fails
+	io.WriteString(mac, side+clientNonce+hostNonce) // this never fails
 	return hex.EncodeToString(mac.Sum(nil))
 }
 

@@ -19,7 +19,7 @@ const leftoverTimeout = time.Second
 // its own leftover. Lock files are not leftovers, because they stay for ever;
 // see lock.
 func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
-	if checkOwner(runtimeDir) != nil { // the files of another user are not ours to examine or remove
+	if checkOwner(runtimeDir) != nil { // the files of another user must not be examined or removed
 		return nil, nil
 	}
 	entries, err := os.ReadDir(runtimeDir)
@@ -40,7 +40,7 @@ func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 }
 
 // RemoveLeftover removes a file that Leftovers returned, unless a host has
-// started there meanwhile.
+// started there since.
 func RemoveLeftover(ctx context.Context, path string) error {
 	e, ok := endpointOf(path)
 	if !ok {
@@ -48,7 +48,7 @@ func RemoveLeftover(ctx context.Context, path string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()
-	unlock, err := lock(ctx, e.hostLock()) // a host holds this lock for as long as it lives
+	unlock, err := lock(ctx, e.hostLock()) // a host holds this lock until it ends
 	if err != nil {
 		return err
 	}

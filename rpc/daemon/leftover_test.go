@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestLeftoversAreWhatNobodyListensAt(t *testing.T) {
+func TestLeftoversHaveNoListeningHost(t *testing.T) {
 	dir, err := os.MkdirTemp("", "mch") // the test's own directory may have a path too long for a socket
 	if err != nil {
 		t.Fatal(err)

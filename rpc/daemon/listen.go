@@ -22,7 +22,7 @@ type Listener struct {
 	token string // the secret that both ends of a TCP connection must know
 	file  string // socket or token file, removed at the end
 
-	record string // file that names the runtime directory, removed at the end; "" if there is none
+	record string // the file that names the runtime directory, removed at the end; "" if none was written
 	// Unrecorded is the reason why clients with another environment do not find
 	// this host, nil if they do.
 	Unrecorded error
@@ -50,7 +50,8 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
 			// The port in the token file of a dead host may belong to any other
-			// program by now. From here on the file would look alive.
+			// program by now. Once this process holds the lock, clients would
+			// trust the file.
 			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}
@@ -169,7 +170,7 @@ func listenTCP(ctx context.Context, e Endpoint, noUnix error) (*Listener, error)
 // writePrivate replaces the file at path atomically: a reader finds all of the
 // new content or none of it.
 func writePrivate(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // CreateTemp gives the file mode 0600
 	if err != nil {
 		return err
 	}
@@ -181,8 +182,9 @@ func writePrivate(path string, content []byte) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// Accept returns the next connection without checking it. Call Check on another
-// goroutine, because the client may take its time to send its token.
+// Accept returns the next connection without checking it. The caller calls
+// Check on another goroutine, because the client may take its time to send its
+// token.
 func (l *Listener) Accept() (net.Conn, error) { return l.net.Accept() }
 
 // Check fails unless the client at the other end of conn may use this host.
@@ -212,8 +214,8 @@ func checkClient(socket *net.UnixConn, want int) error {
 	return nil
 }
 
-// uidOf returns the user at the other end of a Unix socket. Each system has its
-// own way to tell, see peerUID.
+// uidOf returns the user at the other end of a Unix socket. The system call
+// differs between systems, see peerUID.
 func uidOf(socket *net.UnixConn) (uid int, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -236,7 +238,7 @@ func (l *Listener) Address() string { return l.net.Addr().String() }
 
 // Close accepts no further connections.
 func (l *Listener) Close() error {
-	err := l.net.Close() // removes a socket
+	err := l.net.Close() // this also removes the socket
 	for _, file := range []string{l.file, l.record} {
 		if rmErr := os.Remove(file); file != "" && rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
 			err = errors.Join(err, rmErr)

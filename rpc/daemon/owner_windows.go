@@ -20,8 +20,8 @@ func checkOwner(path string) error {
 
 func checkPrivate(string) error { return nil }
 
-// checkAccess fails unless the directory exists. On Windows the rights that
-// access control lists grant show only when a file is created.
+// checkAccess fails unless the directory exists. On Windows, only the creation
+// of a file shows what the access control lists permit.
 func checkAccess(dir string) error {
 	_, err := os.Stat(dir)
 	return err

@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A host of another user, at a socket in this user's directory, receives
-// nothing. The test makes the client another user, because it cannot make the
-// host one.
+// At a socket in this user's directory, a host of another user receives
+// nothing. The test gives the client another user id, because it cannot do that
+// for the host.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)
@@ -66,7 +66,7 @@ func (p *place) squat() (received <-chan []byte) {
 		if _, err := io.CopyN(&got, conn, hexBytes); err != nil {
 			return
 		}
-		io.WriteString(conn, newNonce()+newNonce()) // a nonce, and a proof by guess
+		io.WriteString(conn, newNonce()+newNonce()) // a nonce, and a guessed proof
 		io.Copy(&got, conn)
 	}()
 	return all
@@ -79,7 +79,7 @@ var squattedToken = strings.Repeat("5", hexBytes)
 func TestTakenOverPortReceivesNeitherTokenNorTranscript(t *testing.T) {
 	p := newPlace(t)
 	received := p.squat()
-	unlock, err := lock(patience(t), p.hostLock()) // as if the host of the token file were alive
+	unlock, err := lock(patience(t), p.hostLock()) // the lock makes the host of the token file look alive
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestHostIsFoundWhateverTheEnvironment(t *testing.T) {
 // Two shells may also start a host at the same moment.
 func TestOneHostForADataDirectoryWhateverTheEnvironment(t *testing.T) {
 	p := newPlace(t)
-	unlock, err := tryLockHost(patience(t), p.Endpoint) // a host that does not listen yet
+	unlock, err := tryLockHost(patience(t), p.Endpoint) // this host does not listen yet
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func Serve(ctx context.Context, s *rpc.Server, l *Listener, o ServeOptions) erro
 	}
 	closeErr := l.Close()
 	if err == nil {
-		<-accepted // after this no goroutine joins conns
+		<-accepted // after this, the wait group conns no longer grows
 	}
 	stop(rpc.ErrStopping)
 	conns.Wait()
@@ -90,7 +90,7 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 // client. The process that started the host has yet to connect.
 const firstClientTimeout = 30 * time.Second
 
-// An idleTimer fires when no client has been connected for a while.
+// An idleTimer fires when no client has been connected for the idle time.
 type idleTimer struct {
 	idle  time.Duration
 	timer *time.Timer
@@ -109,7 +109,7 @@ func newIdleTimer(idle time.Duration, fire func()) *idleTimer {
 		t.mu.Lock()
 		present := t.present
 		t.mu.Unlock()
-		if present == 0 { // no client connected since the timer fired
+		if present == 0 { // no client has connected since the timer fired
 			fire()
 		}
 	})

@@ -26,7 +26,7 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = detached()
-	cmd.Dir = filepath.Dir(logPath) // not the project's directory, which the user may want to remove or unmount
+	cmd.Dir = filepath.Dir(logPath) // not in the project's directory, because the user may want to remove or unmount that
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	return exit, nil
 }
 
-// refusePipe fails if path is a named pipe. Opening one waits until somebody
-// opens its other end, which may be never.
+// refusePipe fails if path is a named pipe. Opening a pipe blocks until another process opens its other end, which
+// may never happen.
 func refusePipe(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return fmt.Errorf("%s is a named pipe, not a file", path)

@@ -2,7 +2,7 @@ package daemon
 
 import "syscall"
 
-const detachedProcess = 0x00000008 // DETACHED_PROCESS: no console
+const detachedProcess = 0x00000008 // DETACHED_PROCESS, which gives the process no console
 
 // detached starts a process in a new process group and without our console, so
 // that Ctrl-C does not reach it.

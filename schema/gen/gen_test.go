@@ -57,8 +57,8 @@ func TestEveryMethodHasTypes(t *testing.T) {
 	}
 }
 
-// Most tests that look at all harnesses read schema.Harnesses. So a constant that is missing there would be tested by
-// nobody.
+// Most tests that look at all harnesses read schema.Harnesses. If a constant were missing there, no test would
+// look at its harness.
 func TestHarnessesAreAllConstants(t *testing.T) {
 	src, err := parse("..")
 	if err != nil {

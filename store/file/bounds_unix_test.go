@@ -44,7 +44,7 @@ func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	}
 }
 
-// doctor reads the same files.
+// doctor reads the same files, so a pipe must not block it either.
 func TestB9NamedPipeHangsNoExamination(t *testing.T) {
 	for _, name := range []string{fileName, fileName + "-wal", fileName + "-shm", fileName + "-journal"} {
 		dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestB9DirectoryOfAnotherUserIsRefused(t *testing.T) {
 		t.Errorf("the directory of somebody else now holds %v", entries)
 	}
 
-	link := filepath.Join(t.TempDir(), "link") // people link their data directory to another place
+	link := filepath.Join(t.TempDir(), "link") // people may link their data directory to another place
 	must(t, os.Symlink(dir, link))
 	_, err = openFile(t, link)
 	assertIs(t, err, ErrNotOurs)

@@ -98,9 +98,9 @@ func (f *File) suspect(cause error) {
 }
 
 // repairHeader writes our mark and the schema version into the header again if a disk has damaged them, and
-// returns the version. Neither can be told from the number alone: with one bit flipped, version 13 reads as 5
-// or as 141. The tables tell. A database with such a header becomes suspect, because the damage may not have
-// stopped there.
+// returns the version. The number alone does not show the damage: with one bit flipped, version 13 reads as 5
+// or as 141. The tables show the real version. A database with such a header becomes suspect, because other
+// parts may be damaged, too.
 func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
 	var id uint32
 	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
@@ -134,9 +134,9 @@ const highestVersion = 10_000
 // isOfNewerHost reports whether a newer release may have written the version. Its tables may be the same.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// suspectOrphans makes the database suspect if it holds units of a session that it does not hold. A page of the
-// table of sessions that reads as empty shows in no other way, and the sessions would begin again. The query
-// reads a few rows of each session.
+// suspectOrphans makes the database suspect if it holds units of a session that it does not hold. If a page of
+// the table of sessions is lost and reads as empty, nothing else shows the loss, and its sessions would begin
+// again. The query reads a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
@@ -178,12 +178,12 @@ func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	return removeIfExists(suspectPath(f.path))
 }
 
-// sound is the verdict of integrity on a database without damage.
+// sound is the result of integrity for a database without damage.
 const sound = "ok"
 
-// integrity returns the first problem of the database. Unlike quick_check, it compares the indexes with
-// their tables. A page that holds an old copy of another one shows only in rows without their session, or in
-// units that are counted and missing.
+// integrity returns the first problem of the database. Unlike quick_check, it compares the indexes with their
+// tables. If a page holds an old copy of another page, only two signs show it: rows without their session,
+// and units that are counted but missing.
 func integrity(ctx context.Context, conn *sql.Conn) (verdict string, err error) {
 	for _, query := range []string{
 		`PRAGMA integrity_check(1)`,
@@ -211,9 +211,9 @@ const missingUnits = `
 // Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
 // also marks the database for a check at the next start.
 //
-// A row that SQLite refuses because there is one like it means damage as well: a host only adds rows that it
-// has not read. So an index has a row that its table lacks. If the whole database was found sound at its
-// opening, such an error has another reason.
+// If SQLite refuses a row because an equal one exists, that means damage as well: a host only adds rows that
+// it has not read, so an index must have a row that its table lacks. If the whole database was found sound
+// when it was opened, such an error has another reason.
 func (f *File) Explain(ctx context.Context, err error) error {
 	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
 	if isTwice || meansDamage(err) {

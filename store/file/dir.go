@@ -70,7 +70,7 @@ func without(env func(string) string, hidden string) func(string) string {
 	}
 }
 
-// resolve returns path as an absolute path. It resolves symbolic links in the part of the path that exists.
+// resolve returns path as an absolute path. It resolves the symbolic links in the existing part of the path.
 func resolve(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -92,9 +92,9 @@ func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) 
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }
 
-// connect calls use with a connection of its own to an existing database.
+// connect calls use with a separate connection to an existing database.
 func connect(ctx context.Context, path string, flags sqlite3.OpenFlag, use func(*sqlite3.Conn) error) (err error) {
-	var ours []string // sidecars that this connection makes SQLite create, with modes from the umask alone
+	var ours []string // sidecars that SQLite creates for this connection; the umask alone decides their modes
 	for _, file := range []string{path + "-wal", path + "-shm"} {
 		if !exists(file) {
 			ours = append(ours, file)

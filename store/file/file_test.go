@@ -126,7 +126,7 @@ func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-func TestSecondStoreOfAProcessIsTurnedAway(t *testing.T) {
+func TestSecondStoreOfAProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	f := openIn(t, dir)
 	_, err := openFile(t, dir)
@@ -142,7 +142,7 @@ func TestSecondStoreOfAProcessIsTurnedAway(t *testing.T) {
 }
 
 func TestRealDatabaseIsRefusedUnderTest(t *testing.T) {
-	temporary := t.TempDir() // the home directory may lie below the usual one, where all is allowed
+	temporary := t.TempDir() // the home directory may be below the usual temporary directory, where every path is allowed
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		t.Setenv(name, temporary)
 	}
@@ -158,7 +158,7 @@ func TestRealDatabaseIsRefusedUnderTest(t *testing.T) {
 	}
 }
 
-func TestRefuseRealSeesThroughDetours(t *testing.T) {
+func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	root := t.TempDir()
 	home, xdg, data := filepath.Join(root, "home"), filepath.Join(root, "xdg"), filepath.Join(root, "data")
 	env := func(name string) string {
@@ -171,9 +171,9 @@ func TestRefuseRealSeesThroughDetours(t *testing.T) {
 	temporary := filepath.Join(root, "tmp")
 
 	for _, dir := range []string{
-		data, // named by the override
-		filepath.Join(xdg, "cortexkit", "magic-context"), // hidden by the override
-		inHome, // hidden by both
+		data, // this is the directory that the override names
+		filepath.Join(xdg, "cortexkit", "magic-context"), // the override hides this directory
+		inHome, // both variables hide this directory
 		filepath.Join(home, "..", "home", ".local", "share", "cortexkit", "magic-context") + "/",
 		filepath.Join(link, "magic-context"),
 	} {
@@ -310,8 +310,8 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// A trigger that another program had put into the database emptied the table of units on the next pass, and no check
-// named it.
+// Another program put a trigger into the database. On the next pass, the trigger emptied the table of units, and
+// no check named it.
 func TestPlantedTriggersNeverRun(t *testing.T) {
 	for _, open := range map[string]func(dir string){
 		"host": func(dir string) { openIn(t, dir).Close() },
@@ -343,7 +343,7 @@ func TestPlantedTriggersNeverRun(t *testing.T) {
 	}
 }
 
-// The remedy was to make room on the disk.
+// In the past, the remedy was to free space on the disk.
 func TestDirectoryInPlaceOfTheDatabaseIsForeign(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(PathIn(dir), 0o700))

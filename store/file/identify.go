@@ -49,7 +49,7 @@ func definitions(c *sqlite3.Conn) (all []string, err error) {
 // versionOfFile is versionOf for a file that may belong to another program. It reads the file without a lock,
 // and SQLite creates no file beside it.
 func versionOfFile(file *os.File) (int, error) {
-	name := fmt.Sprintf("magicctx-%p", file) // the same file may be inspected twice at once
+	name := fmt.Sprintf("magicctx-%p", file) // the same file may be inspected by two callers at once
 	readervfs.Create(name, ioutil.NewSizeReaderAt(file))
 	defer readervfs.Delete(name)
 	c, err := sqlite3.OpenFlags("file:"+name+"?vfs=reader", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)

@@ -58,7 +58,7 @@ func ownerOf(path string) string {
 	n, _ := file.ReadAt(buf, pidOffset)
 	pid := strings.TrimSpace(string(buf[:n]))
 	if _, err := strconv.Atoi(pid); err != nil {
-		return "unknown" // the owner has locked the file but not written its pid yet
+		return "unknown" // the owner has locked the file but has not written its pid yet
 	}
 	return pid
 }

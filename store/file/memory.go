@@ -11,11 +11,11 @@ import (
 
 // reservedBytes is the address space that the connections of a host reserve: 256 MB each for the writer and
 // the readers, and for two that are open for a moment, for example to read the harness's database. Reserved
-// space is no memory in use.
+// address space is not used memory.
 const reservedBytes = (1 + maxReaders + 2) * 256 << 20
 
 // checkMemory fails if the process may not reserve bytes of address space, for example below ulimit -v.
-// SQLite panics when a connection cannot reserve its share, and it does that in any goroutine that opens one.
+// SQLite panics if a connection cannot reserve its share, in whichever goroutine opens the connection.
 func checkMemory(ctx context.Context, bytes int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -24,8 +24,8 @@ type Migration struct {
 const firstVersion = 24
 
 // Released returns the steps that bring an empty database to the schema of this build, in the order of their
-// versions. A release that changes the schema appends a step. It changes no text of an earlier release, because
-// a host recognises a database by these texts.
+// versions. A release that changes the schema appends a step. It must not change a text of an earlier release,
+// because a host recognises a database by these texts.
 func Released() []Migration { return []Migration{{firstVersion, "schema.sql", schema}} }
 
 // newestVersion returns the schema version of this build.
@@ -67,7 +67,7 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	if err := f.removePlanted(conn); err != nil {
 		return 0, fmt.Errorf("remove triggers and views of other programs: %w", err)
 	}
-	if stored == newest { // a migration checks all foreign keys
+	if stored == newest { // a migration checks all foreign keys, so only check here without one
 		if err := f.suspectOrphans(ctx, conn); err != nil {
 			return 0, err
 		}
@@ -138,7 +138,7 @@ func migrate(ctx context.Context, conn *sql.Conn, m Migration) (err error) {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // no-op after Commit
+	defer tx.Rollback() // does nothing after Commit
 	if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
 		return err
 	}

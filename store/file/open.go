@@ -53,7 +53,7 @@ type File struct {
 	lock      *flock.Flock
 	recovered string
 	version   int
-	opened    os.FileInfo // of the database, when it was opened
+	opened    os.FileInfo // the identity of the database file when it was opened
 	// isSound means that Open has checked the whole database and found no damage, or repaired it.
 	isSound bool
 
@@ -161,8 +161,8 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, release fun
 	return f.hideSidecars()
 }
 
-// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. What is written
-// then is lost with the last process that has the old file open.
+// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. Writes to the
+// old file are lost when the last process closes it.
 func (f *File) InPlace() error {
 	info, err := os.Stat(f.path)
 	switch {

@@ -31,7 +31,7 @@ func CheckOwner(dir string) error {
 func CheckFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // opening the file will report any other problem
+		return nil // opening the file reports any other problem
 	}
 	kind := ""
 	switch mode := info.Mode(); {

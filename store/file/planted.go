@@ -14,7 +14,7 @@ type planted struct{ kind, name string }
 func (p planted) String() string { return p.kind + " " + p.name }
 
 // plantedIn returns the planted objects of a database, triggers first. SQLite keeps the text of each object as it
-// was written, so the text of ours stands in the schema or a migration.
+// was written. So if the text is in neither the schema nor a migration, the object is planted.
 func plantedIn(c *sqlite3.Conn) (all []planted, err error) {
 	err = Scan(c, `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type, name`, func(row *sqlite3.Stmt) {
 		statement := row.ColumnText(2) + ";"

@@ -48,8 +48,8 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the newest prompt of the user up to the message through. In the same
-// transaction it removes an earlier marker of ours. docs/markers.md has the rows.
+// Mark sets the marker of a session at the user's newest prompt that is not after the message through. In the
+// same transaction it removes an earlier marker of ours. docs/markers.md has the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
@@ -84,8 +84,8 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 // empty.
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls do in one transaction, so other programs see all of its changes or none. The database must
-// exist.
+// write calls do in one transaction, so other programs see either all of its changes or none. The database
+// must exist.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {

@@ -110,7 +110,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	if !slices.Equal(added, want) {
 		t.Errorf("added\n%s\nwant\n%s", strings.Join(added, "\n"), strings.Join(want, "\n"))
 	}
-	// 3001 ms · 4096 + 1 is bb9001, 3000 · 4096 + 1 is bb8001.
+	// 3001 ms · 4096 + 1 is bb9001 in hexadecimal, and 3000 ms · 4096 + 1 is bb8001.
 	for got, want := range map[string]string{m.Summary: `^msg_000000bb9001[0-9A-Za-z]{14}$`, m.CompactionPart: `^prt_000000bb8001[0-9A-Za-z]{14}$`, m.SummaryPart: `^prt_000000bb9002[0-9A-Za-z]{14}$`} {
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("id %s is not %s", got, want)
@@ -130,7 +130,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 
 // Wherever a marker is set, OpenCode's array begins at that place or before it. There is only one marker at a
 // time, and removing it restores each byte.
-func TestMarkersMoveAndGo(t *testing.T) {
+func TestMarkersAreMovedAndRemoved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		db := rawhistorytest.NewOpenCode(t, t.TempDir())
 		n := rapid.IntRange(3, 14).Draw(rt, "messages")

@@ -22,7 +22,7 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	memories        = excluded.memories,
 	memory_id       = excluded.memory_id,
 	change_id       = excluded.change_id,
-	-- a pass that has rendered only the delta anew names no fold
+	-- a pass with only a new delta has no fold reason
 	folded_pass     = CASE WHEN excluded.fold_reason = '' THEN folded_pass ELSE excluded.folded_pass END,
 	folded_at       = excluded.folded_at,
 	fold_reason     = CASE WHEN excluded.fold_reason = '' THEN fold_reason ELSE excluded.fold_reason END,

@@ -2,11 +2,11 @@
 -- the compartment with the lowest fidelity.
 SELECT
 	count(*),
-	-- A second min or max beside that of the fidelity would make its ordinals arbitrary.
+	-- With a second min or max in this query, the ordinals would be arbitrary.
 	coalesce((SELECT max(end_ordinal) FROM compartments WHERE harness = ?1 AND session_id = ?2), 0),
 	coalesce(sum(raw_tokens), 0),
 	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0),
 	count(*) FILTER (WHERE made_by = 'extractive'),
 	coalesce(min(fidelity), 0), start_ordinal, end_ordinal
-FROM compartments INDEXED BY compartments_figures -- the table holds the texts
+FROM compartments INDEXED BY compartments_figures -- the index avoids the table, which holds the texts
 WHERE harness = ?1 AND session_id = ?2

@@ -48,7 +48,7 @@ function text(file: number, from: number): string {
   return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, from))
 }
 
-/** Calls f and measures it. */
+/** Calls f and measures the call. */
 async function timed(f: () => unknown): Promise<Sample> {
   const before = fstatSync(collections).size
   const scheduledBefore = scheduled()
@@ -92,7 +92,7 @@ interface Version {
 const here: Version = { name: "this version", root: join(import.meta.dirname, "../../..") }
 const versions = flags.with ? [{ name: "the other version", root: resolve(process.env.INIT_CWD ?? ".", flags.with) }, here] : [here]
 
-/** A running version. */
+/** A version that is running. */
 interface Running extends Version {
   dir: string
   hooks: Hooks
@@ -133,7 +133,7 @@ async function pass({ hooks, name }: Running, messages: Message[]): Promise<Samp
 interface Kinds<T> {
   /** A steady pass with one more step. */
   step: T
-  /** A pass over the array of the pass before. */
+  /** A pass over the same array as the previous pass. */
   nothingNew: T
   /** A call of the host that does nothing: a text that needs no change. */
   call: T
@@ -194,7 +194,7 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
     for (let round = -warmUps; round < rounds; round++) {
       const array = json(++steps)
       for (const k of running.keys()) {
-        const i = (k + steps) % running.length // each version comes first in turn
+        const i = (k + steps) % running.length // each version is first in turn
         const one = running[i]!
         const step = await pass(one, await read(array, pause))
         const nothingNew = await pass(one, await read(array, pause))
@@ -228,9 +228,9 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
   }
   for (const [i, samples] of resynced.entries()) all.resyncs[i]!.resync = quantiles(samples)
   for (const one of running) await one.hooks.dispose!()
-  await sleep(lingerMS) // before that a shim would start its host again
+  await sleep(lingerMS) // if this came earlier, a shim would start its host again
   for (const one of running) {
-    process.kill(Number(/\d+/.exec(readFileSync(join(one.dir, "magicctx.lock"), "utf8")))) // the lock names the host's process
+    process.kill(Number(/\d+/.exec(readFileSync(join(one.dir, "magicctx.lock"), "utf8")))) // the lock file names the host's process
   }
   await sleep(300)
   rmSync(temporary, { recursive: true, force: true })
@@ -279,7 +279,7 @@ function best({ p50, undisturbedP50 }: Quantiles): number {
   return undisturbedP50 ?? p50
 }
 
-/** The goals, by number of messages: the median of the hook divided by the median of JSON.stringify. */
+/** The goals, by number of messages: the largest ratio of the hook's median to that of JSON.stringify. */
 const goals: Record<number, number> = { 100: 1, 1000: 0.42, 5000: 0.28 }
 const goalSpread = 1.8
 const goalResync: Record<number, number> = { 5000: 400 }

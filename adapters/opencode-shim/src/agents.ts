@@ -3,7 +3,7 @@ import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
 import { children, owner, stepsOf, type Sessions } from "./sessions.ts"
 
-/** How long the shim waits for OpenCode to end an aborted run before it asks again, in ms, and how often it asks. */
+/** How long the shim waits for OpenCode to end an aborted run before it asks again, in ms, and how often it may ask. */
 const abort = { everyMS: 500, times: 10 } as const
 
 /**
@@ -28,7 +28,7 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     }
     const running: Response<unknown> = signal.aborted ? Promise.resolve({}) : client.session.prompt({ path, body })
     await untilAborted(running, signal)
-    // If the shim only withdrew the call, OpenCode's loop would go on running.
+    // Withdrawing only the call would leave OpenCode's loop running.
     for (let tries = 0; signal.aborted && tries < abort.times; tries++) {
       await client.session.abort({ path })
       if (await within(abort.everyMS, running)) break
@@ -45,7 +45,7 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
   }
 }
 
-/** The model that a run names, or else that of the session's conversation. */
+/** The model that a run names, or otherwise the model of the session's conversation. */
 function modelOf({ model, session }: AgentRunParams, sessions: Sessions): PromptBody["model"] {
   if (!model) return sessions.lastConversation(session).model
   const slash = model.indexOf("/")
@@ -63,8 +63,8 @@ interface ChildMessage {
 }
 
 /**
- * The result of a run with these messages. The host knows how to read the messages. If the shim itself ended the run,
- * the shim's reason replaces OpenCode's error.
+ * The result of a run with these messages. The host reads the messages. If the shim itself ended the run, the shim's
+ * reason replaces OpenCode's error.
  */
 function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: string): AgentRunResult {
   const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))

@@ -16,7 +16,7 @@ const facts = {
   format: { projection: message, key: (m: unknown) => (m as Message).info?.id },
 } as const
 
-/** How long a command waits for OpenCode to store its answer, in ms. */
+/** How long a command waits for OpenCode to store the command's answer, in ms. */
 const leaveMS = 5_000
 
 /** A plugin instance. OpenCode creates one for each directory. */
@@ -49,7 +49,7 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores a message in a session whose request leaves without the host. A toast disappears after some seconds, so a
+   * Stores a message in a session whose request is sent without the host. A toast disappears after some seconds, so a
    * person who comes back later would not know why the session grows. The model does not receive the message.
    */
   mark(session: string): void {
@@ -60,7 +60,7 @@ export class Instance extends PluginInstance {
     const { trouble, signal } = found
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} ${this.learnMore}`
     const leave = async () => {
-      if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
+      if (await this.sessions.parent(session)) return // a user does not read the session of a subagent
       await store(this.client, this.sessions, session, text, signal)
     }
     leave().catch((err) => signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
@@ -87,12 +87,12 @@ export class Instance extends PluginInstance {
 
   protected override tell(text: string, isTrouble: boolean): void {
     this.warn(text)
-    // While OpenCode is still starting, the shim does not know its configuration yet.
+    // While OpenCode is still starting, the shim does not know OpenCode's configuration yet.
     if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice("\n")) // the text may end with a command
     else this.notices.add(() => text)
   }
 
-  /** Shows the waiting notices. The user has sent a prompt, so somebody looks at the screen. */
+  /** Shows the waiting notices. The user has sent a prompt, so a person is looking at the screen. */
   showNotices(): void {
     this.notices.userIsHere()
   }

@@ -5,8 +5,8 @@ const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref(
 
 /**
  * Notices that wait for the user. OpenCode shows a toast only to clients that are connected at that moment, and
- * replaces it by the next one. So the notices wait until a user is there, and then show one after the other. Trouble
- * does not wait for the notice before it: the user has to know at once that prompts go out without magicctx.
+ * replaces it by the next one. So the notices wait until a user is there, and are then shown one after the other. A
+ * notice of trouble does not wait: the user has to know at once that prompts are sent without magicctx.
  */
 export class Notices {
   private readonly waiting: Array<() => string> = []
@@ -35,7 +35,7 @@ export class Notices {
     this.showNext()
   }
 
-  /** The user has sent a prompt, so somebody looks at the screen. */
+  /** The user has sent a prompt, so a person is looking at the screen. */
   userIsHere(): void {
     this.hasUser = true
     this.showNext()
@@ -48,7 +48,7 @@ export class Notices {
     this.shown = text
     this.show(text(), noticeMS)
     this.after(() => {
-      if (this.shown !== text) return // trouble has taken its place
+      if (this.shown !== text) return // a notice of trouble has taken its place
       this.shown = undefined
       this.showNext()
     }, noticeMS)

@@ -70,7 +70,7 @@ export interface SessionInfo {
 
 export interface PromptBody {
   agent?: string
-  /** Follows the prompt of the agent. */
+  /** Added to the agent's prompt, after it. */
   system?: string
   /** Rules for the tools of the session, by name or "*". */
   tools?: Record<string, boolean>

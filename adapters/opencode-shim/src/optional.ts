@@ -4,14 +4,14 @@ import type { UserMessage } from "./opencode.ts"
 
 /** Notes a prompt of the user before OpenCode stores it. */
 export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void> {
-  instance.sessions.compacting.delete(input.sessionID) // the session's compaction never made its request
+  instance.sessions.compacting.delete(input.sessionID) // compaction of the session was announced, but its request never came
   const [first] = output.parts as { text?: string }[]
   const line = instance.sessions.typedFor(input.sessionID, output.parts)
   if (line) instance.passes.typed(input.sessionID, output.message.id, line)
   await instance.sessions.prompted(input.sessionID, output.message, first?.text)
 }
 
-/** Lets the host take its tags off a text, if the host asks for that. */
+/** Lets the host remove its tags from a text, if the host wants to be asked. */
 export async function textComplete(instance: Instance, input: { sessionID: string; messageID?: string }, output: { text: string }): Promise<void> {
   const { sessionID: session, messageID: message } = input
   if (!instance.wants(Method.TextComplete) || instance.sessions.hidden.has(session)) return

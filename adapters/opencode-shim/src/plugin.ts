@@ -12,12 +12,12 @@ import { definition, tools } from "./tools.ts"
 const startMS = 2_000
 
 /**
- * The directories that a magicctx plugin already serves. `install --project` writes a loader into a project. That
- * loader looks here, so that a user who has also installed the plugin for all projects does not get it twice.
+ * The directories that a magicctx plugin already serves. `install --project` writes a loader into a project. The
+ * loader checks this set. Otherwise a user who has also installed the plugin for all projects would run it twice.
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
-let log: Log | undefined // one for the process; opened with the first directory, not by the import
+let log: Log | undefined // one for the process; the first directory opens it, not the import
 
 /** The plugin function. OpenCode calls it once for each directory. */
 export async function server(input: PluginInput): Promise<Hooks> {

@@ -45,12 +45,12 @@ const abortMS = 1_000
 
 /**
  * Aborts the turn of a hidden agent that has taken all of its steps. OpenCode itself only asks the model to stop, and
- * goes on for ever if the model calls another tool.
+ * never ends the turn if the model keeps calling tools.
  */
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
   stepsOf.set(session, 0)
-  // The request must not leave. If the call fails, the run ends with its deadline.
+  // The request must not be sent. If the call fails, the run ends at its deadline.
   await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
 }
 

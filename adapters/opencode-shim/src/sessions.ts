@@ -2,7 +2,7 @@ import { within } from "@magicctx/shim-core"
 import type { Client, Event, Message, ModelRef, SessionInfo } from "./opencode.ts"
 import { Turns } from "./turns.ts"
 
-/** How long a question about a session may hold up its first pass, in ms. */
+/** How long a question about a session may delay the session's first pass, in ms. */
 const lookupMS = 1_000
 
 /** How long a prompt may wait while the shim stores one of its messages, in ms. */
@@ -56,10 +56,10 @@ export class Sessions extends Turns {
     this.client = client
   }
 
-  /** Learns from an event. */
+  /** Updates these facts from an event. */
   observe({ type, properties }: Event): void {
     const { info, sessionID, status } = properties
-    // The event can be here before the answer to the call that creates the session.
+    // The event can arrive before the answer to the call that creates the session.
     if (type === "session.created" && info?.id && owner(info) === process.pid) children.set(info.id, undefined)
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
@@ -79,7 +79,7 @@ export class Sessions extends Turns {
     return parent
   }
 
-  /** Notes agent and model of the conversation, and returns them. */
+  /** Notes the agent and model of the conversation, and returns them. */
   conversation(session: string, messages: readonly Message[]): Conversation {
     const newest = messages.findLast((message) => message.info.role === "user")?.info
     const conversation: Conversation = {}
@@ -106,8 +106,8 @@ export class Sessions extends Turns {
       const isIdle = await this.isIdle(session)
       signal.throwIfAborted()
       if (this.isRunning(session)) continue // a prompt has arrived in the meantime
-      if (isIdle) break // nothing may be awaited from here to store, see prompted
-      if (this.ended.get(session) === ended) this.turnRuns(session) // the event of its end is still to come
+      if (isIdle) break // from here to store, nothing may be awaited; see prompted
+      if (this.ended.get(session) === ended) this.turnRuns(session) // the event for the turn's end is still to come
     }
     await work()
   }
@@ -153,14 +153,14 @@ export class Sessions extends Turns {
     if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
   }
 
-  /** OpenCode is about to store a message with these parts, which it made of a command that the user typed. */
+  /** OpenCode is about to store a message with these parts. It made the message from a command that the user typed. */
   commanded({ sessionID, command, arguments: words }: { sessionID: string; command: string; arguments: string }, parts: unknown[]): void {
-    const text = textsOf(parts)[0] // a command that runs in a subtask has none
+    const text = textsOf(parts)[0] // a command that runs in a subtask has no text
     if (text === undefined) return
     this.templates.set(sessionID, [...(this.templates.get(sessionID) ?? []), { text, line: `/${command} ${words}`.trimEnd() }])
   }
 
-  /** The line that the user typed, if OpenCode has made the message with these parts of a command. */
+  /** The line that the user typed, if OpenCode made the message with these parts from a command. */
   typedFor(session: string, parts: unknown[]): string | undefined {
     const waiting = this.templates.get(session)
     if (!waiting) return undefined
@@ -170,7 +170,7 @@ export class Sessions extends Turns {
     return found?.line
   }
 
-  /** A pass reads these messages. */
+  /** Records that a pass reads these messages. */
   passReads(session: string, messages: readonly Message[]): void {
     const unread = this.unread.get(session)
     if (!unread) return

@@ -18,7 +18,7 @@ async function hosted(t: TestContext) {
   const { hooks, directory } = loaded
   /** Lets the host call a method, and returns the shim's answer. */
   const ask = async (method: string, params: object) => {
-    const session = `ses_ask${++runs}` // by which the answers of concurrent questions can be told apart
+    const session = `ses_ask${++runs}` // the answers to concurrent questions can be told apart by this id
     const before = fake.entries().length
     fake.follow({ ask: { "session/system": [method, { directory, ...params }] } })
     await hooks["experimental.chat.system.transform"]!({ sessionID: session }, { system: [] })
@@ -178,10 +178,10 @@ test("a run may keep its session, and uses the conversation's model if it names 
 test("the sessions that a killed process has left are removed at the start, and no others", async (t) => {
   const { opencode, hooks } = await load(t)
   const session = (id: string, title: string, parentID?: string, updated = Date.now()) => ({ id, title, ...(parentID && { parentID }), time: { updated } })
-  const dead = 2 ** 31 - 1 // no system has processes with that number
+  const dead = 2 ** 31 - 1 // no operating system has processes with that number
   opencode.listed = [
     session("orphan", `magicctx: history (process ${dead})`, "ses_1"),
-    session("ours", `magicctx: history (process ${process.pid})`, "ses_1"), // the id of a process before this one
+    session("ours", `magicctx: history (process ${process.pid})`, "ses_1"), // the process id of an earlier process
     session("old", `magicctx: history (process ${process.ppid})`, "ses_1", Date.now() - 90_000_000),
     session("live", `magicctx: history (process ${process.ppid})`, "ses_1"),
     session("root", `magicctx: history (process ${dead})`),
@@ -206,6 +206,6 @@ test("an agent that calls tools for ever ends after its last step", async (t) =>
     return {}
   }
   const { failure } = await runAgent({ steps: 3 })
-  assert.equal(requests, 4) // the fourth one was aborted before it left
+  assert.equal(requests, 4) // the fourth request was aborted before it was sent
   assert.deepEqual(failure, { reason: "error", error: "the agent has used up its 3 steps" })
 })

@@ -25,7 +25,7 @@ export class FakeOpenCode {
   providers: Provider[] = []
   /** The child sessions that the plugin has created, by id. */
   readonly children = new Map<string, { parentID: string; title: string; messages: unknown[] }>()
-  /** The sessions that OpenCode lists beside those. */
+  /** The other sessions that OpenCode lists. */
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
   readonly deleted: string[] = []
   readonly aborted: string[] = []
@@ -33,7 +33,7 @@ export class FakeOpenCode {
   readonly endOf = new Map<string, () => void>()
   /** Called while a child session is being created. */
   creating: (id: string) => Promise<void> = async () => {}
-  /** Runs the turn of a child session: it adds the messages of the turn. */
+  /** Runs the turn of a child session, by adding the turn's messages. */
   answering: (id: string, body: PromptBody, messages: unknown[]) => Promise<{ error?: unknown }> = async () => ({})
 
   readonly client: PluginInput["client"] = {

@@ -48,7 +48,7 @@ test("the host does not hear that native compaction was refused, but that the se
   await refuse("of the compaction")
   await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")])
   await refuse("of the prompt")
-  await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")]) // events go before it
+  await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")]) // the events are sent before the pass
   assert.deepEqual(received("session/event").map(({ params }) => (params as any).event.properties.error.data.message), ["of the prompt"])
 })
 

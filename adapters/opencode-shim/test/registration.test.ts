@@ -72,7 +72,7 @@ test("a command shows its result and ends without a turn", async (t) => {
   await assert.rejects(run("ctx-status"), { name: "MagicctxCommandDone" })
   assert.deepEqual(opencode.toasts, [result])
   assert.deepEqual(received("command/execute")[0]!.params, { session: "ses_1", directory, command: "ctx-status", arguments: "now" })
-  await run("init") // a command of another plugin
+  await run("init") // this command belongs to another plugin
   assert.equal(opencode.toasts.length, 1)
 })
 

@@ -19,7 +19,7 @@ async function start(t: TestContext, session = `ses_sent_${++sessions}`) {
   }
   const messages = async (more = {}) => textOf(await pass(hooks, [user("u1", "one", more, session)]))[0]
   const follow = (script: Parameters<typeof fake.follow>[0] = {}) => fake.follow({ results: works, ...script })
-  /** Whether the newest transform names the wire of the request before it. */
+  /** Whether the newest transform names the wire of the previous request. */
   const isSent = () => received("session/transform").at(-1)!.params!.sent !== undefined
   return { session, hooks, opencode, system, messages, follow, isSent }
 }
@@ -86,7 +86,7 @@ test("one failure among the attempts of a request is enough", async (t) => {
 test("the request for a title, beside the first step, is not a request of the session", async (t) => {
   const { system, messages, follow, isSent } = await start(t)
   follow(failing)
-  await system(title) // it comes before the step's own
+  await system(title) // the hook of the title comes before the step's own
   follow()
   await messages()
   await system()

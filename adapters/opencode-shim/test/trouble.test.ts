@@ -13,7 +13,7 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   const notices = () => opencode.logged.filter((text) => text.startsWith("magicctx is not working"))
   for (const episode of [1, 2]) {
     fake.follow({ errors: { "session/transform": { code: -32011, message: "the disk is full" } }, results: { initialize: full } })
-    // The host's earlier changes stay; new messages are sent unchanged.
+    // The host's earlier changes stay, and new messages are sent unchanged.
     for (let i = 0; i < 3; i++) assert.deepEqual(await turn("changed"), ["§u1§ one", "§u2§ changed"])
     assert.equal(notices().length, episode)
     assert.match(notices().at(-1)!, /the disk is full/)
@@ -23,7 +23,8 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   }
 })
 
-// A bug: if the patch of one message no longer fitted, all other messages went out raw, with all their dropped content.
+// A bug: if the patch of one message no longer fitted, all other messages were sent raw, with all their dropped
+// content.
 test("without an answer, a message that its patch no longer fits stays raw, and the others keep their patches", async (t) => {
   const { hooks } = await load(t)
   const turn = async (parts: unknown[]) => {
@@ -36,7 +37,8 @@ test("without an answer, a message that its patch no longer fits stays raw, and 
   assert.deepEqual(await turn([reminder(), { ...own }]), [["§u1§ one"], ["§u2§ you are in plan mode", "two"], ["§u3§ three"]])
   fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } } })
   assert.deepEqual(await turn([]), [["§u1§ one"], [], ["§u3§ three"]])
-  // The reminder's patch would fit the text that has moved to its place, but was not made for it.
+  // The reminder's patch would fit the text that has moved to the reminder's place, but it was not made for that
+  // text.
   assert.deepEqual(await turn([{ ...own }]), [["§u1§ one"], ["two"], ["§u3§ three"]])
   assert.deepEqual(await turn([{ ...own }, reminder()]), [["§u1§ one"], ["two", "§u2§ you are in plan mode"], ["§u3§ three"]])
   fake.follow({})
@@ -139,11 +141,11 @@ test("no mark is stored from a prompt to the end of its turn, even if an older t
   const marks = async () => (await settled(), opencode.prompts.length)
   await pass(hooks, [user("u1", "one", {}, "ses_q")])
   await hooks["chat.message"]!({ sessionID: "ses_q" }, prompt("u2", Date.now()))
-  await hooks.event!(idle("ses_q")) // of the turn before
+  await hooks.event!(idle("ses_q")) // this event belongs to the previous turn
   assert.equal(await marks(), 0)
   opencode.busy.add("ses_q")
   await pass(hooks, [user("u1", "one", {}, "ses_q"), user("u2", "next", {}, "ses_q")])
-  await hooks.event!(idle("ses_q")) // still of the turn before
+  await hooks.event!(idle("ses_q")) // this event still belongs to the previous turn
   assert.equal(await marks(), 0)
   opencode.busy.delete("ses_q")
   await hooks.event!(idle("ses_q"))

@@ -27,7 +27,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
   const dir = mkdtempSync(join(tmpdir(), "magicctx-agent-"))
   try {
-    // If an argument is the path of a file, Pi reads the file instead.
+    // If an argument is the path of a file, Pi reads that file instead. So the system prompt is in a file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
     // The arguments of a compiled Pi do not hold a file of Pi.
@@ -52,7 +52,7 @@ async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSig
   pi.onEvent((event) => {
     clearTimeout(grace)
     const { type, message } = event
-    // Pi may retry after the end of a run. If it does not retry, it still does not always end.
+    // Pi may retry after the end of a run. Even if it does not retry, its process does not always end.
     if (type === "agent_end" || type === "agent_settled") grace = setTimeout(() => pi.end(), graceMS)
     if (type !== "message_end" || message?.role !== "assistant") return
     const { role, provider, model, usage, stopReason, errorMessage, timestamp } = message
@@ -94,7 +94,7 @@ class Pi {
       try {
         take((JSON.parse(line) ?? {}) as PiEvent)
       } catch {
-        // something in the process has printed to the output
+        // a line that another part of the process has printed to the output
       }
     })
   }
@@ -118,7 +118,7 @@ class Pi {
       })
     })
     process.off("exit", kill)
-    kill() // what is left of the group
+    kill() // kill the rest of the process group
     this.#hasEnded = true
     return this.#errors.trim() || how
   }

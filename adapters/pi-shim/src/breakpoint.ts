@@ -12,7 +12,10 @@ interface Sent {
   content: string | Block[]
 }
 
-/** The part of a finished request that this file reads, as Pi sends it to Anthropic's API and to Bedrock. */
+/**
+ * The part of a finished request that this file reads, in the form in which Pi sends it to Anthropic's API and to
+ * Bedrock.
+ */
 interface Payload {
   system?: Block[]
   tools?: Block[]
@@ -26,9 +29,8 @@ const most = 4
 /**
  * Returns a copy of the request in which the head's acknowledgement carries a cache breakpoint, so that the provider
  * can still read the baseline from its cache after a pass has changed the delta or the tail. The breakpoint has the
- * same life as Pi's own breakpoint in front of it, because a provider refuses a longer life after a shorter one.
- * Returns undefined if the request does not begin with the head, has no breakpoint of Pi's, or has no room for another
- * one.
+ * same life as Pi's own breakpoint before it, because a provider refuses a longer life after a shorter one. Returns
+ * undefined if the request does not begin with the head, has no breakpoint of Pi, or already has as many as allowed.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]

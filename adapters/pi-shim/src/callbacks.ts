@@ -3,7 +3,7 @@ import { limits } from "./limits.ts"
 import type { Open } from "./pi.ts"
 import type { Screen } from "./ui.ts"
 
-/** The part of an instance that answers need. */
+/** The part of an instance that is needed for answers. */
 interface Owner {
   readonly open: Open | undefined
   readonly screen: Screen
@@ -27,7 +27,7 @@ export function handlers(of: () => Owner): Handlers {
   }
 }
 
-/** Returns the model itself if it has that name. A session may use a model that Pi's catalogue does not find. */
+/** Returns the given model if it has that name, because Pi's catalogue may not contain the model of the session. */
 function same<M extends { provider: string; id: string }>(model: M | undefined, { provider, id }: { provider: string; id: string }): M | undefined {
   return model?.provider === provider && model.id === id ? model : undefined
 }

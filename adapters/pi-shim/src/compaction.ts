@@ -2,21 +2,20 @@ import type { Instance } from "./instance.ts"
 import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry } from "./pi.ts"
 
 /**
- * Decides about Pi's own compaction.
- *
- * While magicctx works, it makes room itself. So the shim cancels a compaction that Pi starts because of the size, but
- * not one that the user asks for. After a refusal of a prompt as too long, a cancelled compaction would end the turn
- * with an error, and Pi's own compaction would replace the history by a summary. So Pi gets a compaction that keeps
- * every entry. Then Pi retries the turn, and the host, which knows of the refusal, makes room in the pass of that
- * retry. If that prompt is refused as well, Pi compacts as it would without us.
+ * Decides about Pi's own compaction.  While magicctx works, it frees space itself. So the shim cancels a compaction
+ * that Pi starts because of the size, but not one that the user asks for. After a refusal of a prompt as too long, a
+ * cancelled compaction would end the turn with an error, and Pi's own compaction would replace the history by a
+ * summary. So Pi gets a compaction that keeps every entry. Then Pi retries the turn, and the host, which knows of the
+ * refusal, makes room in the pass of that retry. If that prompt is refused as well, Pi compacts as it would without
+ * us.
  */
 export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
   if (!instance.enabled || instance.isInTrouble) return undefined
   const session = ctx.sessionManager.getSessionId()
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
-      // Pi 0.74 writes its line as soon as this handler has returned, and tells no extension of it. It does not name its
-      // mode either, but only its screen writes to a terminal.
+      // Pi 0.74 writes its line as soon as this handler has returned, and sends no event about it. It does not name
+      // its mode either. But only its screen writes to a terminal, so the output shows the mode.
       if (event.reason === undefined && process.stdout.isTTY) setTimeout(() => replaceCancelled(instance))
       return { cancel: true }
     case "overflow":
@@ -41,7 +40,7 @@ function replaceCancelled(instance: Instance): void {
   instance.hasExplainedCompaction = true
 }
 
-/** A compaction after which the model still sees all that it sees now. */
+/** A compaction that hides nothing from the model. */
 function keepAll(instance: Instance, session: string, { branchEntries, preparation }: BeforeCompact): BeforeCompactResult | undefined {
   const at = branchEntries.findLastIndex(isCompaction)
   const last = branchEntries[at] as Compaction | undefined
@@ -66,7 +65,7 @@ function isCompaction(entry: Entry): entry is Compaction {
   return entry.type === "compaction"
 }
 
-/** Finds out why a version before 0.87 compacts: it does not say so. */
+/** Finds out why a version before 0.87 compacts, because such a version does not say so. */
 function reasonOf({ preparation, branchEntries }: BeforeCompact, { model }: Context): BeforeCompact["reason"] {
   const last = branchEntries.findLast(isAnswer)
   if (last?.message.stopReason === "error" && tooLong.test(last.message.errorMessage ?? "")) return "overflow"

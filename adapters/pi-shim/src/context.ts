@@ -6,7 +6,7 @@ import { flatten, join } from "./steps.ts"
 /**
  * Turns the messages of one LLM request into the wire. It returns a new array on every pass that the host takes part
  * in, even if nothing has changed. The reason: from 0.87 on, if the extension returns no array, Pi leaves its system
- * messages where they are, and the prefix differs from that of other passes. Returns undefined if the prompt goes out
+ * messages in their places, and the prefix differs from that of other passes. Returns undefined if the prompt is sent
  * as Pi made it.
  */
 export async function context<M extends Message>(instance: Instance, { messages }: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {

@@ -10,8 +10,8 @@ export function forward(instance: Instance, session: string, event: { type: stri
 }
 
 /**
- * An answer of the model has ended. The host may take a tag off the beginning of a text, before Pi stores it. Returns
- * the message to store, if it has changed.
+ * An answer of the model has ended. The host may remove a tag at the beginning of a text, before Pi stores the text.
+ * Returns the message to store, if it has changed.
  */
 export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
   if (!isAnswer(message)) return undefined
@@ -24,7 +24,7 @@ export async function messageEnd<M extends Message>(instance: Instance, message:
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
-  // This comes before anything is awaited: 0.74 may quit while this handler waits.
+  // This comes before any await, because Pi 0.74 may quit while this handler waits.
   forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
   const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   return content && { message: { ...message, content } }

@@ -27,7 +27,7 @@ import { registerTools } from "./tools.ts"
 const startMS = 2_000
 /** How long the end of a session waits for handlers that run, in ms. */
 const lastMS = 500
-/** How long Pi keeps the prefix of an idle session warm, in seconds. */
+/** How long Pi keeps the prefix of an idle session in the provider's cache, in seconds. */
 const warmSeconds = 30 * 60
 
 /**
@@ -49,7 +49,7 @@ export function handlers(pi: Pi) {
     return run.finally(() => running.delete(run))
   }
 
-  /** Reports an event to the host. */
+  /** Reports an event of Pi to the host. */
   const tell = (type: string, ctx: Context, more: Record<string, unknown> = {}) => {
     void guarded(type, (instance) => forward(instance, ctx.sessionManager.getSessionId(), { type, ...more }))
   }
@@ -77,14 +77,14 @@ export function handlers(pi: Pi) {
     },
 
     async session_shutdown({ reason }: SessionShutdown, ctx: Context): Promise<void> {
-      await within(lastMS, Promise.all(running)) // 0.74 quits while handlers run
+      await within(lastMS, Promise.all(running)) // Pi 0.74 quits while handlers run
       await guarded("session_shutdown", (instance) => instance.detach(ctx.sessionManager.getSessionId()))
       instance = undefined
       if (reason === "quit") await leaveHome()
     },
 
-    async input({ text }: Input, ctx: Context): Promise<undefined> {
-      await guarded("input", ({ lines }) => lines.note(ctx.sessionManager.getSessionId(), text))
+    async input({ text, source }: Input, ctx: Context): Promise<undefined> {
+      await guarded("input", ({ lines }) => lines.note(ctx.sessionManager.getSessionId(), text, source))
       return undefined
     },
 
@@ -147,7 +147,9 @@ export function handlers(pi: Pi) {
       instance?.prompt.end()
     },
 
-    /** Pi is about to refresh the cached prefix. If it does so in an idle session, the prefix outlives its usual life. */
+    /**
+     * Pi is about to refresh the cached prefix. If it does so in an idle session, the prefix lives longer than usual.
+     */
     cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
       void guarded("cache_warming_decision", (instance) => {
         if (action === "warm" && ctx.isIdle()) instance.keepsWarm(warmSeconds)

@@ -11,6 +11,6 @@ interface Subscribing {
  * nothing before the event session_start.
  */
 export default function magicctx(pi: Pi): void {
-  if (process.env.MAGICCTX_SUBAGENT) return // a hidden subagent of the host needs no host
+  if (process.env.MAGICCTX_SUBAGENT) return // a hidden agent of the host needs no host of its own
   for (const [event, handler] of Object.entries(handlers(pi))) (pi as unknown as Subscribing).on(event, handler)
 }

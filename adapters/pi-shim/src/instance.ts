@@ -108,7 +108,7 @@ export class Instance extends PluginInstance {
     this.log.warn(text)
     this.screen.notify(text, "warning")
     if (isTrouble && this.isInTrouble) {
-      // The notice scrolls away. A person who comes back later would not know why the session grows.
+      // The notice scrolls off the screen. A user who comes back later would not know why the session grows.
       this.screen.banner(`magicctx is not working. ${this.learnMore}`)
       this.screen.status("magicctx is not working")
     }

@@ -81,7 +81,7 @@ export interface ToolDefinition {
   name: string
   label: string
   description: string
-  parameters: never // TypeBox in Pi's declaration; Pi takes any JSON Schema
+  parameters: never // in Pi's declaration, this is TypeBox; Pi accepts any JSON Schema
   /** From 1.0 on: whether scripts of other tools may call the tool, too. */
   exposure?: "model-only"
   execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
@@ -106,6 +106,7 @@ export interface SessionShutdown {
 /** The user, a program or an extension has sent a line, and Pi has not read it yet. */
 export interface Input {
   text: string
+  source?: string
 }
 
 export interface ContextEvent<M extends Message = Message> {

@@ -3,7 +3,7 @@ import type { Message } from "./pi.ts"
 
 /**
  * A step: one message of Pi. If the message is an answer of the model, the step also holds the results of its tool
- * calls, which are separate messages in Pi. So a call and its result lie in one message of the protocol.
+ * calls, which are separate messages in Pi. So a call and its result are in one message of the protocol.
  */
 export interface Step {
   id: string
@@ -16,7 +16,7 @@ export interface Step {
 export function join(messages: readonly Message[]): Step[] {
   const steps: Step[] = []
   const keys = new Keys()
-  let answer: Step | undefined // the step that takes the results after it
+  let answer: Step | undefined // the answer to which the following results belong
   for (const message of messages) {
     if (message?.role === "toolResult" && answer) {
       ;(answer.results ??= []).push(own(message))
@@ -92,10 +92,10 @@ function baseKey(message: Message): string {
       return `toolResult:${timestamp}:${toolCallId}`
     case "custom": // its timestamp changes when Pi writes it to the session file
       return `custom:${customType}:${shortHash(message.content)}`
-    case "branchSummary": // the same
+    case "branchSummary": // like a custom message
       return `branchSummary:${fromId}`
   }
-  // A message that an extension made by hand may have no timestamp.
+  // A message that an extension has made may have no timestamp.
   return typeof timestamp === "number" ? `${role}:${timestamp}` : `${role}:${shortHash(message)}`
 }
 

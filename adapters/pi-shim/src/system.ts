@@ -18,18 +18,17 @@ interface Run {
 
 /**
  * The system prompt of the running turn. The host is asked once, before the first pass of the run, because its answer
- * holds for all of them. If it does not answer, the next pass asks again.
- *
- * From 0.87 on, each request carries its system prompt as a message, which the event context_with_system lets us
- * replace. So a run gets the host's prompt even if no prompt of the user has started it. An extension may force a
- * prompt upon the run. Pi later puts the forced prompt in place of the message, so the shim has to force its prompt as
- * well. Before 0.87, a prompt can only be set at the start of a run.
+ * holds for all of them. If it does not answer, the next pass asks again.  From 0.87 on, each request carries its
+ * system prompt as a message, which the event context_with_system lets us replace. So a run gets the host's prompt
+ * even if no prompt of the user has started it. Another extension may force a prompt on the run. Pi later replaces
+ * the message by the forced prompt, so the shim then has to force its own prompt as well. Before 0.87, a prompt can
+ * only be set at the start of a run.
  */
 export class RunPrompt {
   private run: Run | undefined
   /** From 0.87 on: the options of the run, until its first pass, when all extensions have seen them. */
   private options: PromptOptions | undefined
-  /** The prompt that another extension has forced upon the run, and the shim's prompt that replaces it. */
+  /** The prompt that another extension has forced on the run, and the shim's prompt that replaces it. */
   private forced: { theirs: string; ours: string } | undefined
 
   /** Called when a prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
@@ -49,7 +48,8 @@ export class RunPrompt {
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    // A repeated answer is asked for again, unless Pi already forces it upon the whole run.
+    // If the last answer was only repeated, the host is asked again, unless Pi already forces that answer on the
+    // whole run.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
     this.options = undefined // Pi copies the options for the next pass of the run
@@ -83,7 +83,7 @@ export class RunPrompt {
     const model = nameOf(ctx.model) ?? { provider: "", id: "" }
     const { system, kind, refusal } = await systems.ask({ session: ctx.sessionManager.getSessionId(), directory, model, system: [question] })
     const run = { question, answer: system?.join("\n\n"), kind }
-    this.run = kind === "bare" ? undefined : run // the next pass asks again
+    this.run = kind === "bare" ? undefined : run // without an answer, the next pass asks again
     if (refusal) throw refusal
     return run
   }

@@ -4,19 +4,23 @@ import type { Step } from "./steps.ts"
 /** How many lines the shim remembers. A line waits for its message while the model works. */
 const remembered = 100
 
-/** The lines that the user typed. Pi stores only what it makes of a line, for example the text of a prompt template. */
+/**
+ * The lines that the user typed. Pi does not store a line itself, but only the message that it makes from the line:
+ * for example the text of a prompt template, or piped input followed by the words of the command line.
+ */
 export class Lines {
-  private lines: { session: string; text: string; at: number; isRead: boolean }[] = []
+  private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /** Notes a line before Pi reads it. */
-  note(session: string, text: string): void {
-    this.lines = [...this.lines.slice(1 - remembered), { session, text, at: Date.now(), isRead: false }]
+  /** Notes a line before Pi reads it. A program that drives Pi may pipe its lines, and each is one the user typed. */
+  note(session: string, text: string, source?: string): void {
+    const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
+    this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]
   }
 
   /**
-   * Calls replaced with the id of each new prompt in which Pi has put a template in place of a line, and with that line.
-   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill is
-   * an element of the prompt, and the words of the line follow it.
+   * Looks for new prompts whose text is not just their line, and calls replaced with the prompt's id and the line.
+   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill
+   * becomes an element of the prompt, followed by the words of the line.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {
@@ -24,9 +28,24 @@ export class Lines {
       const line = time !== undefined && this.lines.findLast((line) => line.session === session && line.at <= time)
       if (!line || line.isRead) continue
       line.isRead = true
-      if (line.text.startsWith("/") && !line.text.startsWith("/skill:") && textOf(message!) !== line.text) replaced(id, line.text)
+      if (line.words !== undefined) replaced(id, line.words)
+      else if (line.text.startsWith("/") && !line.text.startsWith("/skill:") && textOf(message!) !== line.text) replaced(id, line.text)
     }
   }
+}
+
+/** Options of Pi that take no value, so that words may follow them. */
+const flags = new Set(["-p", "--print", "-c", "--continue"])
+
+/**
+ * The words of the command line in a first prompt that begins with piped input, as in `cat log | pi "why?"`. Undefined
+ * if nothing was piped, or if no word follows it.
+ */
+function afterPipedInput(prompt: string): string | undefined {
+  const args = process.argv.slice(2)
+  if (process.stdin.isTTY || args.includes(prompt)) return undefined
+  const isWords = (arg: string, i: number) => arg !== "" && prompt.endsWith(arg) && (i === 0 || !args[i - 1]!.startsWith("-") || flags.has(args[i - 1]!))
+  return args.filter(isWords).sort((a, b) => b.length - a.length)[0]
 }
 
 function textOf({ content }: Message): string | undefined {

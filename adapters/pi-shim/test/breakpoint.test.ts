@@ -22,7 +22,7 @@ const request = (more: object = {}) => ({
   ...more,
 })
 
-/** Returns the breakpoint on the acknowledgement. Asserts that nothing else has changed. */
+/** Returns the breakpoint of the acknowledgement. Asserts that nothing else has changed. */
 function pointOf(payload: ReturnType<typeof request>): unknown {
   const before = structuredClone(payload)
   const changed = withBreakpoint(payload, head) as ReturnType<typeof request> | undefined

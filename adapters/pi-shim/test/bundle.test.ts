@@ -37,7 +37,7 @@ test("the bundle is one extension, and Pi's process ends when Pi quits", async (
   await fake.until((entries) => entries.at(-1)?.end === true)
 })
 
-// Pi's print mode ends as soon as nothing keeps the process alive, also while an extension waits.
+// Pi's print mode ends as soon as nothing keeps the process alive, even while an extension waits.
 test("a process that waits for the host lives until the answer", async () => {
   fake.follow({ silent: ["session/transform"], results: { initialize: { ...JSON.parse(limits) } } })
   await assert.rejects(run('await on.session_shutdown({ reason: "quit" }, ctx)'), /Cannot (destructure|read)|undefined/)

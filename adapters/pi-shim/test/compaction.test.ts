@@ -34,7 +34,7 @@ test("Pi's line about a cancelled compaction is replaced, by a sentence once and
   assert.equal(pi.notices.length, 3)
   assert.match(pi.notices[0]!, /^info: magicctx keeps this session within its window/)
   assert.deepEqual(pi.notices.slice(1), ["info: ", "info: "])
-  pi.mode = "rpc" // such a client gets no line of Pi
+  pi.mode = "rpc" // this client does not get Pi's line
   await threshold()
   assert.equal(pi.notices.length, 3)
 })

@@ -122,8 +122,8 @@ test("where magicctx is switched off nothing is touched, and the user learns the
   assert.deepEqual(received("session/transform"), [])
 })
 
-// Pi 0.74 writes its session file later than the agent loop goes on, so during a pass the newest messages have no
-// entries yet.
+// Pi 0.74 continues the agent loop before it has written its session file, so during a pass the newest messages have
+// no entries yet.
 test("a pass needs no entries of the session", async (t) => {
   const { pi } = await load(t, {}, {}, (pi) => {
     pi.isNew = false

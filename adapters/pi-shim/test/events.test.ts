@@ -47,7 +47,7 @@ test("the host is called only for the optional hooks that it asked for", async (
   const before = fake.entries().length
   assert.equal(await pi.emit("message_end", { message: assistant([text("a")]) }), undefined)
   await pi.emit("agent_end", { messages: [] })
-  const ofTheScreen = ["session/status", "session/subscribe"] // the start of the session does not wait for these
+  const ofTheScreen = ["session/status", "session/subscribe"] // the start of the session does not wait for these calls
   assert.deepEqual(fake.story().slice(before).filter((method) => !ofTheScreen.includes(method)), [])
 })
 
@@ -73,7 +73,7 @@ test("a prefix that Pi keeps warm while the session is idle is told to the host 
   const { pi, received } = await load(t)
   const warmed = () => received("initialize").map(({ params }) => params!.keptWarmSeconds)
   pi.isIdle = false
-  await pi.emit("cache_warming_decision", { action: "warm" }) // a refresh while the run goes on
+  await pi.emit("cache_warming_decision", { action: "warm" }) // a refresh while the run is still going on
   pi.isIdle = true
   await pi.emit("cache_warming_decision", { action: "stop" })
   assert.deepEqual(warmed(), [undefined])

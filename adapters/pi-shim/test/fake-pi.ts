@@ -16,7 +16,7 @@ after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(async () => {
-  await leaveHome() // its child would keep this process alive
+  await leaveHome() // its child process would keep this process alive
   await fake.remove()
 })
 
@@ -45,7 +45,7 @@ export class FakePi {
   model: Model | undefined = mockModel
   systemPrompt = "You code.\n\n<cwd>"
   branch: Array<Record<string, unknown> & { type: string; id: string }> = []
-  /** Whether Pi has the abilities of 0.87. */
+  /** Whether this Pi has the features of 0.87. */
   isNew = true
   readonly cwd: string
   private handlers = new Map<string, Handler[]>()

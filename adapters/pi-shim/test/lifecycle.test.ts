@@ -13,7 +13,7 @@ test("all sessions of a process share one host, and a session that comes back se
   for (const [reason, session] of [["new", "other"], ["reload", "other"], ["fork", "forked"], ["resume", first]] as const) {
     await pi.shutdown(reason)
     await pi.start(reason, session)
-    await pi.emit("session_start", { reason }) // in rpc mode Pi says so twice
+    await pi.emit("session_start", { reason }) // in rpc mode, Pi sends this event twice
   }
   assert.equal(starts(), 1)
   assert.equal(fake.received("initialize").length, 1)
@@ -74,7 +74,7 @@ test("when Pi quits, the host ends, and later events do nothing", async (t) => {
   assert.deepEqual(await pi.request([user("one")]).then(({ isTouched }) => isTouched), false)
 })
 
-// 0.74 delivers events apart from its agent, so it may quit while a handler waits for the host.
+// Pi 0.74 delivers events independently of its agent loop, so it may quit while a handler waits for the host.
 test("the end of a session waits for handlers that run", async (t) => {
   const { pi, received } = await load(t, { hooks: ["text/complete", "session/event"] }, { results: { "text/complete": { text: "shorter" } } })
   const message = { role: "assistant", content: [{ type: "text", text: "longer" }], stopReason: "stop", timestamp: 5 }

@@ -14,7 +14,7 @@ test("each test that PARITY.md names is there", () => {
     const cell = row.split("|").at(-2)!
     let file: string | undefined
     for (const [, path, name] of cell.matchAll(/`([^`]+)`|"([^"]+)"/g)) {
-      if (path?.startsWith("Test")) { // a test in Go
+      if (path?.startsWith("Test")) { // this is a test in Go
         assert.ok(readFileSync(file!, "utf8").includes(`func ${path}(`), `PARITY.md names ${path}, which ${file} does not have`)
         names++
         continue

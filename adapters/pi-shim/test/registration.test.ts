@@ -58,7 +58,7 @@ test("a command that fails shows the error", async (t) => {
   assert.deepEqual(pi.notices, ["error: /ctx-status: database is locked"])
 })
 
-/** Lets the host ask something while Pi waits for a pass, and returns the answer. */
+/** Lets the host ask a question while Pi waits for a pass, and returns the answer. */
 async function ask(pi: FakePi, method: string, params: object): Promise<unknown> {
   fake.follow({ ask: { "session/transform": [method, { directory: pi.cwd, ...params }] } })
   await pi.pass([user("one")])
@@ -72,7 +72,7 @@ test("the host learns a model's limits from Pi's catalogue", async (t) => {
   assert.deepEqual(await ask(pi, "models/limits", { model: { provider: "p", id: "unknown" } }), {})
 })
 
-// A virtual model of 1.0 is no entry of a provider.
+// A virtual model of Pi 1.0 is not in the catalogue of its provider.
 test("the model in use has limits even if the catalogue does not find it", async (t) => {
   const { pi } = await load(t)
   pi.model = { ...mockModel, id: "routed", api: "pi-virtual", contextWindow: 1000 }

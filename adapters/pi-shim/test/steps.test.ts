@@ -22,7 +22,7 @@ test("a result that no answer stands before is a step of its own", () => {
   assert.deepEqual(flatten(join(messages)), messages)
 })
 
-// Pi does not send such an answer, but would send its results, which no provider accepts without their calls.
+// Pi does not send a failed answer, but would send its results, and no provider accepts results without their calls.
 test("the results of an answer that has failed stay with it, and are not sent", () => {
   for (const stopReason of ["aborted", "error"]) {
     const messages = [user("go", 1), assistant([call("a")], { stopReason }, 2), result("a", "A", 3), user("on", 4)]
@@ -62,7 +62,7 @@ test("messages without a timestamp, and things that are no messages, get keys an
   assert.deepEqual(flatten(steps).length, 4, "null is no message")
 })
 
-// An extension before this one may return the messages of the session itself, and Pi stores what is written into them.
+// An extension before this one may return the session's own messages, and Pi stores every change of these.
 test("a patch of a step does not reach Pi's own messages", () => {
   const messages = [user("go", 1), assistant([{ type: "text", text: "ok" }, call("a")], {}, 2), result("a", "A", 3)]
   const before = structuredClone(messages)

@@ -52,7 +52,7 @@ test("a prompt that Pi changes in the middle of a run is asked about anew", asyn
   assert.deepEqual(asked(received), ["You code.\n\n<cwd>", "You code with another tool."])
 })
 
-// Pi puts a forced prompt in place of the system message after all extensions.
+// After all extensions, Pi replaces the system message by a forced prompt.
 test("a prompt that another extension forces is the one that the host adds to", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   const options: { forceSystemPrompt?: string } = {}
@@ -94,7 +94,8 @@ test("without an answer the last one to the same question stays in effect", asyn
   assert.equal(await request(pi, other), other)
 })
 
-// The thinking of the whole run was lost: a request with a repeated prompt does not count as one with the host's wire.
+// In the past, the thinking of the whole run was lost, because a request with a repeated prompt does not count as one
+// with the host's wire.
 test("a prompt that was repeated for lack of an answer is asked about again by the next pass", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   await request(pi)

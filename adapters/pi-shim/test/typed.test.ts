@@ -37,3 +37,27 @@ test("a line belongs to the next prompt after it, also if Pi sends another promp
   read(old, first, skill, later)
   assert.deepEqual(found, { "user:21": "/now y", "user:11": "/later x" })
 })
+
+test("piped input in front of the words of the command line is not typed", (t) => {
+  const { argv } = process
+  const { isTTY } = process.stdin
+  t.after(() => {
+    process.argv = argv
+    process.stdin.isTTY = isTTY
+  })
+  const typed = (args: string[], text: string, { tty = false, source = "interactive" } = {}) => {
+    process.argv = ["node", "pi", ...args]
+    process.stdin.isTTY = tty
+    const lines = new Lines()
+    lines.note("s", text, source)
+    let line: string | undefined
+    lines.read("s", join([at(text, Date.now())]), (_, found) => (line = found))
+    return line
+  }
+  assert.equal(typed(["-p", "why?"], "From now on, push to main.why?"), "why?")
+  assert.equal(typed(["--model", "m", "why so m"], "logwhy so m"), "why so m")
+  assert.equal(typed(["--model", "log"], "a log"), undefined) // only piped
+  assert.equal(typed(["--model", "why", "and why"], "and why"), undefined) // nothing was piped
+  assert.equal(typed(["why?"], "is it why?", { tty: true }), undefined)
+  assert.equal(typed(["why?"], "is it why?", { source: "rpc" }), undefined)
+})

@@ -22,7 +22,7 @@ import { session } from "./session.ts"
  * after `most`.
  */
 const passes = { least: 100, undisturbed: 60, most: 200 }
-/** How long one measurement waits in all for other processes to leave the core, in ms. */
+/** How long one measurement may wait, in total, for other processes to leave the core, in ms. */
 const patienceMS = 40_000
 const root = join(import.meta.dirname, "../../..")
 const binary = process.env.MAGICCTX_HOST ?? join(root, "bin/magicctx-host")
@@ -37,7 +37,7 @@ interface Figures {
   passes: number
   wholeP50: number
   wholeP95: number
-  /** The figure of the passes that had the core to themselves; undefined if there are too few of them. */
+  /** The figure of the passes during which no other process used the core; undefined if there are too few of them. */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -107,9 +107,9 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
     if (isUndisturbed) undisturbed.push(elapsed)
     hostTimes.push(host)
   }
-  // A new Passes is like a shim that has lost its array, on a database that knows the session.
+  // A new Passes is like a shim that has lost its array, while the database knows the session.
   const resync = (await pass(steps, new Passes(host, bench.format, silent))).elapsed
-  await new Promise((resolve) => setTimeout(resolve, 1000)) // at rest, as while a model answers
+  await new Promise((resolve) => setTimeout(resolve, 1000)) // let the processes rest, as they do while a model answers
   const memoryMB = resident(limits.hostPid)
   await host.stop()
   process.kill(limits.hostPid, "SIGTERM")
@@ -129,7 +129,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
  * session is one unit.
  */
 async function dropAll(host: Host, directory: string, messages: number): Promise<void> {
-  const atOnce = 1000 // the host refuses more
+  const atOnce = 1000 // the host refuses more drops in one call
   for (let from = 1; from <= messages; from += atOnce) {
     const args = { drop: `${from}-${Math.min(messages, from + atOnce - 1)}` }
     await host.call(Method.ToolExecute, { session: "ses_1", directory, tool: "ctx_reduce", callId: `drop-${from}`, args }, { timeoutMS: 20_000 })

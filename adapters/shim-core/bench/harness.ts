@@ -6,13 +6,13 @@ import { flatten, join, type Step } from "../../pi-shim/src/steps.ts"
 import type { Harness, Passes } from "../src/index.ts"
 import { session, type RawMessage } from "./session.ts"
 
-/** A pass as a harness's shim makes it, and the sessions that it is measured with. */
+/** A harness's pass, run by its shim, and the sessions with which it is measured. */
 export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]
-  /** A long session as JSON; a message of the protocol is one or more elements. */
+  /** A long session as JSON. A message of the protocol consists of one or more elements. */
   history(messages: number, now: number): unknown[]
-  /** The number of elements that make the first `messages` messages of the protocol. */
+  /** The number of elements in the first `messages` messages of the protocol. */
   end(history: readonly unknown[], messages: number): number
   /** Runs the shim's pass on an array that the harness has just made. */
   pass(array: unknown[], run: (messages: unknown[]) => Promise<string>): Promise<string>

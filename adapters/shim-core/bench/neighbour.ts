@@ -19,7 +19,7 @@ export class Neighbour {
   }
 
   /**
-   * Waits until the other process is away, for at most patience ms. Returns the patience that is left. It does not
+   * Waits until the other process has stopped, for at most patience ms. Returns the rest of the patience. It does not
    * sleep, because an idle processor is slow at first.
    */
   wait(patience: number): number {
@@ -29,8 +29,8 @@ export class Neighbour {
   }
 
   /**
-   * Whether a sample had the core for itself. Most samples take either about the fastest time, or 1.5 times that and
-   * more.
+   * Whether a sample had the core for itself. Most samples take either about the fastest time, or at least 1.5 times
+   * as long.
    */
   isAway(sample: number): boolean {
     return sample < 1.3 * this.fastest

@@ -2,7 +2,7 @@ import type { Literal, Projection } from "./declare.ts"
 
 /**
  * Returns the source of the module that exports `name`, the Projector of a projection. Each part of the declaration
- * gets functions of its own. Engines optimise the access to a member by its place in the code, so one function that
+ * gets its own functions. Engines optimise the access to a member by its place in the code, so one function that
  * walks every projection took three times as long for 5,000 messages (Bun, `npm run bench:shim`).
  */
 export function generate(name: string, projection: Projection, by: { declaration: string; runtime: string }): string {
@@ -40,7 +40,7 @@ class Module {
     return (was, raw) => `${name}(${was}, ${raw})`
   }
 
-  /** Returns the code that copies the values of a projection. Whole is the code for values that are taken as a whole. */
+  /** Returns the code that copies the values of a projection. Whole is the code for values that are copied whole. */
   copy(projection: Projection, label: string): Copy {
     switch (projection.kind) {
       case "all":

@@ -6,8 +6,9 @@ import { compile, PatchError, plan, write, type CompiledPatch, type Write } from
 import { clone } from "./projection.ts"
 
 /**
- * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i. The
- * applier makes them only when the answer is there: a host that has forgotten the session asks for the unchanged array.
+ * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i.
+ * The applier makes them only when the answer has arrived, because a host that has forgotten the session asks for the
+ * unchanged array.
  */
 export interface Draft {
   readonly start: number
@@ -15,7 +16,7 @@ export interface Draft {
   readonly plans: Plans
 }
 
-/** The writes to consecutive messages; undefined where the patch does not fit its message. */
+/** The writes to consecutive messages. An entry is undefined if the patch does not fit its message. */
 type Plans = ReadonlyArray<readonly Write[] | undefined>
 
 const noDraft: Draft = { start: 0, inPlace: [], plans: [] }
@@ -33,14 +34,14 @@ export class MutationApplier {
     this.key = key
   }
 
-  /** The messages in front of the newest wire, as the host sent them. */
+  /** The messages before the newest wire, as the host sent them. */
   get head(): readonly unknown[] {
     return this.state?.head ?? []
   }
 
   /**
-   * Plans as much of the wire as possible while the answer is on its way. The first keep messages are the same as in
-   * the last good array, and few answers change them.
+   * Plans as much of the wire as possible before the answer arrives. The first keep messages are the same as in the
+   * last good array, and few answers change them.
    */
   draft(messages: readonly unknown[], keep: number): Draft {
     if (!this.state) return noDraft
@@ -52,7 +53,7 @@ export class MutationApplier {
 
   /**
    * Applies the answer to a pass over messages, in place. The answer to a resync describes the whole array. A message
-   * that its patch does not fit stays raw; the result is the number of such messages. Throws if the answer as a whole
+   * stays raw if its patch does not fit. The result is the number of such messages. Throws if the answer as a whole
    * is invalid.
    */
   apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): number {
@@ -70,8 +71,8 @@ export class MutationApplier {
 
   /**
    * Applies the last good mutation to messages, in place, for a pass that got no answer. It uses only the patches
-   * that still fit, judging by last, the array that they were made for. Returns how many patched messages stay raw;
-   * undefined if no part of the mutation is of use.
+   * that still fit. To find these, it compares messages with last, the array that the patches were made for. Returns
+   * how many patched messages stay raw; undefined if no part of the mutation can be used.
    */
   reapply(messages: unknown[], last: LastArray): number | undefined {
     const still = this.state && fitting(this.state, messages, last, this.key)
@@ -99,8 +100,8 @@ export class MutationApplier {
   }
 
   /**
-   * Returns the patches of the messages from start on. It reuses those of a draft, unless the answer also changes
-   * other messages than the new ones.
+   * Returns the patches of the messages from start on. It reuses those of a draft, unless the answer changes messages
+   * other than the new ones.
    */
   private inPlace(messages: readonly unknown[], start: number, patches: Applied["patches"], changed: Changes, draft: Draft): InPlace {
     const end = draft.start + draft.plans.length
@@ -141,7 +142,7 @@ function compiled({ edits, cleared }: WireMutation): Changes {
 
 /**
  * Turns messages into the wire, in place. If the draft was made with the same patch for a message, it uses the
- * planned writes. Returns the number of messages that their patch does not fit; these stay raw.
+ * planned writes. Returns the number of messages whose patch does not fit. These stay raw.
  */
 function render(messages: unknown[], { head, start, inPlace, kept }: Pick<Next, "head" | "start" | "inPlace" | "kept">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0

@@ -24,7 +24,7 @@ export interface Child {
  */
 const lastErrorLineMS = 100
 
-/** The treatment of the child by a harness. */
+/** How a harness wants its child to be treated. */
 export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness

@@ -18,7 +18,7 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The output of the other end has ended. Its process knows the reason. */
+/** The output of the other end has ended. Its process may report the reason. */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
@@ -163,8 +163,8 @@ export class Connection {
   }
 
   /**
-   * Waits for the answers of an end that has stopped reading. Answers that are already on their way are still good. If
-   * the shim asked for a pass again instead, the host would run a second pass.
+   * Waits for the answers of an end that has stopped reading. Answers that are already on their way are still valid.
+   * If the shim repeated the request for a pass instead, the host would run a second pass.
    */
   #waitForLastAnswers(broken: Error): void {
     if (!this.isWritable) return

@@ -7,7 +7,7 @@ import type { Log } from "./log.ts"
 export type Handlers = {
   [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
 } & {
-  /** Takes the status of a session after each pass and its answer, if the instance has subscribed to it. */
+  /** Gets the status of a session after each pass and its answer, if the instance has subscribed to that session. */
   [Method.SessionChanged]?: (status: SessionStatus) => void
 }
 
@@ -19,7 +19,7 @@ export class Directory {
   result: InitializeResult | undefined
   /** The reason why the host refused the directory, if it did. */
   refusal: string | undefined
-  /** The connection that was asked last. */
+  /** The connection on which the directory was last opened. */
   connection: Connection | undefined
   /** The running initialize on a connection that already serves other directories. */
   asking: Promise<unknown> | undefined
@@ -34,14 +34,14 @@ export class Directory {
     this.#first = new Promise((resolve) => (this.#endFirstWait = resolve))
   }
 
-  /** Notes the host's answer: its result, or else the reason why it refused the directory. */
+  /** Notes the host's answer: its result, or otherwise the reason why it refused the directory. */
   settle(result: InitializeResult | undefined, refusal?: string): void {
     this.result = result
     this.refusal = refusal
     this.#endFirstWait()
   }
 
-  /** Ends the wait for the first answer without one. */
+  /** Ends the wait for the first answer, without an answer. */
   giveUp(): void {
     this.#endFirstWait()
   }
@@ -85,7 +85,7 @@ export class Directories {
       directory.settle(result)
     } catch (err) {
       if (!(err instanceof RpcError) || isStopping(err) || isOtherProtocol(err)) throw err
-      // The host works, but not for this directory. It may serve it after its next restart.
+      // The host works, but refuses this directory. It may accept it after its next restart.
       this.#log.warn("directory refused", { directory: directory.params.directory, cause: err.message })
       directory.settle(undefined, err.message)
     }

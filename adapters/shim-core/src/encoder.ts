@@ -9,8 +9,8 @@ export interface Delta {
   /** The projected messages after the first keep ones, as JSON. */
   attachment: string
   /**
-   * The same messages as values. When the host confirms the delta, the harness's own array has become the wire
-   * already.
+   * The same messages as values. When the host confirms the delta, the harness's own array has already become the
+   * wire.
    */
   readonly tail: readonly unknown[]
   /** Snapshots of the array of revision base. */
@@ -82,7 +82,7 @@ export class DeltaEncoder {
   }
 
   /**
-   * Does the same, and replaces the array by digests, because arrays are large. A digest still tells whether a
+   * Like reset, but also replaces the array by digests, because arrays are large. A digest still shows whether a
    * message has changed.
    */
   forget(key: MessageKey): void {

@@ -15,7 +15,7 @@ export async function executeTool(host: Host, params: ToolExecuteParams, signal?
   }
 }
 
-/** Runs one of the host's commands. A failure is the message that the user should read. */
+/** Runs one of the host's commands. If it fails, the error's message is the text for the user. */
 export async function executeCommand(host: Host, params: CommandExecuteParams): Promise<CommandExecuteResult> {
   try {
     return await host.call(Method.CommandExecute, params, { timeoutMS: timeoutMS.command, once: true })

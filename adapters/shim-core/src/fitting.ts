@@ -10,15 +10,14 @@ interface Fitting extends Pick<Applied, "head" | "start"> {
   inPlace: InPlace
   kept: readonly Kept[]
   /**
-   * The number of messages that have a patch and still stay raw, because the patch may no longer be meant for their
-   * content.
+   * The number of messages with a patch that stay raw, because the patch may not be meant for their present content.
    */
   unfit: number
 }
 
 /**
- * Chooses, message by message, which patches still fit messages, judging by last, the array that they were made for.
- * The result is undefined if no part of the mutation is of use.
+ * Chooses, message by message, the patches that still fit messages. To find them, it compares messages with last, the
+ * array that the patches were made for. The result is undefined if no part of the mutation can be used.
  */
 export function fitting(state: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): Fitting | undefined {
   const cut = cutOf(state, messages, last, key)
@@ -35,13 +34,14 @@ export function fitting(state: Applied, messages: readonly unknown[], last: Last
   const inPlace = messages.slice(start).map((message) => patchOf(key(message), message))
   const pinned = kept(messages, start, state.pinned, key, patchOf)
   if (!fits) return undefined
-  // The head stands for the messages that are cut off the front. If all of those are gone, the head must go too.
+  // The head stands for the messages that are cut off at the front. If all of those are gone, the head must be
+  // removed, too.
   return { head: cut === undefined ? [] : state.head, start, inPlace, kept: pinned, unfit }
 }
 
 /**
- * Finds where to cut messages: after the newest cut-off message that is still there; undefined if all of them are
- * gone.
+ * Finds the place at which to cut messages: after the newest cut-off message that is still there; undefined if all of
+ * them are gone.
  */
 function cutOf({ start, lastDropped }: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): number | undefined {
   if (start === 0) return 0

@@ -62,7 +62,7 @@ export class FrameReader {
 
   private readHeader(): FrameReader["pending"] {
     if (this.size === 0) return undefined
-    // Headers are small: most lie in the first chunk, and joining a few chunks is cheap.
+    // Headers are small: most are within the first chunk, and joining a few chunks is cheap.
     let end = this.chunks[0]!.indexOf(headerEnd)
     if (end < 0 && this.chunks.length > 1) {
       this.chunks = [Buffer.concat(this.chunks, this.size)]

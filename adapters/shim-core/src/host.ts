@@ -12,9 +12,9 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Raw JSON that travels beside the parameters. */
   attachment?: string
-  /** Called when the request is written. From then on the host works, so the caller can do other work. */
+  /** Called when the request is written. The host works from then on, so the caller can do other work. */
   onSent?: () => void
-  /** Fail instead of sending the call again to the next host. For calls that have effects. */
+  /** If set, the call fails instead of being sent again to the next host. For calls that have effects. */
   once?: boolean
 }
 
@@ -31,11 +31,17 @@ export interface Opening {
   close(): void
 }
 
-/** How long after a missed deadline calls wait for any bytes of the host, in ms. */
+/** How long calls wait for any bytes of the host after a missed deadline, in ms. */
 const awaitBytesMS = 250
-/** A call is not sent again once this many hosts have ended while they worked on it: the call may be the cause. */
+/**
+ * If this number of hosts have ended while they worked on a call, the call is not sent again, because it may be the
+ * cause.
+ */
 const mostHosts = 2
-/** A call is not sent again once it has lost this many connections, even if they led to one host that is ending. */
+/**
+ * If a call has lost this number of connections, it is not sent again, even if all of them led to one host that is
+ * ending.
+ */
 const mostLosses = 4
 /** How many bytes may wait for a host that does not read, before further notifications are dropped. */
 const longestUnread = 16 << 20
@@ -93,7 +99,7 @@ export class Host {
     const supervisor = this.#supervisor
     const deadline = Date.now() + options.timeoutMS
     const losses = new Losses()
-    // There is no await while connected, so that calls leave in the order in which they are made.
+    // There is no await while connected, so that calls are sent in the order in which they are made.
     const send = (connection: Connection) => {
       const pending = connection.request(method, params, options.attachment, options.onSent)
       losses.sentOn(connection)
@@ -119,19 +125,19 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // The call may have been queued for a connection that is here by now, and broken.
+        // The call may have been queued for a connection that has been made and lost since.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
     }
   }
 
-  /** Fails soon if the host is down, so that callers need not prepare the parameters of a call in vain. */
+  /** Fails soon if the host is down, so that callers do not prepare the parameters of a call for nothing. */
   async reach(): Promise<void> {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
-    // A host that is merely slow will answer the withdrawn request.
+    // A host that is only slow will answer the withdrawn request.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
     if (connection.silence) throw new Error(this.trouble)
   }
@@ -181,7 +187,7 @@ export class Host {
   }
 }
 
-/** The connections that one call has lost. */
+/** The connections that a single call has lost. */
 class Losses {
   readonly #hosts = new Set<number | Connection>()
   #count = 0
@@ -193,8 +199,8 @@ class Losses {
 
   /**
    * Records that the call has lost its connection. Returns whether the call must not be sent again. A call that was
-   * never sent is not the cause of the loss. Right after a host was killed, a new bridge may reach that same host once
-   * more. Then the call has lost two connections, but only one host has ended.
+   * never sent is not the cause of the loss. Right after a host was killed, a new bridge may connect to that same
+   * host again. Then the call has lost two connections, although only one host has ended.
    */
   isLast(once: boolean): boolean {
     const sent = this.#sent

@@ -12,10 +12,10 @@ import { SystemPrompts } from "./system.ts"
 /** How many of the host's warnings one notice shows. A broken file can have fifty. */
 const shownAtOnce = 3
 
-/** The harness, as the life of a plugin instance needs to know it. */
+/** The facts about a harness that a plugin instance needs. */
 export interface HarnessFacts {
   readonly name: Harness
-  /** The harness as people call it, for example "OpenCode". */
+  /** The harness's name for people, for example "OpenCode". */
   readonly title: string
   /** The shim and its version, for example "opencode-shim" and "0.1.0". */
   readonly shim: string
@@ -30,9 +30,8 @@ export interface Project {
 }
 
 /**
- * The life of a plugin instance, one for each directory: it opens the directory in the host, notices when trouble
- * begins and ends, tells the user once, and asks the host again before the next pass. A shim adds the hooks of its
- * harness.
+ * A plugin instance, one for each directory. It opens the directory in the host, notices when trouble begins and
+ * ends, tells the user once, and asks the host again before the next pass. A shim adds the hooks of its harness.
  */
 export abstract class PluginInstance {
   readonly directory: string
@@ -51,7 +50,7 @@ export abstract class PluginInstance {
   readonly #marked = new Set<string>()
   #episode = new AbortController()
   #hasToldOfStrangeness = false
-  /** The host's warnings and its reasons to be off that the user has seen. */
+  /** The warnings, and the reasons why the host is off, that the user has seen. */
   readonly #shownWarnings = new Set<string>()
 
   constructor(facts: HarnessFacts, { directory, worktree }: Project, lease: Lease, log: Log, handlers: Handlers) {
@@ -75,7 +74,7 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Shows a text to the user as soon as somebody looks at the screen. If isTrouble, the text must not wait behind other
+   * Shows a text to the user as soon as a person looks at the screen. If isTrouble, the text must not wait for other
    * notices.
    */
   protected abstract tell(text: string, isTrouble: boolean): void
@@ -89,7 +88,7 @@ export abstract class PluginInstance {
   /** Called when an episode of trouble is over. */
   protected recovered(): void {}
 
-  /** Says where a person learns more about trouble. It ends with a command line. */
+  /** Says where a user learns more about the trouble. It ends with a command line. */
   protected get learnMore(): string {
     return `To learn more, run: ${doctorCommand(import.meta.url, process.env, this.#facts.name)}`
   }
@@ -98,7 +97,10 @@ export abstract class PluginInstance {
     return this.#lease.host
   }
 
-  /** The host's answer to initialize, while the host works for this directory. If it is undefined, forward nothing. */
+  /**
+   * The host's answer to initialize, while the host works for this directory. If it is undefined, nothing may be
+   * forwarded.
+   */
   get enabled(): InitializeResult | undefined {
     const { result } = this.#opening
     return result?.enabled ? result : undefined
@@ -142,8 +144,8 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Returns the present trouble, once for each session and episode; undefined without trouble, and later in the
-   * episode. The signal aborts when the episode ends.
+   * Returns the present trouble, once for each session and episode. Returns undefined without trouble, and on later
+   * calls in the episode. The signal aborts when the episode ends.
    */
   protected oncePerEpisode(session: string): { trouble: string; signal: AbortSignal } | undefined {
     const trouble = this.#trouble
@@ -154,7 +156,7 @@ export abstract class PluginInstance {
     return { trouble, signal: episode.signal }
   }
 
-  /** Tells the host how long the harness keeps the cached prefix of an idle session warm. */
+  /** Tells the host how long the harness keeps the prefix of an idle session in the provider's cache. */
   keepsWarm(seconds: number): void {
     if (this.#params.keptWarmSeconds === seconds) return
     this.#params.keptWarmSeconds = seconds
@@ -199,7 +201,7 @@ export abstract class PluginInstance {
     return wasInTrouble
   }
 
-  /** The host does nothing for this directory, and that is no trouble. The user learns the reason once. */
+  /** Records that the host does nothing for this directory, which is not a fault. The user gets the reason once. */
   #standsDown({ reason }: InitializeResult): void {
     this.#endTrouble()
     const text = `magicctx is off: ${reason}.`
@@ -256,7 +258,7 @@ export abstract class PluginInstance {
   }
 }
 
-/** Whether the host is off for a directory because somebody has chosen that. */
+/** Whether the host is off for a directory because a setting says so. */
 function isOff({ enabled, trouble }: InitializeResult): boolean {
   return !enabled && !trouble
 }

@@ -33,8 +33,8 @@ export class LastArray {
   }
 
   /**
-   * Returns the patch in a form that fits the message with that key today. Returns undefined if the patch might write
-   * into a part that it was not made for.
+   * Returns the patch in a form that fits the present message with that key. Returns undefined if the patch might
+   * write into a part that it was not made for.
    */
   fitted(patch: CompiledPatch, key: string, message: unknown): CompiledPatch | undefined {
     const was = this.known.get(key)
@@ -43,7 +43,7 @@ export class LastArray {
     return this.projection.same(was, message) ? patch : moved(patch, was, message, this.projection)
   }
 
-  /** The same with a few bytes per message. It can still tell whether a message has changed, but not how. */
+  /** The same facts with only a few bytes per message. It can still tell whether a message has changed, but not how. */
   condensed(): LastArray {
     const digests = new Map<string, unknown>()
     for (const [key, message] of this.known) digests.set(key, message instanceof Digest ? message : new Digest(message))
@@ -72,19 +72,19 @@ function digest(snapshot: unknown): string {
 /**
  * Adapts a patch to a message that has changed, for example because it grew at its end or lost a reminder. Each
  * operation follows its part to the part's present index. Operations on a part that is gone are left out. The result
- * is undefined if a part cannot be told from another one. It is also undefined if a part has changed and the patch
- * replaces its content, for example by a shortened text.
+ * is undefined if a part cannot be told from another one, or if the patch replaces the content of a part that has
+ * changed.
  */
 function moved(patch: CompiledPatch, was: unknown, message: unknown, projection: Projector): CompiledPatch | undefined {
   const list = patch[0]?.path[0]?.name
-  // A message that the projection takes as a whole has no parts that could be compared one by one.
+  // A message that the projection keeps whole has no parts that could be compared one by one.
   if (list === undefined || !isInOrder(patch, list) || was instanceof ObjectSnapshot) return undefined
   const before = (was as Members)[list]
   const now = (message as Members)[list]
   if (!Array.isArray(before) || !Array.isArray(now)) return undefined
 
   const isSame = samePart(list, message, projection)
-  if (before.length <= now.length && before.every((part, i) => isSame(part, now[i]))) return patch // it only grew
+  if (before.length <= now.length && before.every((part, i) => isSame(part, now[i]))) return patch // the message has only grown
   const places = new Map<number, Place>()
   const inside: CompiledOp[] = []
   const removed: CompiledOp[] = []
@@ -103,14 +103,14 @@ function moved(patch: CompiledPatch, was: unknown, message: unknown, projection:
     const path = [op.path[0]!, { name: String(place.index), index: place.index }, ...op.path.slice(2)]
     ;(isRemoved ? removed : inside).push({ ...op, path })
   }
-  // The parts may have changed places, so another part may now be the last one to be removed.
+  // The parts may have changed places, so the order of the removals may have to change.
   removed.sort((a, b) => b.path[1]!.index - a.path[1]!.index)
   return [...inside, ...removed, ...appended]
 }
 
 /**
- * Whether each index stays valid until the operations are done with it: parts are removed from the last to the first,
- * and after that only appended.
+ * Whether each index stays valid as long as operations use it: parts are removed from the last to the first, and only
+ * after that appended.
  */
 function isInOrder(patch: CompiledPatch, list: string): boolean {
   let end = Infinity
@@ -147,7 +147,7 @@ function find(index: number, before: readonly unknown[], now: readonly unknown[]
     const at = now.findIndex((part) => idOf(part) === id)
     return at < 0 ? "gone" : { index: at, hasChanged: true }
   }
-  // If several equal parts stand in the message and their number is unchanged, their order is the same.
+  // If the message has several equal parts and their number is unchanged, their order is the same.
   const alike = before.flatMap((part, i) => (isSame(part, now[equals[0]!]) ? [i] : []))
   return alike.length === equals.length ? { index: equals[alike.indexOf(index)]!, hasChanged: false } : "unknown"
 }

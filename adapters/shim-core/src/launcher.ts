@@ -2,8 +2,8 @@ import { spawn } from "node:child_process"
 import { packagedHost } from "./locate.ts"
 
 /**
- * Runs the host that was packaged with the file at launcherURL, for people at a terminal. npm links `magicctx-host` to
- * that file, because the binary lies in a separate package for each platform. packageName is the npm package of the
+ * Runs the host that was packaged with the file at launcherURL, for people at a terminal. npm links `magicctx-host`
+ * to that file, because each platform has a separate package with the binary. packageName is the npm package of the
  * file, and harness is the harness that the package is for.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {

@@ -10,9 +10,9 @@ export const binaryName = process.platform === "win32" ? "magicctx-host.exe" : "
 const recordName = "host.json"
 
 /**
- * Returns the path of the host: $MAGICCTX_HOST, else the host that `magicctx-host install` recorded beside the bundle at
- * bundleURL, else the host that was packaged with the bundle, else the one on PATH. Throws an error that says what to do,
- * or lists the places it tried.
+ * Returns the path of the host: $MAGICCTX_HOST, else the host that `magicctx-host install` recorded beside the bundle
+ * at bundleURL, else the host that was packaged with the bundle, else the host on the PATH. Otherwise throws an error
+ * with a remedy, or with the places that were searched.
  */
 export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv, harness: Harness): string {
   if (env.MAGICCTX_HOST) {
@@ -34,7 +34,7 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv, harness: H
 /** Returns the first host on the PATH; undefined if there is none. */
 function hostOnPath(env: NodeJS.ProcessEnv): string | undefined {
   for (const dir of (env.PATH ?? "").split(delimiter)) {
-    // A relative entry like "." would run any file that a project brings along.
+    // A relative entry like "." would run any file that a project contains.
     if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
   }
   return undefined
@@ -49,7 +49,7 @@ export function doctorCommand(bundleURL: string, env: NodeJS.ProcessEnv, harness
   try {
     program = locateHost(bundleURL, env, harness)
   } catch {
-    // The user is told why no host is found.
+    // the user gets the error that no host was found
   }
   if (!program || program === hostOnPath(env)) return "magicctx-host doctor"
   return `${/[\s'"$&();]/.test(program) ? JSON.stringify(program) : program} doctor`
@@ -61,7 +61,7 @@ function recordedHost(bundleURL: string): string | undefined {
     const { host } = JSON.parse(readFileSync(join(dirname(fileURLToPath(bundleURL)), recordName), "utf8")) as { host?: unknown }
     return typeof host === "string" && isAbsolute(host) ? host : undefined
   } catch {
-    return undefined // npm installs the bundle without a record
+    return undefined // a bundle that npm has installed has no record
   }
 }
 

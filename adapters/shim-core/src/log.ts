@@ -16,7 +16,7 @@ export const silent: Log = { info() {}, warn() {}, raw() {} }
 
 const retentionDays = 7
 
-/** The size at which a log moves to <name>-<pid>.old.log, in place of the log that moved there before. */
+/** The size at which a log is renamed to <name>-<pid>.old.log. It replaces the log that was renamed before. */
 export const maxLogBytes = 5 << 20
 
 /**

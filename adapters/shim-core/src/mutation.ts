@@ -1,6 +1,6 @@
 import type { CompiledPatch } from "./patch.ts"
 
-/** Returns the key of a harness's message, which is all that the applier must know about it. */
+/** Returns the key of a harness's message. The applier needs no other fact about the message. */
 export type MessageKey = (message: unknown) => string | undefined
 
 /** The patches of consecutive messages; undefined for a message without a patch. */
@@ -28,7 +28,7 @@ export function kept(
   return found
 }
 
-/** The last good mutation: how an array became the wire. */
+/** The last good mutation: it says how an array became the wire. */
 export interface Applied {
   head: readonly unknown[]
   patches: Map<string, CompiledPatch>
@@ -38,7 +38,7 @@ export interface Applied {
    */
   start: number
   lastDropped: string | undefined
-  /** The keys of the messages among these that stay on the wire, directly after the head. */
+  /** The keys of the cut-off messages that stay on the wire, directly after the head. */
   pinned: readonly string[]
   /** The patches of the messages from start on, in order, so that no pass has to look them up again. */
   inPlace: InPlace

@@ -23,7 +23,7 @@ export interface PassOf {
 }
 
 /**
- * The result of a pass: "applied" is the host's answer, "reapplied" the part of the last good mutation that still
+ * The result of a pass: "applied" means the host's answer, "reapplied" the part of the last good mutation that still
  * fits.
  */
 export type Outcome = "applied" | "reapplied" | "unchanged"
@@ -44,7 +44,10 @@ interface SessionState {
   sent: string | undefined
   /** Whether the host may have changed the system prompt since the shim last asked for it. Hard passes do. */
   isSystemOld: boolean
-  /** The lines that the user typed in place of templates of commands, by message id, until the host has them. */
+  /**
+   * The lines that the user typed and that the harness replaced by the templates of commands, by message id, until
+   * the host has them.
+   */
   typed: Map<string, string>
 }
 
@@ -72,7 +75,7 @@ export class Passes {
   readonly #log: Log
   readonly #observe: (failure: Error | undefined) => void
 
-  /** observe is called after every pass, with its failure or with undefined. */
+  /** observe is called after every pass, with the pass's failure or with undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.#host = host
     this.#format = format
@@ -96,12 +99,12 @@ export class Passes {
     return this.#fallBack(state, messages).outcome
   }
 
-  /** Notes the line that the user typed, if the harness has put the template of a command in its place in a message. */
+  /** Notes a line that the user typed, if the harness has replaced it by the template of a command in a message. */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
   }
 
-  /** Records that the session's next request leaves without a pass. */
+  /** Records that the session's next request is sent without a pass. */
   withoutPass(session: string): void {
     const state = this.#sessions.get(session)
     if (state) state.sent = undefined
@@ -115,12 +118,12 @@ export class Passes {
     else if (system === "bare" || state.isSystemOld) state.sent = undefined
   }
 
-  /** The token of the wire of the session's last request, if the request left with the wire that the host made. */
+  /** The token of the wire of the session's last request, if the request was sent with the host's wire. */
   sent(session: string): string | undefined {
     return this.#sessions.get(session)?.sent
   }
 
-  /** The messages in front of the session's newest wire, as the host sent them. */
+  /** The messages before the session's newest wire, as the host sent them. */
   head(session: string): readonly unknown[] {
     return this.#sessions.get(session)?.applier.head ?? []
   }
@@ -140,10 +143,10 @@ export class Passes {
     const told = typed.size > 0 ? messages.map(this.#format.key) : []
     state.sent = undefined
     try {
-      await this.#host.reach() // before the shim encodes the array, which is the whole array after a failure
+      await this.#host.reach() // this comes before the shim encodes the array, because after a failure that is the whole array
       if (state.generation !== this.#host.generation) state.encoder.reset()
       const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
-      // The next delta builds on the host's array only if this answer can be applied.
+      // If this answer cannot be applied, the next delta must not build on the host's array.
       state.encoder.reset()
       const unfit = state.applier.apply(messages, mutation, delta.base === 0, draft)
       state.encoder.confirm(delta, mutation.revision)
@@ -160,7 +163,7 @@ export class Passes {
     }
   }
 
-  /** Ends a pass whose answer was applied. Unfit is the number of messages that their patches did not fit. */
+  /** Ends a pass whose answer was applied. Unfit is the number of messages whose patches did not fit. */
   #settle(state: SessionState, { wire, verdict }: WireMutation, { session }: PassOf, unfit: number): void {
     state.isSystemOld ||= verdict === "hard"
     if (unfit === 0) {
@@ -206,7 +209,7 @@ export class Passes {
 
   #fallBack(state: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {
     const { applier, encoder } = state
-    state.isSystemOld = true // the host may have run a pass whose answer never came
+    state.isSystemOld = true // the host may have run a pass, but its answer never arrived
     try {
       const unfit = applier.reapply(messages, encoder.last(this.#format.key))
       return unfit === undefined ? { outcome: "unchanged" } : { outcome: "reapplied", unfit }

@@ -81,7 +81,7 @@ export function plan(message: unknown, patch: CompiledPatch): Write[] {
 
 /**
  * Makes the writes of each plan. If one write fails, for example in an object that another plugin has frozen, it
- * takes back the other writes of that plan. Returns the indices of the failed plans.
+ * undoes the other writes of that plan. Returns the indices of the failed plans.
  */
 export function write(plans: ReadonlyArray<readonly Write[]>): number[] {
   const failed: number[] = []

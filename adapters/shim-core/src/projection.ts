@@ -5,15 +5,15 @@
  * Invariant: `same(snapshot(a), b)` holds exactly when `copy(a)` and `copy(b)` are the same JSON text.
  */
 export interface Projector {
-  /** The projected copy, which is sent. It shares no object with raw, and omits members that are undefined. */
+  /** The projected copy. The shim sends it. It shares no object with raw, and omits members that are undefined. */
   copy(raw: unknown): unknown
   /** A snapshot of the projected copy, for comparison with later messages. */
   snapshot(raw: unknown): unknown
-  /** Whether snapshot(raw) would return the snapshot `was` again. It copies nothing. */
+  /** Whether snapshot(raw) would equal the snapshot `was`. It copies nothing. */
   same(was: unknown, raw: unknown): boolean
 }
 
-/** The treatment of values that a projection takes as a whole. */
+/** What a projection does with values that it keeps whole. */
 export type Whole = (value: unknown) => unknown
 
 export type Members = Record<string, unknown>
@@ -36,7 +36,8 @@ export function clone<T>(value: T): T {
   return copy as T
 }
 
-// An assignment to "__proto__" would set the prototype. JSON.parse makes it an ordinary member, and so does this.
+// An assignment to "__proto__" would set the prototype. JSON.parse makes it an ordinary member, and so does this
+// function.
 function define(target: Members, key: string, value: unknown) {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -5,9 +5,9 @@ import { isAbsolute, join } from "node:path"
 import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
 
 /**
- * The tools and commands that the host registered, stored between two starts of a harness. A harness accepts them only
- * while it starts. If the host is away at that moment, the harness would otherwise have none of them until its next
- * start.
+ * The tools and commands that the host registered, stored between two starts of a harness. A harness accepts them
+ * only while it starts. Without this store, if the host is missing at that moment, the harness would have none of
+ * them until its next start.
  */
 export class Registrations {
   readonly #dir: string

@@ -1,7 +1,10 @@
 import { ProtocolMajor } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 
-/** How long a host outlives its last user, in ms: a harness may dispose a plugin and create it again at once. */
+/**
+ * How long a host outlives its last user, in ms. It is not 0, because a harness may dispose a plugin and create it
+ * again at once.
+ */
 const defaultLingerMS = 2000
 
 /** A share in the one host of this process. */

@@ -30,8 +30,8 @@ function areSame(was: unknown[], values: object): boolean {
 
 /**
  * An object with arbitrary members. An engine reads the members of an object quickly while it enumerates them, but is
- * often slow to look the names up in another object. With such lookups the comparison of a session took twice as long
- * in every other process (Bun 1.3).
+ * often slow to look the names up in another object. With such lookups, the comparison of a session took twice as
+ * long in about half of all processes (Bun 1.3).
  */
 export class ObjectSnapshot {
   private readonly names: string[] = []

@@ -6,7 +6,7 @@ import type { Outbox } from "./outbox.ts"
 
 const firstDelayMS = 50
 const longestDelayMS = 5_000
-/** A host that worked this long counts as healthy: if it ends, the next restart comes soon. */
+/** A host that has worked for this long counts as healthy: if it ends, the next restart comes soon. */
 const provenMS = 1_000
 /** After this many failed starts in a row the host counts as down. */
 const mostFailedStarts = 5
@@ -114,7 +114,10 @@ export class Supervisor {
     this.#run().catch((err) => this.#log.warn("supervisor of the host failed", { cause: asError(err).message }))
   }
 
-  /** Ends a pause, so that the next attempt begins now. Returns when callers stop waiting for the running attempt. */
+  /**
+   * Ends a pause, so that the next attempt begins now. Returns the time at which callers stop waiting for the running
+   * attempt.
+   */
   hurry(): number {
     this.#endPause()
     return "since" in this.#state ? this.#state.since + attemptMS : 0
@@ -138,7 +141,7 @@ export class Supervisor {
     }, silenceMS + 1).unref()
   }
 
-  /** Records that the host is about to end. The next host gets all calls from now on. */
+  /** Records that the host is about to end. From now on, all calls go to the next host. */
   retire(): void {
     if (this.#state.name === "connected") this.#enterEnding()
   }
@@ -185,7 +188,7 @@ export class Supervisor {
         (method, params) => directories.notify(method, params),
       )
     } catch (err) {
-      // No executable was found, so there is nothing to wait for. It may be installed later.
+      // No executable was found, so waiting for one makes no sense. It may be installed later.
       this.#note({ isDown: true })
       this.#directories.giveUp()
       return asError(err).message
@@ -210,8 +213,8 @@ export class Supervisor {
     return reason instanceof EndOfOutput ? how : reason.message
   }
 
-  // The transitions. Each does nothing unless the supervisor is in a state from which it leads: a stop may come at any
-  // moment.
+  // The transitions. Each does nothing if the supervisor is not in a state that allows it, because a stop may come at
+  // any moment.
 
   #enterStarting(health: Health): void {
     this.#state = { name: "starting", since: Date.now(), health: { ...health, starts: health.starts + 1 } }
@@ -264,7 +267,7 @@ export class Supervisor {
     return "health" in this.#state ? this.#state.health : undefined
   }
 
-  /** Changes the health within the present state. */
+  /** Changes the health without a change of state. */
   #note(change: Partial<Health>): void {
     const state = this.#state
     if ("health" in state) this.#state = { ...state, health: { ...state.health, ...change } }

@@ -34,7 +34,7 @@ export class SystemPrompts {
 
   /**
    * Returns the system prompt to send. A request that is not part of the session's conversation, for example for a
-   * title, has a prefix of its own, and its answer is not remembered.
+   * title, has another prefix, so its answer is not remembered.
    */
   async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
     const { enabled, isInTrouble, host } = this.asker
@@ -47,11 +47,11 @@ export class SystemPrompts {
       if (isConversation) this.last.set(session, { question, system })
       return { system, kind: "answered" }
     } catch (err) {
-      // Use the last answer to the same question, if there is one. A prompt without the host's part would be another
-      // prefix, so the provider would have to process all of it again.
+      // Use the last answer to the same question, if there is one. A prompt without the host's part would have
+      // another prefix, so the provider would have to process all of it again.
       const last = this.last.get(session)
       if (last?.question === question) return { system: last.system, kind: "replayed" }
-      // Any other failure means that there is no host, and the pass says so.
+      // Any other failure means that there is no host. The pass reports that.
       return err instanceof RpcError ? { ...bare, refusal: err } : bare
     }
   }

@@ -13,7 +13,7 @@ interface Vector {
     messages: unknown[]
     mutation: WireMutation
     want?: unknown[]
-    /** The number of messages that their patch does not fit. */
+    /** The number of messages whose patch does not fit. */
     unfit?: number
     error?: boolean
   }>

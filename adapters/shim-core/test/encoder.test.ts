@@ -68,7 +68,7 @@ test("snapshots that were made early are those of the sent array", () => {
   const encoder = new DeltaEncoder(projection)
   const raw = [{ id: "a", text: "1" }, { id: "b", text: "2" }]
   const delta = encoder.encode(raw)
-  raw[0]!.text = "§1§ 1" // the harness's array becomes the wire
+  raw[0]!.text = "§1§ 1" // the harness's array has become the wire
   encoder.prepare(delta)
   encoder.confirm(delta, 1)
   const { base, keep, attachment } = encoder.encode([{ id: "a", text: "1" }, { id: "b", text: "2" }, { id: "c" }])

@@ -10,7 +10,8 @@ declare const repository: string // defined by the test runner
 
 const keys = <T extends object>(table: T) => Object.keys(table) as Array<keyof T>
 
-// The compiler checks the literals in generated/goldens.ts against the protocol's types, so they must be those files.
+// The compiler checks the literals in generated/goldens.ts against the protocol's types. So these literals must equal
+// the golden files.
 test("the checked goldens are the files that the host's test reads", () => {
   const params = { ...hostNotifications, ...shimNotifications }
   const literals: Record<string, unknown> = { ...hostCalls, ...shimCalls, ...Object.fromEntries(Object.entries(params).map(([name, params]) => [name, { params }])) }
@@ -38,7 +39,7 @@ test("the golden of each notification reaches the host", async (t) => {
   await host.open(opening("/p"), {}).opened(20_000)
   const send = <M extends keyof HostNotifications>(method: M) => host.notify(method, hostNotifications[method])
   for (const method of keys(hostNotifications)) send(method)
-  await host.call("status", {}, { timeoutMS: 20_000 }) // arrives after them
+  await host.call("status", {}, { timeoutMS: 20_000 }) // this call is handled after them
   for (const method of keys(hostNotifications)) assert.deepEqual(fake.received(method).map(({ params }) => params), [hostNotifications[method]], method)
 })
 

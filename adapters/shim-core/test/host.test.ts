@@ -197,7 +197,7 @@ test("a call that ends every host is not sent for ever", async (t) => {
 })
 
 // A bug: the shim counted two lost connections as two hosts that had ended because of the call. So the first system
-// prompt after a kill went out without the guidance.
+// prompt after a kill was sent without the guidance.
 test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
   await host.open(opening("/p"), {}).opened(20_000)
@@ -221,14 +221,14 @@ test("a call that was not sent is not lost, even if it has effects", async (t) =
     await fake.remove()
   })
   await host.open(opening("/p"), {}).opened(20_000)
-  child.input.destroy(new Error("EPIPE")) // the host no longer reads, and its output has not ended yet
+  child.input.destroy(new Error("EPIPE")) // the host no longer reads, but its output has not ended yet
   await new Promise((resolve) => setImmediate(resolve))
   await host.call(Method.ToolExecute, { session: "s", directory: "/p", tool: "t", callId: "c", args: {} }, { ...long, once: true })
   assert.equal(fake.received("tool/execute").length, 1)
 })
 
-// A bug: if a pass came while the older host was finishing, the shim took that host's refusal for an answer, and the
-// pass was lost.
+// A bug: if a pass came while the older host was finishing, the shim mistook that host's refusal for an answer, and
+// the pass was lost.
 test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)

@@ -37,8 +37,8 @@ function reapplied(before: Message[], edits: Record<string, Patch>, now: Message
   return { texts: messages.map(({ parts }) => parts.map((part) => part.text ?? part.state?.output ?? part.type)), unfit }
 }
 
-// In plan mode OpenCode adds a reminder to the newest user message only, so the previous message loses it. The patch
-// of that message's second part no longer fitted, and the whole array went out raw.
+// In plan mode OpenCode adds a reminder only to the newest user message, so the previous message loses its reminder.
+// The patch of that message's second part then did not fit, and the whole array was sent raw.
 test("if a reminder has left a message, the patches of other messages still apply", () => {
   const before = [user("a", text("1", "huge")), user("b", text("2", "plan"), reminder("you are in plan mode"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0"), tag("/parts/1")] }
@@ -46,7 +46,7 @@ test("if a reminder has left a message, the patches of other messages still appl
   assert.deepEqual(reapplied(before, edits, now), { texts: [["[dropped §2§]"], ["§1§ plan"], ["go", "you are in plan mode"]], unfit: 0 })
 })
 
-// When a part at the front goes, the others move. The patch of `/parts/0` was then written into another part.
+// When a part at the front is removed, the others move. The patch of `/parts/0` was then written into another part.
 test("a patch follows its part to another index", () => {
   const before = [user("a", reminder("r"), text("1", "one"), text("2", "two"), text("3", "three"))]
   const edits = { a: [{ op: "replace", path: "/parts/0/text", value: "" }, tag("/parts/1"), dropped("/parts/2"), { op: "remove", path: "/parts/3" }] as PatchOp[] }
@@ -61,7 +61,7 @@ test("a message whose part has changed stays raw as a whole", () => {
   for (const condense of [false, true]) {
     assert.deepEqual(reapplied(before, edits, now, condense), { texts: [["another", "two"], ["§1§ three"]], unfit: 1 })
   }
-  // A tag goes in front of a part and a removed part goes, no matter what the part says.
+  // A tag and a removal do not depend on the content of their parts.
   const more = { a: [tag("/parts/0"), { op: "remove", path: "/parts/1" }] as PatchOp[] }
   assert.deepEqual(reapplied(before, more, [user("a", text("1", "another"), text("2", "second"))]), { texts: [["§1§ another"]], unfit: 0 })
 })
@@ -93,7 +93,7 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// The fate of each part is decided by the part itself. The patch states it by index, as the host's patches do.
+// Each part has a fate of its own. The patch expresses it by the part's index, as the host's patches do.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
@@ -135,7 +135,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const at = random.below(parts.length + 1)
       const how = random.pick(["grow", "insert", "remove", "swap", "change"])
       if (how === "grow") parts.push(fresh(info.role))
-      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // a new part without a twin, which could not be told apart
+      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // a new part that has no twin, because twins could not be told apart
       if (how === "remove") parts.splice(at, 1)
       if (how === "swap") parts.unshift(...parts.splice(at, 1))
       const part = parts[at]

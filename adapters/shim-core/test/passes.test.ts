@@ -25,9 +25,9 @@ async function start(t: TestContext, script: Script = {}) {
     const outcome = await passes.run(messages, of, { ...initialized, ...limits })
     return { outcome, texts: texts(messages) }
   }
-  /** The deltas of the transforms: base, keep, and the number of messages that came along. */
+  /** The deltas of the transforms: base, keep, and the number of messages that were sent. */
   const deltas = () => fake.received("session/transform").map(({ params, attachment }) => [params!.base, params!.keep, (attachment as unknown[]).length])
-  /** For each transform, the wire that the request before it left with, as reported. */
+  /** For each transform, the reported wire of the previous request. */
   const sent = () => fake.received("session/transform").map(({ params }) => params!.sent)
   return { fake, host, passes, run, deltas, sent }
 }
@@ -87,7 +87,7 @@ test("a pass during which the host dies is completed by the next one", async (t)
   for (const ids of ["ab", "abc", "abcd"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
   assert.deepEqual(deltas(), [
     [0, 0, 2],
-    [1001, 2, 1], // the host dies
+    [1001, 2, 1], // now the host dies
     [1001, 2, 1], // the next host does not hold the base
     [0, 0, 3],
     [2001, 3, 1],
@@ -132,7 +132,7 @@ test("a pass that misses its deadline falls back, and the next pass does not bui
   assert.deepEqual(await run("ab"), { outcome: "applied", texts: tagged("ab") })
   assert.deepEqual(deltas(), [
     [0, 0, 1],
-    [1001, 1, 1], // processed, but the answer never came
+    [1001, 1, 1], // the host processed it, but the answer never arrived
     [1001, 1, 1],
     [0, 0, 2],
   ])
@@ -228,15 +228,15 @@ test("the system prompt decides whether the request has left as the host believe
     await run("a")
     for (const system of systems) passes.leavesWith(system, "s")
   }
-  await request("answered") // wire 1001
-  await request("replayed") // the same prompt that the host would have answered
-  await request("answered", "bare") // OpenCode asks again, and by then the host is gone
-  await request("bare", "answered") // the first attempt may be the one that was answered
-  await request("replayed") // after a hard pass the host might have answered another prompt
+  await request("answered") // sent with wire 1001
+  await request("replayed") // the same prompt as the host would have answered
+  await request("answered", "bare") // OpenCode asks again, but by then the host is gone
+  await request("bare", "answered") // the request may have used the answer to the first attempt
+  await request("replayed") // after a hard pass, the host might have answered with another prompt
   await request("answered", "replayed") // the host was asked again, so its prompt is current
-  await request("answered", "replayed") // a hard pass, but the host was asked
+  await request("answered", "replayed") // this was a hard pass, but the host was asked
   await request("replayed") // the pass got no answer
-  await request("replayed") // that pass may have been a hard one
+  await request("replayed") // the pass without an answer may have been a hard one
   await request()
   assert.deepEqual(sent(), [undefined, "wire 1001", "wire 1002", undefined, undefined, undefined, "wire 1006", "wire 1007", undefined, undefined])
 })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { acquireHost, type Host } from "../src/index.ts"
 
-/** Makes hosts whose end can be waited for. */
+/** Makes hosts, and lets a test wait for their end. */
 function hosts() {
   const made: Array<{ host: Host; stopped: Promise<void>; isStopped: boolean }> = []
   const create = () => {
@@ -26,7 +26,7 @@ test("all users in a process share one host", async () => {
   const b = acquireHost(create, 0)
   assert.equal(a.host, b.host)
   a.release()
-  a.release() // counts once
+  a.release() // only the first release counts
   assert.equal(made[0]!.isStopped, false)
   const hold = setTimeout(() => {}, never) // the linger timer alone does not keep the process alive
   b.release()
@@ -47,7 +47,7 @@ test("a host outlives the moment between dispose and the next start", () => {
 })
 
 test("a process that is about to end ends the host for all users, and waits for it", async () => {
-  await acquireHost(hosts().create).end() // the host that the test above has left
+  await acquireHost(hosts().create).end() // end the host that the previous test has left
   const { made, create } = hosts()
   const a = acquireHost(create, never)
   const b = acquireHost(create, 0)
@@ -56,6 +56,6 @@ test("a process that is about to end ends the host for all users, and waits for 
   assert.equal(made[0]!.isStopped, true)
   const c = acquireHost(create, never)
   assert.equal(made.length, 2)
-  b.release() // changes nothing now
+  b.release() // this release changes nothing
   await c.end()
 })

@@ -92,7 +92,7 @@ type Check = (p: Prompt, e: Evidence) => Finding[]
 const firstIsUser: Check = ({ turns: [first] }) => (first && first.role !== "user" ? [{ where: "messages[0]", detail: `the first message is the ${first.role}'s` }] : [])
 
 /**
- * The conversation ends with the user: current models accept no prefilled answer, and no model accepts one while it
+ * The conversation ends with the user: current models do not continue a given answer, and no model does while it
  * thinks.
  */
 const lastIsUser: Check = ({ turns }) => {
@@ -237,9 +237,9 @@ const imagesAreGood: Check = ({ turns }) =>
 const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where: "body", detail: `${breakpoints} cache breakpoints` }] : [])
 
 /**
- * The newest message ends with a breakpoint, because its whole prompt has to be in the cache for the next request. If a
- * request has too many breakpoints, the packages drop them from the end, so this one goes first. A request without any
- * breakpoint leaves the cache to somebody else, for example a gateway.
+ * The newest message ends with a breakpoint, because its whole prompt has to be in the cache for the next request. If
+ * a request has too many breakpoints, the packages remove them from the end, so this one is the first to be lost. A
+ * request without any breakpoint leaves the cache to another program, for example a gateway.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)

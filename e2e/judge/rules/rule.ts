@@ -1,5 +1,5 @@
-// The types of rules. docs/provider-rules.md has an entry for each rule, by name: the provider's demand and where it
-// is written.
+// The types of rules. docs/provider-rules.md has an entry for each rule, by name: the provider's demand and its
+// source.
 import type { Body } from "../convert.ts"
 import type { Evidence } from "../evidence.ts"
 
@@ -9,8 +9,8 @@ export interface Finding {
   where: string
   detail: string
   /**
-   * Tells whether the requests of the raw array and of the wire have the same finding, for example by the id of a
-   * call. Findings without a key cannot be told apart, so the wire may have as many of them as the raw array.
+   * Identifies the same finding in the requests of the raw array and of the wire, for example by the id of a call.
+   * Findings without a key cannot be told apart, so the wire may have as many of them as the raw array.
    */
   key?: string
 }

@@ -81,7 +81,7 @@ func (o *OpenCode) Add(session string, messages []json.Value) {
 	o.Exec(`COMMIT`)
 }
 
-// AddRow adds a message without parts. data may be any text, also invalid JSON.
+// AddRow adds a message without parts. data may be any text, even invalid JSON.
 func (o *OpenCode) AddRow(session, id string, created int64, data string) {
 	o.t.Helper()
 	o.insert(`INSERT INTO message VALUES (?, ?, ?, 1, ?)`, id, session, created, data)

@@ -37,7 +37,7 @@ func TestCommittedVocabularyIsThatOfThePackage(t *testing.T) {
 	}
 }
 
-func TestPackRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestPackRefusesAnUnknownFormat(t *testing.T) {
 	pattern := `"pat_str":` + "\"'s|'t|'re|'ve|'m|'ll|'d| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+\""
 	for name, doc := range map[string]string{
 		"no JSON":       `{`,

@@ -56,7 +56,8 @@ func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.
 	return row
 }
 
-// takenOf says what a bust has taken out of the prompt: units, and messages whose summary the head shows instead.
+// takenOf describes the content that a bust has removed from the prompt: units, and messages whose
+// summary the head shows instead.
 func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
 	var parts []string
 	if n := unitsOf(passes[index].Taken); n > 0 {

@@ -21,7 +21,7 @@ const (
 
 // A series is one quantity of every pass, in tokens.
 type series struct {
-	Name  string // class of the curve and of its entry in the legend
+	Name  string // the CSS class of the curve and of its entry in the legend
 	Label string
 	of    func(*replay.Pass) int
 }
@@ -49,7 +49,7 @@ var (
 // left and from the top.
 type plot struct {
 	Width, Height int
-	Curves        []curve // drawn in this order, so the first one is at the back
+	Curves        []curve // the curves are drawn in this order, so the first one is at the back
 	Grid          []mark
 }
 
@@ -62,8 +62,8 @@ type mark struct {
 
 // columns describes how the passes of a session share the width of a plot.
 type columns struct {
-	each  int // passes in each column
-	width int // columns in the plot; in a short session the last ones are empty
+	each  int // the number of passes in each column
+	width int // the number of columns; in a short session, the last columns are empty
 }
 
 func columnsOf(passes int) columns {
@@ -75,8 +75,8 @@ func columnsOf(passes int) columns {
 // at returns the position of the middle of the i-th pass, in columns.
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws series on top of each other. The curve at the back is the sum of all, so that the
-// background does not shine through between two. pick chooses the value of a column from its passes.
+// stack draws series on top of each other. The curve at the back is the sum of all, so that no gap
+// shows between two series. pick chooses the value of a column from its passes.
 func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
@@ -133,7 +133,7 @@ func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 // steps returns the path of a curve, with one step for each column.
 func steps(hs []float64, top float64, area bool) string {
 	y := func(h float64) int {
-		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // 1.1 is out of sight, above the top
+		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // 1.1 is above the top, where it is not visible
 	}
 	var path []byte
 	move := func(command byte, n int) { path = strconv.AppendInt(append(path, command), int64(n), 10) }
@@ -173,7 +173,7 @@ func grid(top float64) []mark {
 // moneyGrid returns marks at round amounts of money from 0 to top.
 func moneyGrid(top float64) []mark {
 	unit := 1.0
-	for top/unit < 4 { // so that the steps are whole numbers of a unit
+	for top/unit < 4 { // the loop makes each step a whole number of units
 		unit /= 10
 	}
 	step := float64(roundStep(top/unit/4)) * unit
@@ -189,7 +189,7 @@ func moneyGrid(top float64) []mark {
 func dollars(x, step float64) string {
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
 	if decimals == 1 {
-		decimals = 2 // "$0.50", not "$0.5"
+		decimals = 2 // for example "$0.50" instead of "$0.5"
 	}
 	return "$" + strconv.FormatFloat(x, 'f', decimals, 64)
 }

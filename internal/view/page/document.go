@@ -10,8 +10,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -33,7 +33,7 @@ type pageView struct {
 	Sentence     string
 	Style        template.CSS
 	Script       template.JS
-	Missing      []string // what the trace lacks
+	Missing      []string // the facts that the trace lacks
 	Tiles        []tile
 	Findings     []findingRow
 	MoreFindings int
@@ -49,7 +49,7 @@ type tile struct {
 type findingRow struct {
 	Pass                int
 	Kind, Rule, Subject string
-	Session             string // id of the section; empty if there is only one session
+	Session             string // the id of the session's section, empty if there is only one session
 }
 
 func newPageView(s replay.Summary, o Options) pageView {
@@ -127,10 +127,10 @@ func tiles(s replay.Summary) []tile {
 
 // regretTile shows how much of the removed content the model soon read again.
 func regretTile(r replay.Regret) tile {
-	return tile{Name: "tokens read again", Value: format.Tokens(schema.SumOf(r.Removals).Reread), Note: clean(view.Regret(r.Removals, r.Cost))}
+	return tile{Name: "tokens read again", Value: format.Tokens(schema.SumOf(r.Removals).Reread), Note: clean(words.Regret(r.Removals, r.Cost))}
 }
 
-// billTile shows the bill with the historian's part, and what was saved.
+// billTile shows the bill with the historian's part, and the saving.
 func billTile(s replay.Summary) tile {
 	v, ok := s.Saving()
 	if !ok {
@@ -145,7 +145,7 @@ func promptTile(s replay.Summary) tile {
 	if s.Prompts.Window > 0 {
 		note = "of " + format.Tokens(s.Prompts.Window) + " tokens"
 	}
-	if len(s.Overflows) > 0 && s.Prompts.Unseen > 0 { // these count for an overflow
+	if len(s.Overflows) > 0 && s.Prompts.Unseen > 0 { // for an overflow, the unseen tokens count, too
 		note = "and " + format.Tokens(s.Prompts.Unseen) + " that no trace shows, " + note
 	}
 	return tile{Name: "largest prompt", Value: format.Tokens(s.Prompts.Largest), Note: note + "; unmodified " + format.Tokens(s.Prompts.RawLargest), Alarm: len(s.Overflows) > 0}
@@ -264,8 +264,8 @@ func causeOf(p *replay.Pass) string {
 	return clean(p.Cause)
 }
 
-// clean makes a name from the trace fit for the page: text for people, and not too long. The template
-// escapes it.
+// clean prepares a name from the trace for the page: it removes unprintable characters and shortens a
+// long name. The template escapes it.
 func clean(name string) string {
 	name = format.Clean(name)
 	if runes := []rune(name); len(runes) > maxName {

@@ -27,7 +27,8 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	// pageTemplate is parsed at its first use, because every process of the program has this variable.
+	// pageTemplate is parsed at its first use, because every process of the program would have to
+	// parse it otherwise.
 	pageTemplate = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Funcs(template.FuncMap{
 			"count":   format.Tokens[int],
@@ -46,8 +47,8 @@ var pagePolicy = func() string {
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// Write writes a summary as one HTML page without external files. The size of a session's drawing
-// is bounded; the values that appear under the pointer take some 70 bytes per pass.
+// Write writes a summary as one HTML page without external files. The size of a session's drawing is
+// bounded. The values for the mouse pointer take about 70 bytes per pass.
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy

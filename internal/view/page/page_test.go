@@ -40,7 +40,7 @@ func passOf(results, written, read int) *replay.Pass {
 	return &replay.Pass{Sources: replay.Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
 }
 
-func TestPageEscapesWhatTheTraceSays(t *testing.T) {
+func TestPageEscapesTheTextsOfTheTrace(t *testing.T) {
 	const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"' style=x {{.}}`
 	p := passOf(10, 20, 30)
 	p.Session, p.Model, p.Verdict, p.Bust, p.BustCause, p.Cause = hostile, hostile, hostile, true, hostile, hostile
@@ -145,7 +145,7 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 		{[]float64{50, 100}, true, "M0 1000V500H1V0H2V1000Z"},
 		{[]float64{50, 50, 0}, true, "M0 1000V500H2V1000H3V1000Z"},
 		{[]float64{25, 75}, false, "M0 750H1V250H2"},
-		{[]float64{0, 5000}, false, "M0 1000H1V-100H2"}, // the second step is just out of sight
+		{[]float64{0, 5000}, false, "M0 1000H1V-100H2"}, // the second step is just above the visible area
 	} {
 		if got := steps(c.heights, 100, c.area); got != c.want {
 			t.Errorf("steps(%v, area %v) = %s, want %s", c.heights, c.area, got, c.want)
@@ -156,7 +156,7 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 func TestCurvesStackUp(t *testing.T) {
 	p := &replay.Pass{Sources: replay.Sources{System: 10, Guidance: 5, Head: 15, Text: 20, Results: 40}}
 	got := stack([]*replay.Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
-	want := map[string]string{ // the tops of the stacked series, from the bottom: 10, 15, 30, 50, 50, 50, 90, 90
+	want := map[string]string{ // the tops of the stacked series, in pairs from the bottom: 10, 15, 30, 50, 50, 50, 90, 90
 		"system": "M0 1000V900H1V1000Z", "guidance": "M0 1000V850H1V1000Z", "head": "M0 1000V700H1V1000Z",
 		"text": "M0 1000V500H1V1000Z", "reasoning": "M0 1000V500H1V1000Z",
 		"inputs": "M0 1000V500H1V1000Z", "results": "M0 1000V100H1V1000Z", "files": "M0 1000V100H1V1000Z",
@@ -310,8 +310,8 @@ func TestMoneyGridHasRoundAmounts(t *testing.T) {
 	}
 }
 
-// A click on a bust shows the units that went, with the most tokens first, its cost, its gain and the end.
-func TestBustTellsItsStory(t *testing.T) {
+// A click on a bust shows its removed units, the largest first, its cost, its gain and its outcome.
+func TestBustShowsItsDetails(t *testing.T) {
 	bust := passOf(10, 20, 30)
 	bust.Bust, bust.BustCause, bust.Verdict = true, "pressure", schema.Soft
 	bust.Taken = []replay.Taken{
@@ -382,7 +382,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first summaries: 9k written (summaries 6k, project documents 1.2k), 0 added since",
 		"messages 1-80 (summarised), 0 tokens went",
 		"summarised: messages 1-80 as 3 summaries by extraction, fidelity 90%", "messages 1-80 stand in the prompt as 9k tokens",
-		`"parts":8,`, // the script adds up all parts of a prompt
+		`"parts":8,`, // the script adds up all eight parts of a prompt
 		"the historian has failed 2 times in a row: &lt;img src=x&gt;", `<button data-at="1">2</button>`,
 	} {
 		if !strings.Contains(got, want) {

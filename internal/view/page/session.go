@@ -8,8 +8,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/internal/words"
 )
 
 // maxBustLines is the largest number of busts that get a line across the plot. More lines would hide
@@ -30,8 +30,8 @@ type sessionView struct {
 	LastPlain           int
 	Against             string
 
-	Last          int  // index of the newest pass
-	Sizes         plot // the prompts of both sessions
+	Last          int  // the index of the newest pass
+	Sizes         plot // the prompts with and without magicctx
 	Unmodified    string
 	SizeLimits    []limit
 	Refusal       *refusal
@@ -49,8 +49,8 @@ type sessionView struct {
 	CacheValues   []reading
 	Headline      string
 
-	// Standing describes the head and the summarised history after the last pass, in
-	// sentences. HistoryRows are the passes that folded the head or saw a publication.
+	// Standing describes the head and the summarised history after the last pass, in sentences.
+	// HistoryRows are the passes that folded the head or reported a publication.
 	Standing    []string
 	HistoryRows []historyRow
 	MoreHistory int
@@ -92,7 +92,7 @@ type reading struct {
 	Value string
 }
 
-// A historyRow is a pass that folded the head or saw a publication, with a description of each.
+// A historyRow is a pass that folded the head or reported a publication, with a description of each.
 type historyRow struct {
 	Index, Pass int
 	Notes       []string
@@ -143,7 +143,7 @@ func newSessionView(anchor, id string, passes []*replay.Pass, outcomes map[int]r
 // addHistory lists folds and publications.
 func (v *sessionView) addHistory(passes []*replay.Pass) {
 	last := passes[len(passes)-1]
-	v.Standing = view.HistoryLines(last.Head, last.History)
+	v.Standing = words.HistoryLines(last.Head, last.History)
 	for i, p := range passes {
 		notes := report.HistoryNotes(p)
 		switch {
@@ -203,7 +203,7 @@ func (v *sessionView) addSizes(passes []*replay.Pass, c columns) {
 	}
 }
 
-// addCosts draws the bills as they add up.
+// addCosts draws how the two bills grow.
 func (v *sessionView) addCosts(passes []*replay.Pass, c columns) {
 	var own, raw []float64
 	var sum, rawSum float64
@@ -289,9 +289,9 @@ func headline(p *replay.Pass) string {
 // passData holds the passes for the script of the page. It has one array per field, which is shorter
 // than one object per pass. Values are in the order of contextSeries, then of cacheSeries.
 type passData struct {
-	Width  int      `json:"width"` // number of passes for which the plot has room
+	Width  int      `json:"width"` // the number of passes for which the plot has columns
 	Pass   []int    `json:"pass"`
-	Head   []int    `json:"head"` // index into Heads
+	Head   []int    `json:"head"` // indexes into Heads
 	Heads  []string `json:"heads"`
 	Values [][]int  `json:"values"`
 	Parts  int      `json:"parts"` // the number of leading Values that add up to the prompt

@@ -6,7 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/words"
 )
 
 // HistoryNotes describes the changes that a pass has made to the head, and the publications before it, as one
@@ -14,10 +14,10 @@ import (
 func HistoryNotes(p *replay.Pass) []string {
 	var notes []string
 	for _, published := range p.Published {
-		notes = append(notes, "summarised: "+view.Published(published))
+		notes = append(notes, "summarised: "+words.Published(published))
 	}
 	if p.Fold != "" && p.Head != nil {
-		notes = append(notes, fmt.Sprintf("the summaries in the prompt were written anew %s: %s", view.FoldReason(p.Fold), view.HeadSizes(*p.Head)))
+		notes = append(notes, fmt.Sprintf("the summaries in the prompt were written anew %s: %s", words.FoldReason(p.Fold), words.HeadSizes(*p.Head)))
 	}
 	return notes
 }
@@ -61,13 +61,13 @@ func Publications(all []replay.Publish) string {
 	return text
 }
 
-// history prints, for each session with summarised history, its history and head after its last pass.
+// history prints the summarised history and the head of each session, as they are after its last pass.
 func (p *printer) history(s replay.Summary) {
 	for _, last := range lastPasses(s.Detail) {
 		if last.Head == nil && last.History == nil {
 			continue
 		}
-		p.wrapped("history of "+format.Clean(last.Session)+": ", strings.Join(view.HistoryLines(last.Head, last.History), "; "))
+		p.wrapped("history of "+format.Clean(last.Session)+": ", strings.Join(words.HistoryLines(last.Head, last.History), "; "))
 	}
 	for _, text := range []string{Epochs(s.Folds), Publications(s.Publishes)} {
 		if text != "" {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
-	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -13,14 +13,14 @@ import (
 func PriceNote(p *replay.Pass) string {
 	switch {
 	case p.Waits():
-		return "waits: " + view.Price(p.Price)
+		return "waits: " + words.Price(p.Price)
 	case p.PriceOfBust() != schema.BustPrice{}:
-		return view.Price(p.Price)
+		return words.Price(p.Price)
 	}
 	return ""
 }
 
-// lostNote describes the thinking that was lost because of busts, "" if there is none.
+// lostNote describes the thinking that was lost because of busts, or "" if none was.
 func lostNote(blocks, tokens int) string {
 	if blocks == 0 {
 		return ""
@@ -37,16 +37,17 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote describes the cost and the gain of a bust in the end, as a line of at most 62 columns. If both
-// are less than leastMoney, it returns "".
+// OutcomeNote says what a bust cost in the end and whether it paid off, as a line of at most 62 columns. If both
+// its cost and its gain are less than leastMoney, it returns "". It never names a saved amount: the same removed
+// tokens would count for several busts, and the sum would exceed the saving of the session.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:
 		return ""
 	case o.PaidOffAt == 0:
-		return fmt.Sprintf("cost %s, saved %s, did not pay off", format.Money(o.Cost), format.Money(o.Gain))
+		return fmt.Sprintf("cost %s, did not pay off: later requests saved %s", format.Money(o.Cost), format.Money(o.Gain))
 	}
-	return fmt.Sprintf("cost %s, saved %s, paid off at request %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
+	return fmt.Sprintf("cost %s, paid off at request %d", format.Money(o.Cost), o.PaidOffAt)
 }
 
 // leastMoney is the amount in $ from which a cost or gain is worth a mention.

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/words"
 )
 
 // Options control how a summary is printed.
@@ -66,7 +67,7 @@ func (p *printer) session(s replay.Summary, all bool) {
 type printer struct {
 	view.Painter
 	w *bufio.Writer
-	// outcomes holds a note about each bust, by its pass.
+	// outcomes holds a note about the outcome of each bust, by its pass.
 	outcomes map[int]string
 	// spanWidth and causeWidth are the widths of two columns of the timeline.
 	spanWidth, causeWidth int
@@ -114,7 +115,7 @@ func (p *printer) totals(s replay.Summary) {
 		fmt.Fprintln(p.w, "together, the busts "+note)
 	}
 	if regret := s.Regret(); len(regret.Removals) > 0 {
-		for i, line := range wrap("read again: "+view.Regret(regret.Removals, regret.Cost), columns-2) {
+		for i, line := range wrap("read again: "+words.Regret(regret.Removals, regret.Cost), columns-2) {
 			fmt.Fprintln(p.w, []string{"", "  "}[min(i, 1)]+line)
 		}
 	}

@@ -146,7 +146,7 @@ func TestFindingsAreNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anywhere, and its report is read on a terminal.
+// A trace may come from anybody, and its report is read on a terminal.
 func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
 	const hostile = "x\x1b[2J\x1b]0;title\a\u202e\r"
 	p := passOf(1, 2, 3)
@@ -198,10 +198,10 @@ func TestSentence(t *testing.T) {
 
 func TestOutcomeNote(t *testing.T) {
 	for want, o := range map[string]replay.Outcome{
-		"": {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
-		"cost $0.054, saved $2.26, paid off at request 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
-		"cost $0, saved $0.10, paid off at request 3":      {Gain: 0.1, PaidOffAt: 3},
-		"cost $0.019, saved $0.0065, did not pay off":      {Cost: 0.0194, Gain: 0.0065},
+		"":                                    {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
+		"cost $0.054, paid off at request 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
+		"cost $0, paid off at request 3":      {Gain: 0.1, PaidOffAt: 3},
+		"cost $0.019, did not pay off: later requests saved $0.0065": {Cost: 0.0194, Gain: 0.0065},
 	} {
 		if got := OutcomeNote(o); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)
@@ -238,7 +238,7 @@ func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	}
 }
 
-// A reader must know how reliable the figures are before reading them.
+// Before the figures, a reader must learn how reliable they are.
 func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
 	s := summaryOf(passOf(1, 2, 3))
 	if out := printed(t, s); strings.Contains(out, "incomplete") {
@@ -289,7 +289,8 @@ func TestReportTellsTheHistory(t *testing.T) {
 	}
 }
 
-// A trace holds every session of its harness process. Figures that mix them describe none of them.
+// A trace holds every session of its harness process. Figures over several sessions would
+// describe none of them.
 func TestEachSessionIsToldByItself(t *testing.T) {
 	in := func(session string, p *replay.Pass) *replay.Pass {
 		p.Session = session

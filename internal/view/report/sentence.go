@@ -44,8 +44,8 @@ func unmodified(z replay.Prompts) string {
 	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
 }
 
-// bills says what the session cost and what that saved. If the models have no price, it compares the two bills
-// at the list price of another model. If both read the same, it says so.
+// bills describes the cost of the session and the saving. If the models have no price, it compares the two bills
+// at the list price of another model. If both texts are the same, it says so.
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
 		return "the bill was " + format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
@@ -57,7 +57,8 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside says which session a saving is compared with. It is not the unmodified one if that was refused.
+// beside names the session that a saving is compared with. If the unmodified session was refused, it is another
+// one.
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""

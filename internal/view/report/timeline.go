@@ -47,7 +47,8 @@ func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (ro
 	return rows
 }
 
-// layout chooses the widths of the columns. The longest span of passes takes its room from the causes.
+// layout chooses the widths of the columns. If a span of passes is long, the column of causes becomes
+// narrower.
 func (p *printer) layout(rows [][]*replay.Pass) {
 	const least, mostCause, both = 7, 20, 27
 	p.spanWidth = least

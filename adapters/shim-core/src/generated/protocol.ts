@@ -31,7 +31,7 @@ export const Code = {
   Resync: -32010,
   /**
    * CodeDisabled answers every session method while the host must not work, for example because it cannot
-   * persist. The message says why.
+   * store anything. The message gives the reason.
    */
   Disabled: -32011,
   /** CodeVersion answers an initialize with a different major protocol version. */
@@ -60,7 +60,7 @@ export const MaxBodyBytes = 8388608
 export const MaxAttachmentBytes = 536870912
 export const MaxAgentPromptBytes = 1048576
 
-/** AgentAbortParams ends a run of agent/run. The run is then answered with what it has used. */
+/** AgentAbortParams ends a run of agent/run. That call is then answered with the usage so far. */
 export interface AgentAbortParams {
   directory: string
   run: string
@@ -109,7 +109,8 @@ export interface AgentRunParams {
   /** tools are the names of all tools that the agent may call. */
   tools: string[]
   /**
-   * steps bounds the steps of the agent, 0 does not. OpenCode takes the bound of the AgentDefinition instead.
+   * steps bounds the steps of the agent; 0 means no bound. OpenCode uses the bound of the AgentDefinition
+   * instead.
    */
   steps?: number
   /** timeoutMs bounds the run, in ms. The run is then aborted. */
@@ -119,13 +120,13 @@ export interface AgentRunParams {
 }
 
 /**
- * AgentRunResult holds the answers of the model, in order. A run that fails has a Failure, and may have
- * answers all the same.
+ * AgentRunResult holds the answers of the model, in order. A run that fails has a Failure, but may still have
+ * answers.
  */
 export interface AgentRunResult {
   /**
-   * answers are the assistant messages of the run, in the form of the messages of a transform. Of their
-   * content, they hold the texts only.
+   * answers are the assistant messages of the run, in the form of the messages of a transform. They hold only
+   * the texts of their content.
    */
   answers: unknown[]
   failure?: AgentFailure
@@ -151,8 +152,8 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is what content that a bust could have taken had cost since the last
-   * bust. Both are in tokens read from the cache.
+   * cost is the price of the bust. Rent is the cost, since the last bust, of content that a bust could have
+   * removed. Both are in tokens read from the cache.
    */
   cost?: number
   rent?: number
@@ -217,8 +218,8 @@ export interface CommandExecuteResult {
   message: string
   variant: "info" | "success" | "warning" | "error"
   /**
-   * stays means that the user needs time to read the message. So the shim shows it where it does not go away
-   * by itself, and never sends it to the model.
+   * stays means that the user needs time to read the message. So the shim shows it in a place where it does
+   * not disappear by itself. The shim never sends it to the model.
    */
   stays?: boolean
 }
@@ -235,7 +236,7 @@ export interface DroppedUnit {
   /** tag is the number that the model saw, for example 12 in §12§. */
   tag: number
   kind: "text" | "file" | "tool"
-  /** tool is the name of the tool whose call was dropped. */
+  /** tool is the tool whose call was dropped. */
   tool?: string
   /**
    * about is the path or the argument of a call, the name of a file, or the first words of a text. It is
@@ -275,7 +276,7 @@ export interface EventParams {
   sent?: string
 }
 
-/** ExportedTable holds rows of one table of the store. A value is null, a number or a string. */
+/** ExportedTable holds rows of one table of the store. Each value is null, a number or a string. */
 export interface ExportedTable {
   name: string
   columns: string[]
@@ -351,7 +352,7 @@ export interface HistoryPublish {
   usage: HistorianUsage
   /**
    * unconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that were left out of
-   * the model's answer, because the messages do not confirm them.
+   * the model's answer because the messages do not confirm them.
    */
   unconfirmedQuotes?: number
   unconfirmedFacts?: number
@@ -360,8 +361,8 @@ export interface HistoryPublish {
 /** HistoryRun is work of the historian. */
 export interface HistoryRun {
   /**
-   * kind says whether the host began the run by itself (incremental), or the user did: a recomp of all
-   * summaries, of a part of them, or a wrap-up.
+   * kind says who began the run: the host itself (incremental), or the user, by a recomp of all summaries, a
+   * recomp of a part of them, or a wrap-up.
    */
   kind: "incremental" | "recomp" | "partial" | "wrapup"
   /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
@@ -392,7 +393,7 @@ export interface HistoryStatus {
   fidelity: number
   weakest?: CompartmentScore
   /**
-   * runs counts all runs of the historian, Publishes the ones that have published, and Extracted the
+   * runs counts all runs of the historian, Publishes the runs that have published, and Extracted the
    * publications that no model has made.
    */
   runs: number
@@ -404,8 +405,8 @@ export interface HistoryStatus {
   /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
   unfinished?: HistoryRun
   /**
-   * stopped is a recomp or a wrap-up that has stopped early. It is absent after a later run, and if the user
-   * has cancelled it.
+   * stopped is a recomp or a wrap-up that stopped early. It is absent after a later run, and if the user has
+   * cancelled it.
    */
   stopped?: StoppedRun
   /**
@@ -417,8 +418,8 @@ export interface HistoryStatus {
   failedAt?: number
   retryPass?: number
   /**
-   * waited is the number of passes for which history has waited to be summarised. IsOverdue means that this
-   * is too many, which is a fault.
+   * waited is the number of passes for which history has waited for a summary. IsOverdue means that this is
+   * too many, which is a fault.
    */
   waited?: number
   isOverdue?: boolean
@@ -496,7 +497,9 @@ export interface LastBust {
    */
   cause: string
   words: string
-  /** removed and Resent are 0 for a bust that took nothing, for example one that the harness has caused. */
+  /**
+   * removed and Resent are 0 for a bust that removed nothing, for example one that the harness has caused.
+   */
   removed?: number
   resent?: number
   /**
@@ -528,8 +531,8 @@ export interface ModelLimits {
   price?: Price
   /**
    * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". Pi
-   * has no such packages, so its shim sends the name of the model's API, for example "anthropic-messages". It
-   * decides the format of requests.
+   * has no such packages, so its shim sends the name of the model's API, for example "anthropic-messages".
+   * That name decides the format of requests.
    */
   npm?: string
 }
@@ -554,14 +557,14 @@ export interface NextBust {
    */
   waits?: boolean
   /**
-   * at is the prompt size from which a pass may bust: the high mark. Down is the lowest size that it then
-   * frees down to: the low mark.
+   * at is the prompt size from which a pass may bust: the high mark. Down is the lowest size to which the
+   * pass then reduces the prompt: the low mark.
    */
   at: number
   down: number
   /**
-   * freed is the size of what leaves the prompt. Resent is the size of the messages that stay and have to be
-   * written to the provider's cache again.
+   * freed is the size of the content that the bust removes. Resent is the size of the messages that stay and
+   * have to be written to the provider's cache again.
    */
   freed: number
   resent: number
@@ -638,8 +641,8 @@ export interface Saving {
   /** historian is the cost of the historian's runs, which Money has subtracted. */
   historian?: number
   /**
-   * early is the part of Money that comes from content which left the prompt before the prompt was large,
-   * because of the setting spending. The historian's cost is not subtracted from it.
+   * early is the part of Money that comes from content removed before the prompt was large, because of the
+   * setting spending. The historian's cost is not subtracted from it.
    */
   early?: number
   /** passes is the number of requests that the estimate covers. */
@@ -664,8 +667,8 @@ export interface SessionExport {
 }
 
 /**
- * SessionExportParams asks for everything that decides what the next transform of a session will answer,
- * beside the transform itself. The recorder of a trace asks for it before the session's first transform. The
+ * SessionExportParams asks for all state that decides the answer to the next transform of a session, except
+ * the transform itself. The recorder of a trace asks for it before the session's first transform. The
  * messages of that transform, a JSON array, are the attachment of the frame.
  */
 export interface SessionExportParams {
@@ -703,8 +706,8 @@ export interface SessionStatus {
   /** inputTokens is the prompt size that the provider reported last. */
   inputTokens: number
   /**
-   * rawTokens is the estimated size of the next prompt if magicctx did not work. It is 0 if it is unknown,
-   * for example right after a compaction by the harness.
+   * rawTokens is the estimated size of the next prompt without magicctx. It is 0 if it is unknown, for
+   * example right after a compaction by the harness.
    */
   rawTokens?: number
   /** contextTokens is our current estimate of the model's prompt limit. 0 means unknown. */
@@ -718,7 +721,7 @@ export interface SessionStatus {
   /** pressure is InputTokens / ContextTokens, or 0 if either is unknown. */
   pressure: number
   /**
-   * units counts the tagged units, Dropped the dropped ones, and Queued the ones whose drop waits for the
+   * units counts the tagged units, Dropped the dropped ones, and Queued those with a drop that waits for the
    * next bust.
    */
   units: number
@@ -758,7 +761,10 @@ export interface SessionStatus {
   goalTokens?: number
   /** lastPrice is the newest price of a bust in the journal, whether or not the bust was made. */
   lastPrice?: PricedPass
-  /** spending is the setting of the session's project. Carried is absent if nothing can leave the prompt. */
+  /**
+   * spending is the setting of the session's project. Carried is absent if nothing can be removed from the
+   * prompt.
+   */
   spending?: string
   carried?: Carried
   /**
@@ -772,8 +778,8 @@ export interface SessionStatus {
    */
   saved?: Saving
   /**
-   * removals says how much each rule has taken off the prompt, and how much of it the model read again soon
-   * after. RereadCost is the price of what was read again. It is 0 if the harness names no price.
+   * removals says how much each rule has removed from the prompt, and how much of that the model soon read
+   * again. RereadCost is the price of reading it again, or 0 if the harness names no price.
    */
   removals?: Removal[]
   rereadCost?: number
@@ -835,8 +841,8 @@ export interface StatusResult {
   version: string
   protocol: Version
   /**
-   * programHash is the SHA-256 of the host's own executable, in hex, as it was when the host started. It is
-   * absent if the host could not read it.
+   * programHash is the SHA-256 of the host's executable at its start, in hex. It is absent if the host could
+   * not read the file.
    */
   programHash?: string
   pid: number
@@ -928,7 +934,10 @@ export interface TokensBySource {
   system: number
   /** head is the size of the head's messages. */
   head?: number
-  /** toolDefinitions is the rest of the prompt before its messages: mainly the definitions of the tools. */
+  /**
+   * toolDefinitions is the size of the prompt before its messages, apart from the system prompt: mainly the
+   * definitions of the tools.
+   */
   toolDefinitions: number
   text: number
   files: number
@@ -988,9 +997,9 @@ export interface TransformParams {
    */
   model?: Model
   /**
-   * typed holds lines that the user typed and in whose place the harness has put the template of a command,
-   * for example "/review main". Their keys are the ids of the messages. A line that a pass has answered is
-   * not sent again.
+   * typed holds the lines that the user typed and that the harness replaced by the templates of commands, for
+   * example "/review main". Their keys are the ids of the messages. Once a pass with a line has been
+   * answered, the line is not sent again.
    */
   typed?: Record<string, string>
 }
@@ -1020,10 +1029,11 @@ export interface VersionResult {
 /** Warning is a problem that a person should look at. */
 export interface Warning {
   /**
-   * source says where the problem is: in the store, which takes nothing; in a database that was damaged and
-   * replaced ("recovery"); in our own program ("bug"); in the host, which is another program than the one
-   * that asked ("program"); in a session of Directory, whose history is not summarised ("history"); or in the
-   * configuration of Directory.
+   * source says where the problem is: "store" means that the store cannot be written; "recovery", that a
+   * database was damaged and replaced; "bug", our own program; "program", that the host is another program
+   * than the one that asked; "history", that the history of a session of Directory is not summarised;
+   * "markers", that a compaction marker could not be changed; "config", a mistake in the configuration of
+   * Directory.
    */
   source: "store" | "recovery" | "bug" | "program" | "history" | "markers" | "config"
   directory?: string
@@ -1044,7 +1054,7 @@ export interface WireMutation {
   /** start is the index of the first message that stays on the wire. */
   start: number
   /**
-   * pinned lists the ids of messages before Start that stay on the wire all the same. They come after the
+   * pinned lists the ids of messages before Start that nevertheless stay on the wire. They come after the
    * head, in their order.
    */
   pinned?: string[]

@@ -1,0 +1,279 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Fact is one thing to know about a session.
+type Fact struct {
+	Label, Text string
+	IsFault     bool
+}
+
+// Facts describes a session: first its faults, then its history, its busts and its newest prompt. The texts are safe
+// to print.
+func Facts(st schema.SessionStatus, now time.Time) []Fact {
+	var all []Fact
+	for _, text := range Faults(st, now) {
+		all = append(all, Fact{"fault", text, true})
+	}
+	for _, f := range []Fact{
+		{Label: "history", Text: historyOf(st)},
+		{Label: "in prompt", Text: headOf(st.Head, now)},
+		{Label: "historian", Text: historianOf(st.History, now)},
+		{Label: "next bust", Text: NextBust(st)},
+		{Label: "last bust", Text: lastBustOf(st, now)},
+		{Label: "busts", Text: bustsOf(st)},
+		{Label: "cache hits", Text: CacheHits(st)},
+		{Label: "saved", Text: Saved(st)},
+		{Label: "spending", Text: spendingOf(st)},
+		{Label: "dropped", Text: Dropped(st)},
+		{Label: "read again", Text: Regret(st.Removals, st.RereadCost)},
+		{Label: "window", Text: windowOf(st, now)},
+		{Label: "cache life", Text: cacheLifeOf(st)},
+		{Label: "last price", Text: priceOf(st.LastPrice)},
+		{Label: "thinking", Text: thinkingOf(st)},
+		{Label: "last prompt", Text: lastOf(st, now)},
+	} {
+		if f.Text != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func NextBust(st schema.SessionStatus) string {
+	n := st.NextBust
+	if n == nil {
+		return "unknown until the window is known"
+	}
+	var text string
+	switch isDue := st.Pressure >= st.Threshold && st.Threshold > 0; {
+	case n.IsAsked:
+		text = "with the next message, if there is something to free: you asked for it"
+	case n.Waits:
+		text = "waits: it would not pay off yet, see last price"
+	case isDue && st.LastPrice != nil && !st.LastPrice.Bust:
+		text = "as soon as it pays: " + boundsOf(n)
+	case isDue:
+		text = "due: " + boundsOf(n)
+	default:
+		text = "at " + format.Tokens(n.At) + format.OrEarlier(st.Spending) + ": " + boundsOf(n)
+	}
+	if st.Queued > 0 {
+		text += fmt.Sprintf("; %s marked by the model", format.Count(st.Queued, "piece"))
+	}
+	return text
+}
+
+// boundsOf gives two bounds of a bust: the most that it frees, and its least cost. If that cost is unknown or
+// below a cent, boundsOf gives the number of tokens that are sent again.
+func boundsOf(n *schema.NextBust) string {
+	text := "frees up to " + format.Tokens(n.Freed)
+	if n.Cost != nil && *n.Cost >= 0.01 {
+		return text + ", costs " + format.Dollars(*n.Cost) + " or more"
+	}
+	return text + ", re-sends " + format.Tokens(n.Resent) + " or more"
+}
+
+// reasons says in plain words why a bust was made.
+var reasons = map[string]string{
+	"pressure":           "because the prompt had reached the threshold",
+	"force":              "because the prompt had reached 85% of the window",
+	"overflow":           "because the provider had refused the prompt as too long",
+	"rent":               "because that saves money: to go on sending what it removed would cost more",
+	"idle":               "after a pause longer than the cache lives",
+	"model-changed":      "because the model had changed",
+	"preamble-changed":   "because tools or system prompt had changed",
+	"system-changed":     "because the system prompt had changed",
+	"transcript-changed": "because the harness had changed sent messages",
+	"flush":              "because you asked for it",
+	"head-reverted":      "because you had taken back messages that were summarised",
+	"unexplained":        "for no known reason, which is a mistake of magicctx",
+}
+
+func lastBustOf(st schema.SessionStatus, now time.Time) string {
+	b := st.LastBust
+	if b == nil {
+		return "none yet"
+	}
+	reason := reasons[b.Cause]
+	if reason == "" {
+		reason = "cause: " + format.Clean(b.Cause)
+	}
+	text := format.AgeOf(b.At, now) + " ago, " + reason
+	if b.Removed > 0 {
+		text += fmt.Sprintf("; it freed %s and re-sent %s", format.Tokens(b.Removed), format.Tokens(b.Resent))
+	}
+	if b.Cost != nil {
+		text += " for " + format.AboutDollars(*b.Cost)
+	}
+	return text
+}
+
+func bustsOf(st schema.SessionStatus) string {
+	passes := format.Count(st.Passes, "request")
+	if st.Busts == 0 {
+		return "none in " + passes
+	}
+	text := fmt.Sprintf("%d in %s", st.Busts, passes)
+	if counts := causesOf(st); counts != "" {
+		text += ": " + counts
+	}
+	return text
+}
+
+func causesOf(st schema.SessionStatus) string {
+	var counts []string
+	for _, c := range st.BustCauses {
+		counts = append(counts, fmt.Sprintf("%s %d", format.Cause(c.Cause), c.Count))
+	}
+	return strings.Join(counts, ", ")
+}
+
+func CacheHits(st schema.SessionStatus) string {
+	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
+		return "nothing reported yet"
+	}
+	return fmt.Sprintf("%s: %s read, %s written, %s fresh", HitRate(st),
+		format.Tokens(st.CacheRead), format.Tokens(st.CacheWrite), format.Tokens(st.CacheFresh))
+}
+
+func HitRate(st schema.SessionStatus) string {
+	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
+		return "-"
+	}
+	return format.Percent(st.CacheHitRate)
+}
+
+func Saved(st schema.SessionStatus) string {
+	switch {
+	case st.Saved != nil:
+	case st.NextBust != nil && st.NextBust.Cost != nil: // the model has a known price
+		return "not measured yet"
+	default:
+		return "unknown: the harness names no price, or nothing was measured yet"
+	}
+	requests := format.Count(st.Saved.Passes, "request")
+	if st.Saved.Money < 0 {
+		text := fmt.Sprintf("nothing yet: %s cost %s more than if nothing had been dropped", requests, format.AboutDollars(-st.Saved.Money))
+		if st.Saved.Historian >= 0.01 {
+			text += ", with " + format.Dollars(st.Saved.Historian) + " for the historian"
+		}
+		return text
+	}
+	return fmt.Sprintf("%s in %s, against dropping nothing until the window is full", format.AboutDollars(st.Saved.Money), requests)
+}
+
+func spendingOf(st schema.SessionStatus) string {
+	return format.Spending(string(st.Spending), st.Saved.RemovedEarly(), format.Carry(st.Carried.Value()))
+}
+
+func Dropped(st schema.SessionStatus) string {
+	if st.Dropped == 0 {
+		return fmt.Sprintf("nothing of %s", format.Count(st.Units, "piece"))
+	}
+	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
+}
+
+// Regret says how much of the removed content the model soon read again, with the rules and causes of the
+// removals. It is "" if nothing was removed.
+func Regret(all []schema.Removal, cost float64) string {
+	if len(all) == 0 {
+		return ""
+	}
+	sum := schema.SumOf(all)
+	text, between := format.Regret(sum.Reread, sum.Tokens, cost), ": "
+	for _, r := range all {
+		if r.Reread > 0 {
+			text += fmt.Sprintf("%s%s (%s) %s of %s", between, format.Clean(r.Rule), format.Cause(r.Cause), format.Tokens(r.Reread), format.Tokens(r.Tokens))
+			between = ", "
+		}
+	}
+	return text
+}
+
+// windowOf returns the limit of a prompt and the source of that limit.
+func windowOf(st schema.SessionStatus, now time.Time) string {
+	size := format.Tokens(st.ContextTokens)
+	when := ""
+	if st.LimitAt > 0 {
+		when = " " + format.AgeOf(st.LimitAt, now) + " ago"
+	}
+	switch {
+	case st.ContextTokens == 0 && st.LimitSource == schema.LimitDefault:
+		return "unknown to the harness's catalogue"
+	case st.ContextTokens == 0:
+		return "unknown"
+	case st.LimitSource == schema.LimitOverflow:
+		return size + ", learned from a refused prompt" + when
+	case st.LimitSource == schema.LimitUsage:
+		return "at least " + size + ", as a prompt of that size was accepted" + when
+	case st.LimitSource == schema.LimitCatalogue:
+		return size + ", by the harness's catalogue"
+	case st.LimitSource == schema.LimitConfig:
+		return size + ", as configured"
+	}
+	return size
+}
+
+// cacheLifeOf returns how long the host expects an unused prefix to stay cached, with the reason. It is
+// "" for a session without a model, and for an older host that does not report it.
+func cacheLifeOf(st schema.SessionStatus) string {
+	if st.CacheLifeReason == "" {
+		return ""
+	}
+	return format.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + format.Clean(st.CacheLifeReason) + ")"
+}
+
+// priceOf describes the newest price that a pass has weighed.
+func priceOf(p *schema.PricedPass) string {
+	if p == nil {
+		return "none weighed yet"
+	}
+	text := Price(p.Price)
+	if !p.Bust {
+		return "waits: " + text
+	}
+	return text
+}
+
+// thinkingOf describes the thinking that was lost because of busts.
+func thinkingOf(st schema.SessionStatus) string {
+	switch {
+	case !st.BindsThinking:
+		return ""
+	case st.LostThinkingBlocks == 0:
+		return "bound to the prompt; all of it still valid"
+	}
+	return fmt.Sprintf("bound to the prompt; busts have cost %s, about %s", format.Count(st.LostThinkingBlocks, "block"), format.Tokens(st.LostThinkingTokens))
+}
+
+func lastOf(st schema.SessionStatus, now time.Time) string {
+	if st.Passes == 0 {
+		return "none yet"
+	}
+	text := format.AgeOf(st.LastPassAt, now) + " ago, no bust"
+	if st.LastPassBust {
+		text = format.AgeOf(st.LastPassAt, now) + " ago, bust"
+	}
+	if st.LastCause != "" {
+		text += " (" + format.Cause(st.LastCause) + ")"
+	}
+	if st.LastPassMS > 0 {
+		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)
+	}
+	text += ", " + format.Count(st.Messages, "message")
+	if st.SizeTokens > 0 {
+		text += "; expected a prompt of " + format.Tokens(st.SizeTokens)
+	}
+	if st.GoalTokens > 0 {
+		text += ", wanted " + format.Tokens(st.GoalTokens)
+	}
+	return text
+}

@@ -1,0 +1,106 @@
+package words
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// noon is the current time of the tests.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// If summaries have lost most details, that is a fault, and the history is not called healthy.
+func TestPoorSummariesAreNotHealthy(t *testing.T) {
+	for fidelity, isHealthy := range map[float64]bool{0: false, 0.49: false, 0.5: true, 1: true} {
+		st := schema.SessionStatus{History: &schema.HistoryStatus{Compartments: 2, Fidelity: fidelity}}
+		if got := strings.HasPrefix(historyOf(st), "healthy"); got != isHealthy {
+			t.Errorf("fidelity %v: healthy is %t: %v", fidelity, got, Faults(st, noon))
+		}
+	}
+}
+
+// The screen shows causes in plain words, for example "new model" for "model-changed". Each fits into its column.
+func TestCausesAreShownInPlainWords(t *testing.T) {
+	st := schema.SessionStatus{Passes: 9, Busts: 3, LastCause: "not-worth-it"}
+	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}
+	st.Removals = []schema.Removal{{Rule: "tool reclaim", Cause: "model-changed", Tokens: 2000, Reread: 1000}}
+	card := lastOf(st, noon) + "\n" + bustsOf(st) + "\n" + Regret(st.Removals, 1)
+	for _, want := range []string{"tool reclaim (new model)", "no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
+		if !strings.Contains(card, want) {
+			t.Errorf("%q lacks %q", card, want)
+		}
+	}
+	for code := range reasons {
+		if said := format.Cause(code); said == code || len("bust: "+said) > 22 {
+			t.Errorf("the list has no words for %q, or cuts %q", code, said)
+		}
+	}
+}
+
+// If magicctx costs more than it saves, the text names the cost of the historian.
+func TestLossNamesTheHistorian(t *testing.T) {
+	st := schema.SessionStatus{Saved: &schema.Saving{Money: -3.75, Historian: 4.1, Passes: 129}}
+	if got, want := Saved(st), "cost about $3.75 more than if nothing had been dropped, with $4.10 for the historian"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end in %q", got, want)
+	}
+}
+
+func TestWindowNamesItsSource(t *testing.T) {
+	for _, test := range []struct {
+		tokens int
+		source schema.LimitSource
+		at     int64
+		want   string
+	}{
+		{200_000, schema.LimitCatalogue, noon.Add(-time.Hour).UnixMilli(), "200k, by the harness's catalogue"},
+		{131_072, schema.LimitOverflow, noon.Add(-3 * time.Hour).UnixMilli(), "131k, learned from a refused prompt 3h00m ago"},
+		{260_000, schema.LimitUsage, noon.Add(-time.Minute).UnixMilli(), "at least 260k, as a prompt of that size was accepted 1m ago"},
+		{100_000, schema.LimitConfig, 0, "100k, as configured"},
+		{0, schema.LimitDefault, 0, "unknown to the harness's catalogue"},
+		{0, "", 0, "unknown"},
+		{200_000, "", 0, "200k"}, // an older host does not send the source
+	} {
+		if got := windowOf(schema.SessionStatus{ContextTokens: test.tokens, LimitSource: test.source, LimitAt: test.at}, noon); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestCacheLifeNamesItsSource(t *testing.T) {
+	for _, test := range []struct {
+		life   time.Duration
+		reason string
+		want   string
+	}{
+		{5 * time.Minute, "Anthropic's default", "5 min (Anthropic's default)"},
+		{time.Hour, "configured", "1 h (configured)"},
+		{12*time.Minute + 4*time.Second, "learned: a prefix was read after 12 min", "12 min (learned: a prefix was read after 12 min)"},
+		{0, "configured", "0 s (configured)"},
+		{0, "", ""}, // an older host does not send the cache life
+	} {
+		if got := cacheLifeOf(schema.SessionStatus{CacheLifeMS: test.life.Milliseconds(), CacheLifeReason: test.reason}); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestNextBust(t *testing.T) {
+	full := schema.SessionStatus{Pressure: 0.66, Threshold: 0.65}
+	for want, n := range map[string]*schema.NextBust{
+		"with the next message, if there is something to free: you asked for it": {IsAsked: true, Waits: true},
+		"waits: it would not pay off yet, see last price":                        {Waits: true, Freed: 80},
+		"due: frees up to 9k, re-sends 300 or more":                              {At: 26_000, Freed: 9000, Resent: 300},
+	} {
+		full.NextBust = n
+		if got := NextBust(full); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	roomy := schema.SessionStatus{Pressure: 0.3, Threshold: 0.65, NextBust: &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}}
+	if got, want := NextBust(roomy), "at 26k: frees up to 9k, re-sends 300 or more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

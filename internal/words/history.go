@@ -1,0 +1,226 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// poorFidelity is the fidelity below which summaries have lost more than they hold.
+const poorFidelity = 0.5
+
+// Faults names the reasons why the historian does not summarise the history as it should.
+func Faults(st schema.SessionStatus, now time.Time) []string {
+	h := st.History
+	if h == nil {
+		return nil
+	}
+	var faults []string
+	if h.IsOverdue {
+		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "request")))
+	}
+	if h.Compartments > 0 && h.Fidelity < poorFidelity {
+		faults = append(faults, fmt.Sprintf("the summaries hold %s of the details: name a better model in historian.model, then /ctx-recomp makes them again", format.Percent(h.Fidelity)))
+	}
+	if r := h.Stopped; r != nil {
+		faults = append(faults, fmt.Sprintf("the %s of messages %d-%d stopped %s ago: %s", errandNames[r.Kind], r.Start, r.End, format.AgeOf(r.At, now), format.Clean(r.Reason)))
+	}
+	if h.Failures > 0 {
+		text := fmt.Sprintf("the historian has failed %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)))
+		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // otherwise the previous line gives the reason
+			text += ": " + format.Clean(h.LastError)
+		}
+		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
+	}
+	return faults
+}
+
+// retryOf says after how many passes a model is asked again, and that extracts stand in for its summaries
+// until then.
+func retryOf(passes int) string {
+	when := "with the next request that needs it"
+	if passes > 0 {
+		when = "in " + format.Count(passes, "request")
+	}
+	return "a model is asked again " + when + "; a full window gets extracts without a model"
+}
+
+// historyOf counts the summaries, and says whether all is well.
+func historyOf(st schema.SessionStatus) string {
+	if st.History == nil {
+		return ""
+	}
+	text := summariesOf(st.History)
+	if st.History.Compartments > 0 && len(Faults(st, time.Time{})) == 0 {
+		return "healthy: " + text
+	}
+	return text
+}
+
+func summariesOf(h *schema.HistoryStatus) string {
+	if h.Compartments == 0 {
+		return "nothing is summarised yet"
+	}
+	text := fmt.Sprintf("%s for %s tokens of messages", format.Count(h.Compartments, "summary"), format.Tokens(h.RawTokens))
+	if h.Extractive > 0 {
+		text += fmt.Sprintf(", %d without a model", h.Extractive)
+	}
+	text += ", fidelity " + format.Percent(h.Fidelity)
+	if w := h.Weakest; w != nil && h.Compartments > 1 {
+		text += fmt.Sprintf(" (lowest %s, messages %d-%d)", format.Percent(w.Fidelity), w.Start, w.End)
+	}
+	return text
+}
+
+// HistoryLines describes the summarised history and the head of a session without the time
+// of day, for a replay.
+func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
+	var lines []string
+	if h != nil {
+		lines = append(lines, summariesOf(h))
+		if h.Failures > 0 {
+			lines = append(lines, fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, ""), format.Clean(h.LastError)))
+		}
+		if h.IsOverdue {
+			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "request")))
+		}
+	}
+	if head != nil {
+		lines = append(lines, standsFor(head), HeadSizes(*head))
+	}
+	return lines
+}
+
+func standsFor(h *schema.HeadStatus) string {
+	return fmt.Sprintf("messages 1-%d stand in the prompt as %s tokens", h.Through, format.Tokens(h.Baseline+h.Delta))
+}
+
+// foldReasons says in plain words why the head was folded. A user sees the baseline as "written" and the delta as "added".
+var foldReasons = map[string]string{
+	"first-head":          "for the first summaries",
+	"reverted":            "because messages were taken back",
+	"refold":              "because the summaries were made anew",
+	"memory-updates":      "because many memories had changed",
+	"delta-over-budget":   "because too much had been added",
+	"delta-over-baseline": "because as much had been added as there was",
+	"first-pass":          "with the first request",
+}
+
+// FoldReason says in plain words why the head was folded. reason may be foreign text.
+func FoldReason(reason string) string {
+	if text := cmp.Or(foldReasons[reason], reasons[reason]); text != "" {
+		return text
+	}
+	return "cause: " + format.Clean(reason)
+}
+
+// headOf describes the head with its sections.
+func headOf(h *schema.HeadStatus, now time.Time) string {
+	if h == nil {
+		return ""
+	}
+	text := strings.Replace(standsFor(h), "stand in the prompt ", "", 1)
+	text += fmt.Sprintf(": %s; last written %s ago %s", HeadSizes(*h), format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
+	var folds []string
+	for _, f := range h.Folds {
+		folds = append(folds, fmt.Sprintf("%s %d", format.Cause(f.Cause), f.Count))
+	}
+	if len(folds) > 0 {
+		text += "; in all: " + strings.Join(folds, ", ")
+	}
+	return text
+}
+
+// HeadSizes names the sizes of the head's sections, for example "9k written
+// (summaries 6k, project documents 1.2k), 700 added since".
+func HeadSizes(h schema.HeadStatus) string {
+	var sections []string
+	for _, part := range []struct {
+		name   string
+		tokens int
+	}{
+		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"project documents", h.Sections.Docs},
+	} {
+		if part.tokens > 0 {
+			sections = append(sections, part.name+" "+format.Tokens(part.tokens))
+		}
+	}
+	text := format.Tokens(h.Baseline) + " written"
+	if len(sections) > 0 {
+		text += " (" + strings.Join(sections, ", ") + ")"
+	}
+	return text + ", " + format.Tokens(h.Delta) + " added since"
+}
+
+// historianOf describes the work of the historian.
+func historianOf(h *schema.HistoryStatus, now time.Time) string {
+	if h == nil {
+		return ""
+	}
+	var parts []string
+	if r := h.Running; r != nil {
+		parts = append(parts, workOf(r)+" for "+format.AgeOf(r.Since, now))
+	}
+	if r := h.Unfinished; r != nil {
+		command := "/ctx-recomp"
+		if r.Kind == "partial" {
+			command += fmt.Sprintf(" %d-%d", r.Start, r.End)
+		}
+		parts = append(parts, fmt.Sprintf("an unfinished recomp of %s, which %s goes on with", format.Progress(r.Start, r.End, r.Done), command))
+	}
+	if h.Publishes > 0 {
+		published := fmt.Sprintf("summarised in %d of %s", h.Publishes, format.Count(h.Runs, "run"))
+		if h.Extracted > 0 {
+			published += fmt.Sprintf(", %d without a model", h.Extracted)
+		}
+		parts = append(parts, published)
+	} else if h.Runs > 0 {
+		parts = append(parts, "nothing summarised in "+format.Count(h.Runs, "run"))
+	}
+	if p := h.LastPublish; p != nil {
+		parts = append(parts, fmt.Sprintf("last %s ago: %s", format.AgeOf(p.At, now), Published(*p)))
+	}
+	if read := h.Usage.Input + h.Usage.CacheRead + h.Usage.CacheWrite; read > 0 {
+		parts = append(parts, fmt.Sprintf("models read %s and wrote %s tokens", format.Tokens(read), format.Tokens(h.Usage.Output)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// errandNames are the kinds of runs that a user has begun.
+var errandNames = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
+
+// workOf describes a run under way.
+func workOf(r *schema.HistoryRun) string {
+	if r.End == 0 {
+		return "at work"
+	}
+	return fmt.Sprintf("%s of %s,", errandNames[r.Kind], format.Progress(r.Start, r.End, r.Done))
+}
+
+// Published describes a publication, for example "messages 61-80 as 1 summary by
+// small, fidelity 88%".
+func Published(p schema.HistoryPublish) string {
+	by := "by extraction"
+	if p.MadeBy != "extractive" {
+		by = "by " + cmp.Or(format.Clean(path.Base(p.Model)), "a model")
+	}
+	switch p.MadeBy {
+	case "repaired":
+		by += " at its second try"
+	case "fallback":
+		by += " in place of another model"
+	}
+	text := fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "summary"), by, format.Percent(p.Fidelity))
+	if p.UnconfirmedQuotes > 0 {
+		text += fmt.Sprintf(", %s left out that you did not type", format.Count(p.UnconfirmedQuotes, "quote"))
+	}
+	if p.UnconfirmedFacts > 0 {
+		text += fmt.Sprintf(", %s left out that no message supports", format.Count(p.UnconfirmedFacts, "fact"))
+	}
+	return text
+}

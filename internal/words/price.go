@@ -1,0 +1,31 @@
+package words
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// mostPasses is the largest number of passes that is worth printing in full.
+const mostPasses = 999
+
+// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
+// requests, 41 expected". It pays off only if the session has more expected requests than that before it must
+// free space at any cost.
+func Price(b schema.BustPrice) string {
+	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
+	switch n := math.Ceil(b.BreakEven); {
+	case b.Removed < 0: // the new summaries are longer than what they replace
+		return fmt.Sprintf("re-sends %s, adds %s, never pays off", format.Tokens(b.Resent), format.Tokens(-b.Removed))
+	case b.Removed == 0:
+		return text + ", never pays off"
+	case n <= 0:
+		return text + ", pays off at once"
+	case n > mostPasses:
+		return text + fmt.Sprintf(", pays off in %d+ requests, %d expected", mostPasses, b.Forecast)
+	default:
+		return text + fmt.Sprintf(", pays off in %s, %d expected", format.Count(int(n), "request"), b.Forecast)
+	}
+}

@@ -1,0 +1,82 @@
+package export_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/export"
+	"github.com/magicctx/magicctx-host/store/storetest"
+)
+
+// If an export left out a table, every trace would lack that table.
+func TestC12EveryTableOfASessionIsExported(t *testing.T) {
+	s := storetest.Open(t, t.TempDir())
+	tables, err := export.From(t.Context(), s)
+	storetest.Must(t, err)
+	var names []string
+	for _, table := range tables {
+		names = append(names, table.Name)
+	}
+	storetest.Must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
+		for _, table := range storetest.TablesOfSessions(t, c) {
+			if table != "unit_sums" && !slices.Contains(names, table) { // triggers fill unit_sums
+				t.Errorf("table %s is not exported", table)
+			}
+		}
+		return nil
+	}))
+}
+
+// After an import, the other store holds the exported rows, and the rows that it had before are unchanged.
+func TestC12ImportIsTheExport(t *testing.T) {
+	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
+	key := storetest.Used(t, s, "a", "", time.UnixMilli(storetest.Now), 30, -7)
+	tables, err := export.From(t.Context(), s, key)
+	storetest.Must(t, err)
+	for range 2 {
+		storetest.Must(t, export.Into(t.Context(), other, tables))
+		storetest.Same(t, "snapshot", load(t, other, key), load(t, s, key))
+	}
+	again, err := export.From(t.Context(), other, key)
+	storetest.Must(t, err)
+	storetest.Same(t, "export of the import", again, tables)
+}
+
+// After an import of a session's state, none of the imported runs counts as running.
+func TestImportLeavesLeasesOut(t *testing.T) {
+	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
+	key := storetest.Used(t, s, "a", "", time.UnixMilli(storetest.Now), 3, 7)
+	historian := store.HistorianOf(key)
+	isAcquired, err := s.Leases.Acquire(t.Context(), historian, "run-2")
+	storetest.Must(t, err)
+	storetest.Must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: storetest.Project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
+	tables, err := export.From(t.Context(), s, key)
+	storetest.Must(t, err)
+	storetest.Must(t, export.Into(t.Context(), other, tables))
+	state, err := other.Runs.State(t.Context(), historian)
+	storetest.Must(t, err)
+	if !isAcquired || state.RunningSince != 0 {
+		t.Errorf("acquired: %v, and after the import a run is under way since %d", isAcquired, state.RunningSince)
+	}
+	storetest.Must(t, s.Leases.Release(t.Context(), historian, "run-2"))
+	storetest.Same(t, "database", contents(t, other), contents(t, s))
+}
+
+func load(t *testing.T, s *store.Store, key store.Key) store.Snapshot {
+	t.Helper()
+	snap, _, err := s.Load(t.Context(), key)
+	storetest.Must(t, err)
+	return snap
+}
+
+// contents returns all rows of all tables, except SQLite's own counters.
+func contents(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })
+}

@@ -1,0 +1,31 @@
+package memories
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/store/database"
+)
+
+// Adopt assigns the rows of a directory to its project, after the identity of the project was found. former is
+// the identity that the directory had before, for example without a repository. Older releases stored the
+// directory itself. If the project already has a memory with the same category and content, that one stays.
+func (s *Memories) Adopt(ctx context.Context, directory, former, project string) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		for _, query := range []string{
+			`UPDATE sessions SET project = ?3 WHERE directory = ?1 AND project IN ('', ?2)`,
+			`UPDATE OR IGNORE memories SET project = ?3 WHERE project IN (?1, ?2)`,
+			`DELETE FROM memories WHERE project IN (?1, ?2) AND project <> ?3`,
+			`UPDATE memory_changes SET project = ?3 WHERE project IN (?1, ?2)`,
+		} {
+			if _, err := tx.Exec(query, directory, former, project); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("give the rows of %s to project %s: %w", directory, project, err)
+	}
+	return nil
+}

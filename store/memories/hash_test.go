@@ -1,0 +1,16 @@
+package memories
+
+import "testing"
+
+// The expected hash was computed by the plugin whose memories can be imported.
+func TestMemoryHashIgnoresCaseAndSpace(t *testing.T) {
+	const want = "8e5fc0277367c7af987fb4ffb4a1a09a"
+	for _, content := range []string{"use bun", "  Use   Bun\n", "USE\tBUN"} {
+		if got := hash(content); got != want {
+			t.Errorf("the hash of %q is %s, want %s", content, got, want)
+		}
+	}
+	if hash("usebun") == want {
+		t.Error("another content has the same hash")
+	}
+}

@@ -1,0 +1,10 @@
+-- Deletes the memories of a project beyond the newest ones that the historian has learned. Memories that a user or an
+-- agent has stored, or made permanent, stay.
+DELETE FROM memories
+WHERE id IN (
+	SELECT id
+	FROM memories
+	WHERE project = ?1 AND source = 'historian' AND status <> 'permanent'
+	ORDER BY seen_at DESC, id DESC
+	LIMIT -1 OFFSET ?2
+)

@@ -1,0 +1,63 @@
+package models
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// A CacheLifeRow is the life of a model's cached prefixes, learned from reported usage. Zeros mean that
+// nothing has been learned yet.
+type CacheLifeRow struct {
+	Provider string
+	Model    string
+	// LifeMS was learned at the time At (Unix ms). If Missed is true, misses shortened it. Otherwise a read
+	// lengthened it.
+	LifeMS int64
+	Missed bool
+	At     int64
+	// Misses counts the misses since the last read that contradicted them. The shortest pause before one of
+	// these misses was LeastMS, the longest MostMS.
+	Misses          int
+	LeastMS, MostMS int64
+}
+
+//go:embed query/cachelife_select.sql
+var cacheLifeSelectSQL string
+
+//go:embed query/cachelife_upsert.sql
+var cacheLifeUpsertSQL string
+
+// CacheLife returns the learned life of a model's cached prefixes. If nothing
+// has been learned, its fields are zero.
+func (s *Models) CacheLife(ctx context.Context, provider, model string) (CacheLifeRow, error) {
+	r := CacheLifeRow{Provider: provider, Model: model}
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, cacheLifeSelectSQL, func(row *sqlite3.Stmt) {
+			r.LifeMS, r.Missed, r.At = row.ColumnInt64(0), row.ColumnBool(1), row.ColumnInt64(2)
+			r.Misses, r.LeastMS, r.MostMS = row.ColumnInt(3), row.ColumnInt64(4), row.ColumnInt64(5)
+		}, provider, model)
+	})
+	if err != nil {
+		return CacheLifeRow{}, fmt.Errorf("read cache life of %s/%s: %w", provider, model, err)
+	}
+	return r, nil
+}
+
+// SaveCacheLife replaces the learned life of a model's cached prefixes.
+func (s *Models) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(cacheLifeUpsertSQL,
+			r.Provider, r.Model, r.LifeMS, r.Missed, r.At, r.Misses, r.LeastMS, r.MostMS)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save cache life of %s/%s: %w", r.Provider, r.Model, err)
+	}
+	return nil
+}

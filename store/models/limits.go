@@ -1,0 +1,74 @@
+package models
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// A LimitsRow holds the known limits and prices of a model. Zero means unknown.
+type LimitsRow struct {
+	Provider      string
+	Model         string
+	ContextTokens int
+	InputTokens   int
+	OutputTokens  int
+	// Prices are per million tokens, in the currency of the catalogue.
+	PriceFresh  float64
+	PriceWrite  float64
+	PriceRead   float64
+	PriceOutput float64
+	NPM         string // the npm package through which the harness calls the provider
+	At          int64  // Unix ms
+}
+
+//go:embed query/limits_select.sql
+var limitsSelectSQL string
+
+//go:embed query/limits_upsert.sql
+var limitsUpsertSQL string
+
+// Limits returns the known limits of a model. If there are none, found is false.
+func (s *Models) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
+			found = true
+			limits = LimitsRow{
+				Provider:      provider,
+				Model:         model,
+				ContextTokens: row.ColumnInt(0),
+				InputTokens:   row.ColumnInt(1),
+				OutputTokens:  row.ColumnInt(2),
+				PriceFresh:    row.ColumnFloat(3),
+				PriceWrite:    row.ColumnFloat(4),
+				PriceRead:     row.ColumnFloat(5),
+				PriceOutput:   row.ColumnFloat(6),
+				NPM:           row.ColumnText(7),
+				At:            row.ColumnInt64(8),
+			}
+		}, provider, model)
+	})
+	if err != nil {
+		return LimitsRow{}, false, fmt.Errorf("read limits of %s/%s: %w", provider, model, err)
+	}
+	return limits, found, nil
+}
+
+// SaveLimits replaces the known limits of a model.
+func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(limitsUpsertSQL,
+			l.Provider, l.Model, l.ContextTokens, l.InputTokens, l.OutputTokens,
+			l.PriceFresh, l.PriceWrite, l.PriceRead, l.PriceOutput, l.NPM, l.At)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save limits of %s/%s: %w", l.Provider, l.Model, err)
+	}
+	return nil
+}

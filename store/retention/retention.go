@@ -1,0 +1,185 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// How long the store keeps its rows. docs/retention.md tells users.
+const (
+	// KeptSession is how long a session is kept after its last use. It is needed because a harness reports a
+	// deleted session only to a host that is running at that moment.
+	KeptSession = 90 * 24 * time.Hour
+	// KeptReply is how long the answer to a tool call is kept. It is needed if the harness repeats the call
+	// after a crash.
+	KeptReply = 30 * 24 * time.Hour
+	// KeptModel is how long a model stays known after the last session that used it is gone.
+	KeptModel = 365 * 24 * time.Hour
+)
+
+// forgottenRows bounds how many rows of a table one transaction deletes, because a pass of another session
+// may wait for it.
+const forgottenRows = 500
+
+// TrustedTidies is how many tidies, at least tidyGap apart, must agree that something has expired. Until then
+// it stays in the database with all its rows, and can be used again as before. So a wrong clock deletes
+// nothing unless it stays wrong for two weeks of use.
+const TrustedTidies = 14
+
+// tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
+const tidyGap = 20 * time.Hour
+
+// Tidied records that a tidy looks for expired data now (Unix ms). Data counts as expired only if earlier tidies
+// have found it expired too. Tidied returns the time of the oldest tidy that must agree, or 0 if there were too
+// few.
+//
+// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so sessions that were
+// in use at that time have not expired. If the clock goes back, the tidies with a later time are forgotten.
+func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		for _, statement := range []struct {
+			query string
+			args  []any
+		}{
+			{`DELETE FROM tidies WHERE at > ?`, []any{now}},
+			{`INSERT INTO tidies (at) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM tidies WHERE at > ?1 - ?2)`, []any{now, tidyGap.Milliseconds()}},
+			{`DELETE FROM tidies WHERE at NOT IN (SELECT at FROM tidies ORDER BY at DESC LIMIT ?)`, []any{TrustedTidies}},
+		} {
+			if _, err := tx.Exec(statement.query, statement.args...); err != nil {
+				return err
+			}
+		}
+		return tx.Scan(`SELECT iif(count(*) < ?, 0, min(at)) FROM tidies`,
+			func(row *sqlite3.Stmt) { agreed = row.ColumnInt64(0) }, TrustedTidies)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("note the time of a tidy: %w", err)
+	}
+	return agreed, nil
+}
+
+// expiredSQL selects sessions that were not used since ?1. It spares the parent of a live session, and the
+// original of a live fork. A fork is recognised by its first fingerprinted unit, which is the same as its
+// original's.
+const expiredSQL = `
+	SELECT s.harness, s.session_id
+	FROM sessions AS s
+	WHERE max(s.updated_at, s.last_pass_at) < ?1
+		AND s.session_id NOT IN (SELECT c.parent FROM sessions AS c WHERE max(c.updated_at, c.last_pass_at) >= ?1)
+		AND NOT EXISTS (
+			SELECT 1
+			FROM units AS mine
+			JOIN units AS theirs USING (harness, fingerprint)
+			JOIN sessions AS c ON c.harness = theirs.harness AND c.session_id = theirs.session_id
+			WHERE mine.harness = s.harness AND mine.session_id = s.session_id AND mine.fingerprint <> 0 AND mine.tag = (
+					SELECT min(u.tag) FROM units AS u
+					WHERE u.harness = s.harness AND u.session_id = s.session_id AND u.fingerprint <> 0
+				)
+				AND max(c.updated_at, c.last_pass_at) >= ?1
+		)
+	ORDER BY max(s.updated_at, s.last_pass_at)`
+
+// Expired returns the sessions that were not used since the time before (Unix ms) and that no recently used
+// session needs.
+func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {
+			keys = append(keys, store.Key{Harness: row.ColumnText(0), Session: row.ColumnText(1)})
+		}, before)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find expired sessions: %w", err)
+	}
+	return keys, nil
+}
+
+// rowsOfSession are the statements that delete some rows of a session. The edits of a unit come before the
+// unit.
+var rowsOfSession = []string{
+	`DELETE FROM edits WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+		SELECT tag FROM edits WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+		SELECT tag FROM queued_drops WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM units WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+		SELECT tag FROM units WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM thinking WHERE harness = ?1 AND session_id = ?2 AND message_key IN (
+		SELECT message_key FROM thinking WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM tool_replies WHERE harness = ?1 AND session_id = ?2 AND call_id IN (
+		SELECT call_id FROM tool_replies WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
+		SELECT seq FROM compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
+		SELECT seq FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
+		SELECT seq FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM agent_runs WHERE harness = ?1 AND session_id = ?2 AND (subject, agent, run) IN (
+		SELECT subject, agent, run FROM agent_runs WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM removals WHERE harness = ?1 AND session_id = ?2 AND pass IN (
+		SELECT pass FROM removals WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM passes WHERE harness = ?1 AND session_id = ?2 AND pass IN (
+		SELECT pass FROM passes WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+}
+
+// ForgetSome deletes a part of a session that was not used since the time before (Unix ms), in one short
+// transaction. isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
+// must make sure that no pass of the session runs from the first call to the last.
+func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64) (isDone bool, err error) {
+	isGone := false
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		isExpired, err := tx.Exists(`
+			SELECT 1 FROM sessions
+			WHERE harness = ?1 AND session_id = ?2 AND max(updated_at, last_pass_at) < ?3`, key.Harness, key.Session, before)
+		if err != nil || !isExpired {
+			isDone = true
+			return err
+		}
+		for _, query := range rowsOfSession {
+			n, err := tx.Exec(query, key.Harness, key.Session, forgottenRows)
+			if err != nil || n > 0 {
+				return err // one table at a time
+			}
+		}
+		isDone, isGone = true, true
+		_, err = tx.Exec(`DELETE FROM sessions WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("forget session %s: %w", key, err)
+	}
+	if isGone {
+		s.Waiting.Forget(key)
+	}
+	return isDone, nil
+}
+
+// ForgetReplies deletes some answers to tool calls that are older than the time before (Unix ms). If none is
+// left, isDone is true.
+func ForgetReplies(ctx context.Context, s *store.Store, before int64) (isDone bool, err error) {
+	var old [][3]string
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT harness, session_id, call_id FROM tool_replies WHERE at < ? LIMIT ?`, func(row *sqlite3.Stmt) {
+			old = append(old, [3]string{row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)})
+		}, before, forgottenRows)
+	})
+	if err == nil && len(old) > 0 {
+		err = s.Update(ctx, func(tx *database.Tx) error {
+			for _, r := range old {
+				if _, err := tx.Exec(`DELETE FROM tool_replies WHERE harness = ? AND session_id = ? AND call_id = ?`, r[0], r[1], r[2]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("forget tool replies: %w", err)
+	}
+	return len(old) < forgottenRows, nil
+}

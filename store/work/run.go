@@ -1,0 +1,199 @@
+package work
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// The results of a run. If a run found nothing to do, its result is Noop.
+const (
+	Success = "success"
+	Failed  = "failed"
+	Noop    = "noop"
+)
+
+// keptRuns is how many runs of a work the store keeps. docs/retention.md states this for users.
+const keptRuns = 200
+
+// Runs are the runs of the agents, and their pace.
+type Runs struct{ db *database.DB }
+
+// NewRuns returns the runs in a database.
+func NewRuns(db *database.DB) *Runs { return &Runs{db} }
+
+// A RunRow records one run of an agent.
+type RunRow struct {
+	Status    string // Success, Failed or Noop
+	Reason    string // why the run began, failed, or found nothing to do
+	Model     string // the model that gave the accepted answer
+	Usage     Usage
+	StartedAt int64 // Unix ms
+
+	// The fields of the historian: the kind is "incremental", "recomp", "partial" or "wrapup", and Pass the
+	// session's newest pass when the run began.
+	Kind string
+	Pass int
+	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the model's answer that were left out because the
+	// raw messages do not confirm them.
+	UnconfirmedQuotes, UnconfirmedFacts int
+	// Start and End are the range of messages. If the run succeeded, the store computes them and all fields
+	// below from the publication.
+	Start, End int
+	MadeBy     string
+	Produced   int     // number of compartments
+	Fidelity   float64 // mean of the compartments, weighted by their raw tokens
+
+	// Run is the number of the run in its work, from 1. EndedAt is the time at which it was recorded, in
+	// Unix ms. The store sets both.
+	Run     int
+	EndedAt int64
+}
+
+// Usage is the usage of a run in tokens, summed over its requests.
+type Usage struct {
+	Input                 int // neither read from nor written to the cache
+	Output                int
+	CacheRead, CacheWrite int
+}
+
+//go:embed query/run_insert.sql
+var runInsertSQL string
+
+//go:embed query/run_select.sql
+var runSelectSQL string
+
+//go:embed query/run_sums.sql
+var runSumsSQL string
+
+// Runs have consecutive numbers, so the statement finds the newest ones without counting rows.
+const runTrimSQL = `
+	DELETE FROM agent_runs
+	WHERE subject = ?1 AND agent = ?2 AND run <= (
+		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
+	) - ?3`
+
+// Record records a run that published nothing. If the run failed, Record counts a failure, and the next run
+// waits until retry, see State. If the session was deleted in the meantime, Record does nothing.
+func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		if run.Status == Success {
+			return fmt.Errorf("its status is %q, which its publication records", run.Status)
+		}
+		if err := ensureWork(tx, w); err != nil {
+			return err
+		}
+		now := s.db.Clock.Now()
+		if run.Status == Failed {
+			if err := CountFailure(tx, w, run.Reason, now, retry); err != nil {
+				return err
+			}
+		}
+		return InsertRun(tx, w, run, now)
+	})
+	if err != nil {
+		return fmt.Errorf("record run of the %s: %w", w, err)
+	}
+	return nil
+}
+
+// InsertRun records a run that ended at the time now (Unix ms).
+func InsertRun(tx *database.Tx, w Work, r RunRow, now int64) error {
+	subject := w.Subject.String()
+	_, err := tx.Exec(runSumsSQL, subject, w.Agent, r.Usage.Input, r.Usage.CacheRead, r.Usage.CacheWrite, r.Usage.Output)
+	if err != nil {
+		return fmt.Errorf("sums of runs: %w", err)
+	}
+	_, err = tx.Exec(runInsertSQL, subject, w.Agent, r.Status, r.Reason, r.Model,
+		r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.CacheWrite, r.StartedAt, now,
+		r.Kind, r.Pass, r.Start, r.End, r.Produced, r.Fidelity, r.MadeBy, r.UnconfirmedQuotes, r.UnconfirmedFacts)
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	if _, err = tx.Exec(runTrimSQL, subject, w.Agent, keptRuns); err != nil {
+		return fmt.Errorf("trim runs: %w", err)
+	}
+	return nil
+}
+
+// SaveThrottle stores the state of a work's throttle.
+func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		if err := ensureWork(tx, w); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`
+			UPDATE agent_work
+			SET throttle = ?3
+			WHERE subject = ?1 AND agent = ?2`, w.Subject.String(), w.Agent, throttle)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save pace of the %s: %w", w, err)
+	}
+	return nil
+}
+
+// State returns the state of a work.
+func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		state, err = Read(c, w, s.db.Clock.Now())
+		return err
+	})
+	if err != nil {
+		return State{}, fmt.Errorf("read state of the %s: %w", w, err)
+	}
+	return state, nil
+}
+
+// Of returns the newest runs of a work, newest first. If limit is 0, it returns all stored runs.
+func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
+		runs, err = ReadRuns(c, w, "", limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs of the %s: %w", w, err)
+	}
+	return runs, nil
+}
+
+// ReadRuns reads the newest runs of a work, newest first, with the given status, or with any status if it is
+// empty. If limit is 0, it reads all stored runs.
+func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
+	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
+		runs = append(runs, RunRow{
+			Run: s.ColumnInt(0), Status: s.ColumnText(1), Reason: s.ColumnText(2), Model: s.ColumnText(3),
+			Usage:     Usage{Input: s.ColumnInt(4), CacheRead: s.ColumnInt(6), CacheWrite: s.ColumnInt(7), Output: s.ColumnInt(5)},
+			StartedAt: s.ColumnInt64(8), EndedAt: s.ColumnInt64(9),
+			Kind: s.ColumnText(10), Pass: s.ColumnInt(11), Start: s.ColumnInt(12), End: s.ColumnInt(13), Produced: s.ColumnInt(14),
+			Fidelity: s.ColumnFloat(15), MadeBy: s.ColumnText(16), UnconfirmedQuotes: s.ColumnInt(17), UnconfirmedFacts: s.ColumnInt(18),
+		})
+	}, w.Subject.String(), w.Agent, status, database.Limit(limit))
+	return runs, err
+}
+
+//go:embed query/run_usage.sql
+var runUsageSQL string
+
+// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens
+// of runs without such an answer, and of runs that are no longer kept.
+func (s *Runs) Usage(ctx context.Context, w Work) (map[string]Usage, error) {
+	all := make(map[string]Usage)
+	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, runUsageSQL, func(row *sqlite3.Stmt) {
+			u := all[row.ColumnText(0)]
+			u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+row.ColumnInt(1), u.CacheRead+row.ColumnInt(2), u.CacheWrite+row.ColumnInt(3), u.Output+row.ColumnInt(4)
+			all[row.ColumnText(0)] = u
+		}, w.Subject.String(), w.Agent)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read usage of the %s: %w", w, err)
+	}
+	return all, nil
+}

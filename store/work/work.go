@@ -1,0 +1,97 @@
+package work
+
+import (
+	_ "embed"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// A Subject is what an agent works on: a session, or a whole project. Exactly one of the two is set.
+type Subject struct {
+	Harness, Session string
+	Project          string // the identity of the project
+}
+
+// String returns the subject as the store writes it, for example "session opencode/ses_1" or "project git:4b825dc".
+func (s Subject) String() string {
+	if s.Project != "" {
+		return "project " + s.Project
+	}
+	return "session " + s.Harness + "/" + s.Session
+}
+
+// A Work is the work of one agent for a subject. Each has its own lease, pace and runs.
+type Work struct {
+	Agent   string // for example "historian"
+	Subject Subject
+}
+
+func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
+
+// A State is the state of a work. If there has been no run, it is zero.
+type State struct {
+	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
+	RunningSince int64
+	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
+	// and FailedAt its time (Unix ms). The next run waits until Retry, which is the number of a pass of the
+	// session. For a project, it is a time (Unix ms).
+	Failures  int
+	LastError string
+	FailedAt  int64
+	Retry     int64
+	// Throttle is the state of the caller's throttle, a JSON object.
+	Throttle string
+	// The sums over all runs. They are stored separately, because only keptRuns runs are kept.
+	Runs  int
+	Usage Usage
+}
+
+//go:embed query/work_select.sql
+var workSelectSQL string
+
+// Read reads the state of a work at the time now (Unix ms).
+func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
+	err = file.Scan(c, workSelectSQL, func(s *sqlite3.Stmt) {
+		r = State{
+			RunningSince: s.ColumnInt64(0),
+			Failures:     database.Count(s, 1), LastError: s.ColumnText(2), FailedAt: s.ColumnInt64(3), Retry: s.ColumnInt64(4),
+			Throttle: s.ColumnText(5),
+			Runs:     database.Count(s, 6),
+			Usage:    Usage{Input: database.Count(s, 7), CacheRead: database.Count(s, 8), CacheWrite: database.Count(s, 9), Output: database.Count(s, 10)},
+		}
+	}, w.Subject.String(), w.Agent, now)
+	return r, err
+}
+
+// ensureWork creates the row of a work. For an unknown session it does nothing, so that a late run cannot bring
+// a deleted session back.
+func ensureWork(tx *database.Tx, w Work) error {
+	_, err := tx.Exec(`
+		INSERT INTO agent_work (subject, agent, harness, session_id)
+		SELECT ?1, ?2, nullif(?3, ''), nullif(?4, '')
+		WHERE ?4 = '' OR EXISTS (SELECT 1 FROM sessions WHERE harness = ?3 AND session_id = ?4)
+		ON CONFLICT (subject, agent) DO NOTHING`,
+		w.Subject.String(), w.Agent, w.Subject.Harness, w.Subject.Session)
+	return err
+}
+
+// CountFailure records that a run has failed, and when the next one may begin.
+func CountFailure(tx *database.Tx, w Work, reason string, now, retry int64) error {
+	_, err := tx.Exec(`
+		UPDATE agent_work
+		SET failures = failures + 1, last_error = ?3, failed_at = ?4, retry = ?5
+		WHERE subject = ?1 AND agent = ?2`, w.Subject.String(), w.Agent, reason, now, retry)
+	return err
+}
+
+// ClearFailures forgets the failures after a success.
+func ClearFailures(tx *database.Tx, w Work) error {
+	_, err := tx.Exec(`
+		UPDATE agent_work
+		SET failures = 0, last_error = '', failed_at = 0, retry = 0
+		WHERE subject = ?1 AND agent = ?2`, w.Subject.String(), w.Agent)
+	return err
+}
