@@ -384,7 +384,10 @@ func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes
 
 // The real window is smaller than the catalogue says. The provider refuses a prompt, and the session
 // goes on with the next one.
-func TestOverflow(t *testing.T) { testOverflow(t, schema.HarnessOpenCode) }
+func TestOverflow(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session, and OpenCode one in TestBoundThinking")
+	testOverflow(t, schema.HarnessOpenCode)
+}
 
 func testOverflow(t *testing.T, h schema.Harness) {
 	needs(t, h)
