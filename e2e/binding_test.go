@@ -344,12 +344,12 @@ func boundSwitch(d *drive, other string) {
 // it when another prompt is the newest.
 func boundPlan(d *drive) {
 	d.open()
-	d.turn(4, "One.")
-	d.turnOf(4, opencodetest.Prompt{Text: "Plan it.", Agent: "plan"})
-	d.turnOf(4, opencodetest.Prompt{Text: "Build it.", Agent: "build"})
-	d.turnOf(4, opencodetest.Prompt{Text: "Go on.", Agent: "build"})
-	d.turnOf(4, opencodetest.Prompt{Text: "Plan again.", Agent: "plan"})
-	d.turnOf(4, opencodetest.Prompt{Text: "And on.", Agent: "plan"})
+	d.turn(2, "One.")
+	d.turnOf(2, opencodetest.Prompt{Text: "Plan it.", Agent: "plan"})
+	d.turnOf(2, opencodetest.Prompt{Text: "Build it.", Agent: "build"})
+	d.turnOf(2, opencodetest.Prompt{Text: "Go on.", Agent: "build"})
+	d.turnOf(2, opencodetest.Prompt{Text: "Plan again.", Agent: "plan"})
+	d.turnOf(2, opencodetest.Prompt{Text: "And on.", Agent: "plan"})
 }
 
 // boundInterjection sends a prompt while the model works.
@@ -404,7 +404,7 @@ func boundBusy(d *drive) {
 func boundSubagent(d *drive) {
 	parent := d.world.session(d.oc)
 	d.rule = "subagent of " + parent
-	d.worker.until(relievedTimes(2, 3))
+	d.worker.until(relievedTimes(1, 3))
 	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(parentHeader) == parent })
 	thought := mockllm.Thinking("Somebody else could.", "")
 	d.play(parent, mockllm.Step{Blocks: []mockllm.Block{thought, mockllm.Tool("toolu_task", "task", map[string]any{

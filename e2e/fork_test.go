@@ -14,6 +14,7 @@ import (
 // original: units that were dropped there are dropped here, and the provider reads the prefix from its
 // cache.
 func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session, and TestBoundThinking has a fork")
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessOpenCode)
 }
 

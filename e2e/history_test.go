@@ -26,10 +26,13 @@ type longHistory struct {
 // longHistoryIn returns the size of the session in a harness. Without -all, OpenCode has fewer and longer messages,
 // because each of its requests takes four times as long as one of Pi.
 func longHistoryIn(h schema.Harness) longHistory {
-	if h == schema.HarnessOpenCode && !suite.All() {
+	switch {
+	case suite.All():
+		return longHistory{turns: 20, steps: 20, words: 100, lines: 30, publishes: 6}
+	case h == schema.HarnessOpenCode:
 		return longHistory{turns: 6, steps: 7, words: 2_200, lines: 60, publishes: 4}
 	}
-	return longHistory{turns: 20, steps: 20, words: 100, lines: 30, publishes: 6}
+	return longHistory{turns: 10, steps: 20, words: 100, lines: 30, publishes: 2}
 }
 
 func testLongHistory(t *testing.T, h schema.Harness) {
@@ -71,7 +74,10 @@ func testLongHistory(t *testing.T, h schema.Harness) {
 	}
 }
 
-func TestLongTurn(t *testing.T) { testLongTurn(t, schema.HarnessOpenCode) }
+func TestLongTurn(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session")
+	testLongTurn(t, schema.HarnessOpenCode)
+}
 
 // testLongTurn plays turns that are longer than the window. The older steps of the turn are summarised, and each
 // request still has the prompt that the model is answering (checkHistory).

@@ -55,9 +55,10 @@ func testKilledHostChangesNothing(t *testing.T, h schema.Harness) {
 	checkBodies(t, want, got)
 }
 
-// tellAlone tells the story in this world and then destroys the world.
+// tellAlone tells the story in this world, checks it if the host is not killed, and then destroys the world.
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
+	w.configure(`{"spending": "generous"}`) // with flat prices, every removal pays at once
 	options := w.withFlatPrices()
 	oc := w.launch(options)
 	story := newStory(w.project, files, w.tools())
@@ -78,6 +79,12 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 		<-done
 	}
 	requests := w.requests(session)
+	if k == nil {
+		checkToolsRan(w.t, w, oc, session)
+		w.stop(oc)
+		w.stopHost()
+		checkStory(w.t, story, requests, w.journal(session))
+	}
 	w.destroy(oc)
 	return requests
 }

@@ -17,9 +17,11 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Two processes of one user run side by side, each with a long session. Without -all, only Pi runs a
-// second one.
-func TestLongSessions(t *testing.T) { testLongSessions(t, schema.HarnessOpenCode) }
+// Two processes of one user run side by side, each with a long session.
+func TestLongSessions(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has these sessions, and TestKilledHostChangesNothing checks one of OpenCode")
+	testLongSessions(t, schema.HarnessOpenCode)
+}
 
 func testLongSessions(t *testing.T, h schema.Harness) {
 	needs(t, h)
@@ -32,9 +34,6 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	options := []opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
 	options[0].Config["snapshot"] = true // snapshots are on, as they are for users
 	options[1].Project = other
-	if h == schema.HarnessOpenCode && !suite.All() {
-		options = options[:1]
-	}
 	processes, sessions, stories := make([]agent.Agent, len(options)), make([]string, len(options)), make([]*story, len(options))
 	var told sync.WaitGroup
 	for i, o := range options {
@@ -61,20 +60,24 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 
 	for i, id := range sessions {
 		t.Run(options[i].Project, func(t *testing.T) {
-			story := stories[i]
-			requests, passes := w.requests(id), w.journal(id)
-			if len(requests) != len(story.steps()) {
-				t.Fatalf("%d requests for %d steps", len(requests), len(story.steps()))
-			}
-			for _, r := range requests {
-				checkRequest(t, r)
-			}
-			checkTags(t, requests)
-			checkBusts(t, requests, passes)
-			checkCache(t, requests, passes)
-			checkDrops(t, story, requests, passes)
+			checkStory(t, stories[i], w.requests(id), w.journal(id))
 		})
 	}
+}
+
+// checkStory asserts the properties of a session that has told a story.
+func checkStory(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
+	t.Helper()
+	if len(requests) != len(s.steps()) {
+		t.Fatalf("%d requests for %d steps", len(requests), len(s.steps()))
+	}
+	for _, r := range requests {
+		checkRequest(t, r)
+	}
+	checkTags(t, requests)
+	checkBusts(t, requests, passes)
+	checkCache(t, requests, passes)
+	checkDrops(t, s, requests, passes)
 }
 
 // checkOneHost asserts that one host serves all processes.

@@ -15,6 +15,7 @@ import (
 const tinyWindow = 32_000
 
 func TestOutputsLargerThanTheWindow(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session")
 	testOutputsLargerThanTheWindow(t, schema.HarnessOpenCode)
 }
 

@@ -29,26 +29,63 @@ var providers = map[string]string{
 
 var models = slices.Sorted(maps.Keys(providers))
 
-// lives drives a world through a random life under a random configuration, and calls
-// check after every pass. A life has user turns, steps with tools, text and signed
-// reasoning, reminders that the harness adds in memory, notes of the host, drops, pressure, model
-// switches, pauses, reverts and late edits. It also has a store that refuses writes,
-// and crashes of the host.
-//
-// It does so for each harness.
-func lives(t *testing.T, check func(t *rapid.T, w *world)) {
-	t.Helper()
+// TestInvariants drives a world through random lives under random configurations, and checks all invariants after
+// each pass. A life has user turns, steps with tools, text and signed reasoning, reminders that the harness adds in
+// memory, notes of the host, drops, pressure, model switches, pauses, reverts and late edits. It also has a store that
+// refuses writes, and crashes of the host.
+func TestInvariants(t *testing.T) {
+	met = events{}
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
-		rapid.Check(t, func(rt *rapid.T) {
-			h := newLife(rt, t, codec, false)
-			for range rapid.IntRange(3, 25).Draw(rt, "steps") {
-				h.step()
-				h.w.pass()
-				check(rt, h.w)
-			}
-		})
+		for range 2 {
+			rapid.Check(t, func(rt *rapid.T) {
+				h := newLife(rt, t, codec, false)
+				h.w.witness = witness{inactive: map[int]bool{}, given: map[int]string{}}
+				for range rapid.IntRange(3, 25).Draw(rt, "steps") {
+					h.step()
+					h.w.pass()
+					checkInvariants(rt, h.w)
+					invariant12OneBustPerPressureEpisode(rt, h.w)
+				}
+			})
+		}
 	})
+	if met.folds == 0 || met.deltas == 0 || met.covered == 0 || met.kept == 0 || met.lost == 0 {
+		t.Errorf("the test needs each of these events: %+v", met)
+	}
 }
+
+// checkInvariants checks the newest pass by all invariants but the twelfth, which makes another pass.
+func checkInvariants(t *rapid.T, w *world) {
+	invariant1SteadyIsAppendOnly(t, w)
+	invariant2FirstApplicationOnlyOnABust(t, w)
+	invariant3HardPassDrainsEverything(t, w)
+	invariant4QueuedDropCausesNoBust(t, w)
+	invariant5MidTurnStaysStill(t, w)
+	invariant6BaselineChangesOnlyOnAHardPass(t, w)
+	invariant7ToolArcsAreAtomic(t, w)
+	invariant8SignedContentIsUntouchable(t, w)
+	invariant10OnePlaceholder(t, w)
+	invariant11UserTurnsStay(t, w)
+	invariant13FailOpenPerPass(t, w)
+	invariant14EachMessageIsInTheTailOrTheHead(t, w)
+	invariant15ThinkingStaysValidOrGoes(t, w)
+	droppedCallsDoNotRemoveTheTextOfTheirStep(t, w)
+	tagIsNeverGivenTwice(t, w)
+}
+
+// A witness holds what the invariants remember of a life.
+type witness struct {
+	inactive map[int]bool   // the tags whose edits have taken effect
+	given    map[int]string // the unit of each tag
+	baseline string
+	preamble int
+	valid    []string // the answers whose thinking the newest wire holds
+}
+
+// met counts events of all lives. Without them, some invariants check nothing.
+var met events
+
+type events struct{ folds, deltas, covered, kept, lost int }
 
 type life struct {
 	t     *rapid.T
@@ -268,118 +305,99 @@ func (h *life) revert() {
 	h.prompt(!h.isShared && !h.w.isPi())
 }
 
-func TestInvariant1SteadyIsAppendOnly(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		if w.decision.Verdict == schema.Steady && !w.changed && !w.extends() {
-			t.Fatalf("a steady pass (%s) changed what had been sent", w.decision.Cause)
-		}
-		if w.result.Bust != !w.extends() && w.session.Meta.Passes > 1 && !w.forgot {
-			t.Fatalf("bust %v, but extends %v", w.result.Bust, w.extends())
-		}
-		if w.result.BustCause == BustUnexplained {
-			t.Fatal("unexplained bust")
-		}
-	})
+func invariant1SteadyIsAppendOnly(t *rapid.T, w *world) {
+	if w.decision.Verdict == schema.Steady && !w.changed && !w.extends() {
+		t.Fatalf("a steady pass (%s) changed what had been sent", w.decision.Cause)
+	}
+	if w.result.Bust != !w.extends() && w.session.Meta.Passes > 1 && !w.forgot {
+		t.Fatalf("bust %v, but extends %v", w.result.Bust, w.extends())
+	}
+	if w.result.BustCause == BustUnexplained {
+		t.Fatal("unexplained bust")
+	}
 }
 
-func TestInvariant2FirstApplicationOnlyOnABust(t *testing.T) {
-	seen := map[*world]map[int]bool{}
-	lives(t, func(t *rapid.T, w *world) {
-		known := seen[w]
-		if known == nil {
-			known = map[int]bool{}
-			seen[w] = known
-		}
-		for _, u := range w.session.State.Units() {
-			if !u.Active() && !known[u.Tag] {
-				known[u.Tag] = true
-				if w.decision.Verdict == schema.Steady {
-					t.Fatalf("edit of §%d§ took effect on a steady pass", u.Tag)
-				}
+func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
+	known := w.witness.inactive
+	for _, u := range w.session.State.Units() {
+		if !u.Active() && !known[u.Tag] {
+			known[u.Tag] = true
+			if w.decision.Verdict == schema.Steady {
+				t.Fatalf("edit of §%d§ took effect on a steady pass", u.Tag)
 			}
 		}
-	})
+	}
 }
 
-func TestInvariant3HardPassDrainsEverything(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
-			asked := w.session.unansweredPrompt() // the prompt's drop waits for the answer
-			return asked >= 0 && w.session.State.ByTag(q.Tag).MessageKey == w.session.entries[asked].header.key
-		})
-		if w.decision.Verdict == schema.Hard && len(left) > 0 {
-			t.Fatalf("left after a hard pass: %v", left)
-		}
+func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
+	left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
+		asked := w.session.unansweredPrompt() // the prompt's drop waits for the answer
+		return asked >= 0 && w.session.State.ByTag(q.Tag).MessageKey == w.session.entries[asked].header.key
 	})
+	if w.decision.Verdict == schema.Hard && len(left) > 0 {
+		t.Fatalf("left after a hard pass: %v", left)
+	}
 }
 
 // A queued drop alone causes no bust. It waits until carrying it has cost enough, or until there is another reason.
-func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		d := w.decision
-		asked := d.Percent >= w.readings.Threshold
-		if d.Cause == CauseRent {
-			asked = w.readings.BuysForRent && d.Price.Removed > 0 && d.Price.Rent >= d.Rent.Price
-			for _, r := range d.Reasons {
-				if i := slices.IndexFunc(rule.Table, func(known rule.Rule) bool { return known.Name == r.Rule }); rule.Table[i].On > rule.AnyBust {
-					t.Fatalf("the rule %q has taken content for rent", r.Rule)
-				}
+func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
+	d := w.decision
+	asked := d.Percent >= w.readings.Threshold
+	if d.Cause == CauseRent {
+		asked = w.readings.BuysForRent && d.Price.Removed > 0 && d.Price.Rent >= d.Rent.Price
+		for _, r := range d.Reasons {
+			if i := slices.IndexFunc(rule.Table, func(known rule.Rule) bool { return known.Name == r.Rule }); rule.Table[i].On > rule.AnyBust {
+				t.Fatalf("the rule %q has taken content for rent", r.Rule)
 			}
 		}
-		switch w.decision.Cause {
-		case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle, CauseFlush, CauseOverflow:
-			asked = true
-		}
-		if len(w.decision.Edits) > 0 && !asked {
-			t.Fatalf("edits without a reason to bust: %s (%s)", w.decision.Verdict, w.decision.Cause)
-		}
-	})
+	}
+	switch w.decision.Cause {
+	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle, CauseFlush, CauseOverflow:
+		asked = true
+	}
+	if len(w.decision.Edits) > 0 && !asked {
+		t.Fatalf("edits without a reason to bust: %s (%s)", w.decision.Verdict, w.decision.Cause)
+	}
 }
 
-func TestInvariant5MidTurnStaysStill(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush || w.decision.Cause == CauseOverflow || w.decision.Cause == CauseRent
-		if w.session.isMidTurn() && w.decision.Verdict == schema.Soft && !exempt {
-			t.Fatalf("soft pass in the middle of a turn: %s", w.decision.Cause)
-		}
-	})
+func invariant5MidTurnStaysStill(t *rapid.T, w *world) {
+	exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush || w.decision.Cause == CauseOverflow || w.decision.Cause == CauseRent
+	if w.session.isMidTurn() && w.decision.Verdict == schema.Soft && !exempt {
+		t.Fatalf("soft pass in the middle of a turn: %s", w.decision.Cause)
+	}
 }
 
-func TestInvariant7ToolArcsAreAtomic(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		open := map[string]int{}
-		for _, m := range w.wire {
-			for _, b := range m.Blocks {
-				switch b.Kind {
-				case render.CallBlock:
-					open[b.ID]++
-				case render.ResultBlock:
-					open[b.ID]--
-				}
+func invariant7ToolArcsAreAtomic(t *rapid.T, w *world) {
+	open := map[string]int{}
+	for _, m := range w.wire {
+		for _, b := range m.Blocks {
+			switch b.Kind {
+			case render.CallBlock:
+				open[b.ID]++
+			case render.ResultBlock:
+				open[b.ID]--
 			}
 		}
-		for id, n := range open {
-			if n != 0 {
-				t.Fatalf("call %s has %+d results too few", id, n)
-			}
+	}
+	for id, n := range open {
+		if n != 0 {
+			t.Fatalf("call %s has %+d results too few", id, n)
 		}
-	})
+	}
 }
 
-func TestInvariant8SignedContentIsUntouchable(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		for _, m := range w.wire {
-			for _, b := range m.Blocks {
-				proof := fmt.Sprintf(`{"anthropic":{"signature":"sig-%s"}}`, b.Text)
-				if w.isPi() {
-					proof = `"sig-` + b.Text + strings.Repeat("x", len(proof)-len(b.Text)-len(`"sig-"`)) + `"`
-				}
-				if b.Kind == render.ReasoningBlock && b.Signature != nil && string(b.Signature) != proof {
-					t.Fatalf("signed block %q carries %s", b.Text, b.Signature)
-				}
+func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
+	for _, m := range w.wire {
+		for _, b := range m.Blocks {
+			proof := fmt.Sprintf(`{"anthropic":{"signature":"sig-%s"}}`, b.Text)
+			if w.isPi() {
+				proof = `"sig-` + b.Text + strings.Repeat("x", len(proof)-len(b.Text)-len(`"sig-"`)) + `"`
+			}
+			if b.Kind == render.ReasoningBlock && b.Signature != nil && string(b.Signature) != proof {
+				t.Fatalf("signed block %q carries %s", b.Text, b.Signature)
 			}
 		}
-	})
+	}
 }
 
 // The twin never restarts and loses nothing. After every pass both must agree.
@@ -447,23 +465,21 @@ func sameUntil[E ~[]byte](a, b []E) int {
 	return i
 }
 
-func TestInvariant10OnePlaceholder(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		for _, m := range w.wire {
-			for _, b := range m.Blocks {
-				if !strings.Contains(b.Text, "[dropped") || b.Text == "[dropped]" && isShell(w, m.Key) {
-					continue
-				}
-				var tag int
-				if _, err := fmt.Sscanf(b.Text, "[dropped §%d§]", &tag); err != nil || b.Text != render.Placeholder(tag) {
-					t.Fatalf("drop text %q", b.Text)
-				}
-				if u := w.session.State.ByTag(tag); u == nil || u.Active() {
-					t.Fatalf("placeholder of §%d§, which was not dropped", tag)
-				}
+func invariant10OnePlaceholder(t *rapid.T, w *world) {
+	for _, m := range w.wire {
+		for _, b := range m.Blocks {
+			if !strings.Contains(b.Text, "[dropped") || b.Text == "[dropped]" && isShell(w, m.Key) {
+				continue
+			}
+			var tag int
+			if _, err := fmt.Sscanf(b.Text, "[dropped §%d§]", &tag); err != nil || b.Text != render.Placeholder(tag) {
+				t.Fatalf("drop text %q", b.Text)
+			}
+			if u := w.session.State.ByTag(tag); u == nil || u.Active() {
+				t.Fatalf("placeholder of §%d§, which was not dropped", tag)
 			}
 		}
-	})
+	}
 }
 
 // isShell reports whether a pass marked the message as a shell. Some providers need a
@@ -475,108 +491,94 @@ func isShell(w *world, messageKey string) bool {
 // For some providers, the text of a step was removed together with the step's calls,
 // whatever it said (J1). A text is removed only by its own edit, never because calls were
 // dropped.
-func TestDroppedCallsDoNotRemoveTheTextOfTheirStep(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		onWire := map[string]int{}
-		for _, m := range w.wire {
-			for _, b := range m.Blocks {
-				if b.Kind == render.TextBlock && !strings.HasPrefix(b.Text, "[dropped") {
-					onWire[m.Key]++
-				}
+func droppedCallsDoNotRemoveTheTextOfTheirStep(t *rapid.T, w *world) {
+	onWire := map[string]int{}
+	for _, m := range w.wire {
+		for _, b := range m.Blocks {
+			if b.Kind == render.TextBlock && !strings.HasPrefix(b.Text, "[dropped") {
+				onWire[m.Key]++
 			}
 		}
-		for _, raw := range w.raw[w.start:] {
-			m := w.codec.Decode(raw)
-			if m.Role != transcript.Assistant || isShell(w, m.Key) {
-				continue
-			}
-			said, keys := 0, newUnitKeys(&m)
-			for i := range m.Parts {
-				p := &m.Parts[i]
-				u := w.session.State.ByKey(keys.of(p))
-				if p.Kind == transcript.Text && !p.Hidden && strings.TrimSpace(p.Text) != "" && (u == nil || u.Active()) {
-					said++
-				}
-			}
-			if onWire[m.Key] < said {
-				t.Fatalf("%s: %d texts of %s should be on the wire, %d are:\n%s", w.result.Setup.Profile, said, m.Key, onWire[m.Key], w.text())
+	}
+	for _, raw := range w.raw[w.start:] {
+		m := w.codec.Decode(raw)
+		if m.Role != transcript.Assistant || isShell(w, m.Key) {
+			continue
+		}
+		said, keys := 0, newUnitKeys(&m)
+		for i := range m.Parts {
+			p := &m.Parts[i]
+			u := w.session.State.ByKey(keys.of(p))
+			if p.Kind == transcript.Text && !p.Hidden && strings.TrimSpace(p.Text) != "" && (u == nil || u.Active()) {
+				said++
 			}
 		}
-	})
+		if onWire[m.Key] < said {
+			t.Fatalf("%s: %d texts of %s should be on the wire, %d are:\n%s", w.result.Setup.Profile, said, m.Key, onWire[m.Key], w.text())
+		}
+	}
 }
 
-func TestInvariant11UserTurnsStay(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		onWire := map[string]bool{}
-		for _, m := range w.wire {
-			onWire[m.Key] = true
+func invariant11UserTurnsStay(t *rapid.T, w *world) {
+	onWire := map[string]bool{}
+	for _, m := range w.wire {
+		onWire[m.Key] = true
+	}
+	for _, raw := range w.raw[w.start:] {
+		m := w.codec.Decode(raw)
+		raw := render.WireMessageOf(&m) // Pi itself leaves a blank prompt out
+		if m.Role == transcript.User && !onWire[m.Key] && len(raw.Blocks) > 0 {
+			t.Fatalf("user message %s is gone", m.Key)
 		}
-		for _, raw := range w.raw[w.start:] {
-			m := w.codec.Decode(raw)
-			raw := render.WireMessageOf(&m) // Pi itself leaves a blank prompt out
-			if m.Role == transcript.User && !onWire[m.Key] && len(raw.Blocks) > 0 {
-				t.Fatalf("user message %s is gone", m.Key)
-			}
-		}
-	})
+	}
 }
 
 // The model names units by their tags. So a tag that the model has read once stands
 // for the same unit for ever (D6).
-func TestTagIsNeverGivenTwice(t *testing.T) {
-	seen := map[*world]map[int]string{}
-	lives(t, func(t *rapid.T, w *world) {
-		given := seen[w]
-		if given == nil {
-			given = map[int]string{}
-			seen[w] = given
+func tagIsNeverGivenTwice(t *rapid.T, w *world) {
+	given := w.witness.given
+	for _, u := range w.session.State.Units() {
+		if key, ok := given[u.Tag]; ok && key != u.Key {
+			t.Fatalf("tag %d was that of %q, and is that of %q", u.Tag, key, u.Key)
 		}
-		for _, u := range w.session.State.Units() {
-			if key, ok := given[u.Tag]; ok && key != u.Key {
-				t.Fatalf("tag %d was that of %q, and is that of %q", u.Tag, key, u.Key)
-			}
-			given[u.Tag] = u.Key
-		}
-	})
+		given[u.Tag] = u.Key
+	}
 }
 
 // An episode has only one bust. A pass under pressure does all its work at once, and the
 // same transcript gives no reason for another bust.
-func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
-		if !isOurs || w.busy {
-			return
-		}
-		if w.decision.Percent < w.readings.Threshold {
-			t.Fatalf("bust (%s) at a pressure of %.1f %%", w.result.BustCause, w.decision.Percent)
-		}
-		freed, emergency := w.decision.Price.Removed, w.decision.Percent >= EmergencyPercent
-		w.pass()
-		if w.result.Bust && !emergency {
-			t.Fatalf("another bust (%s) at once, after %d tokens were freed", w.result.BustCause, freed)
-		}
-	})
+func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
+	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
+	if !isOurs || w.busy {
+		return
+	}
+	if w.decision.Percent < w.readings.Threshold {
+		t.Fatalf("bust (%s) at a pressure of %.1f %%", w.result.BustCause, w.decision.Percent)
+	}
+	freed, emergency := w.decision.Price.Removed, w.decision.Percent >= EmergencyPercent
+	w.pass()
+	if w.result.Bust && !emergency {
+		t.Fatalf("another bust (%s) at once, after %d tokens were freed", w.result.BustCause, freed)
+	}
+	checkInvariants(t, w)
 }
 
 // If the pass cannot be stored, or its wire turns out wrong, it sends the last wire
 // and the new messages. None of its decisions remain.
-func TestInvariant13FailOpenPerPass(t *testing.T) {
-	lives(t, func(t *rapid.T, w *world) {
-		if !w.busy {
-			return
+func invariant13FailOpenPerPass(t *rapid.T, w *world) {
+	if !w.busy {
+		return
+	}
+	if !w.changed && len(w.previous) > 0 && !w.extends() {
+		t.Fatalf("a pass that was not stored changed what had been sent:\n%s", w.text())
+	}
+	for _, u := range w.session.State.Units() {
+		edited := u.Treatment
+		edited.Covered = false
+		if edited != (frozen.Treatment{}) && !slices.ContainsFunc(w.store.edits, func(e frozen.Edit) bool { return e.Tag == u.Tag }) {
+			t.Fatalf("§%d§ is %+v, which nobody has stored", u.Tag, u.Treatment)
 		}
-		if !w.changed && len(w.previous) > 0 && !w.extends() {
-			t.Fatalf("a pass that was not stored changed what had been sent:\n%s", w.text())
-		}
-		for _, u := range w.session.State.Units() {
-			edited := u.Treatment
-			edited.Covered = false
-			if edited != (frozen.Treatment{}) && !slices.ContainsFunc(w.store.edits, func(e frozen.Edit) bool { return e.Tag == u.Tag }) {
-				t.Fatalf("§%d§ is %+v, which nobody has stored", u.Tag, u.Treatment)
-			}
-		}
-	})
+	}
 }
 
 // Defect V2 (docs/defects.md): a pass whose wire was refused stored a value of
@@ -608,38 +610,27 @@ func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 
 // For a model that binds its thinking, no wire contains a block whose prompt has
 // changed. A pass without a bust leaves out no valid block.
-func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
-	kept, lost := 0, 0
-	type past struct {
-		preamble int
-		valid    []string
+func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
+	if !w.result.Setup.Binds {
+		w.witness.preamble, w.witness.valid = 0, nil
+		return
 	}
-	before := map[*world]past{}
-	lives(t, func(t *rapid.T, w *world) {
-		if !w.result.Setup.Binds {
-			delete(before, w)
-			return
-		}
-		valid, invalid := w.thinking()
-		if len(invalid) > 0 {
-			t.Fatalf("the thinking of %v is sent after another prompt:\n%s", invalid, w.text())
-		}
-		if preamble := w.result.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
-			for _, key := range before[w].valid {
-				if !slices.Contains(valid, key) {
-					t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
-				}
-			}
-			if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) {
-				t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
+	valid, invalid := w.thinking()
+	if len(invalid) > 0 {
+		t.Fatalf("the thinking of %v is sent after another prompt:\n%s", invalid, w.text())
+	}
+	if preamble := w.result.Setup.Preamble; !w.result.Bust && !w.changed && preamble == w.witness.preamble {
+		for _, key := range w.witness.valid {
+			if !slices.Contains(valid, key) {
+				t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
 			}
 		}
-		before[w] = past{w.result.Setup.Preamble, valid}
-		kept, lost = kept+len(valid), lost+len(w.result.Lost)
-	})
-	if kept == 0 || lost == 0 {
-		t.Errorf("%d blocks were kept and %d lost: the test needs both", kept, lost)
+		if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) {
+			t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
+		}
 	}
+	w.witness.preamble, w.witness.valid = w.result.Setup.Preamble, valid
+	met.kept, met.lost = met.kept+len(valid), met.lost+len(w.result.Lost)
 }
 
 // A steady pass decodes and renders only the new messages.

@@ -67,6 +67,9 @@ type world struct {
 	// past names the prompts that were at some time answered, or no longer the newest.
 	past map[string]bool
 
+	// witness is for the invariants.
+	witness witness
+
 	// notes is the note that the next pass adds to new content, or "" if it adds none.
 	notes string
 

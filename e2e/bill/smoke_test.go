@@ -51,13 +51,19 @@ func TestStoryGoesOnAfterCompaction(t *testing.T) {
 // If the window is large enough, each request of magicctx extends the previous one.
 func TestStoryWithMagicctx(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
-		t.Run(by.flag, func(t *testing.T) { extendsEachRequest(t, playSmoke(t, by, withMagicctx, scenes[0].limits), by) })
+		t.Run(by.flag, func(t *testing.T) {
+			if by.flag == byOpenAI.flag {
+				suite.OnlyWithAll(t, "the shim and the host are the same, and TestUsageByOpenAI has the bill")
+			}
+			extendsEachRequest(t, playSmoke(t, by, withMagicctx, scenes[0].limits), by)
+		})
 	}
 }
 
 // OpenCode's own compaction puts a new summary before thinking that it keeps, so that thinking is
 // invalid. magicctx keeps no thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
+	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
 	for _, v := range []variant{withCompaction, withMagicctx} {
 		t.Run(v.name, func(t *testing.T) {
 			limits := opencodetest.Limits{Context: 26_500, Output: 4_096} // a window that three turns fill
@@ -90,6 +96,7 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 // In a window that the story fills several times, the historian summarises, nothing is lost, and a
 // report shows its costs.
 func TestStoryWithHistorian(t *testing.T) {
+	suite.OnlyWithAll(t, "TestLongHistory (e2e) has such a session")
 	suite.Needs(t)
 	s := scene{name: "small", turns: 7, limits: opencodetest.Limits{Context: 34_000, Output: 4_096}}
 	r := run{variant: withMagicctx, scene: s, billed: byAnthropic, spending: schema.SpendingBalanced, product: product, root: suite.Root(t)}

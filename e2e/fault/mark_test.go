@@ -22,7 +22,7 @@ func TestMarkMeetsAPrompt(t *testing.T) {
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
-	sessions := 20
+	sessions := 10
 	if suite.All() {
 		sessions = 40
 	}

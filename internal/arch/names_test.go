@@ -62,6 +62,15 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			t.Errorf("%s names %s", file, c)
 		}
 	}
+	taskfile, err := os.ReadFile(filepath.Join(root, "Taskfile.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(taskfile), -1) {
+		if !strings.Contains(s.tests, "func "+name) {
+			t.Errorf("Taskfile.yml names %s, which is no test", name)
+		}
+	}
 	if names < 500 {
 		t.Errorf("only %d names were looked up", names)
 	}

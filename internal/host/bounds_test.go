@@ -17,14 +17,14 @@ import (
 // disk or another program may write such a row. Whatever it says, the session's next passes must answer, and its
 // historian goes on.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector runs with -short, and the goroutines do not depend on the column")
+	}
 	tables := []string{"sessions", "units", "edits", "queued_drops", "thinking", "nudges", "passes", "unit_sums", "model_limits", "model_windows", "cache_lives"}
 	if cases := eachNonsense(t, nonsense(t), tables, func(h *harness, pass int) {
 		h.user(fmt.Sprintf("n%d", pass), "go on")
 	}); cases < 100 {
 		t.Errorf("only %d cases: the test does not find the columns", cases)
-	}
-	if testing.Short() {
-		return // the race detector runs with -short, and the goroutines do not depend on the column
 	}
 	tables = []string{"heads", "compartments", "withdrawn_compartments", "histories", "memories"}
 	if cases := eachNonsense(t, nonsenseHistory(t), tables, func(h *harness, pass int) {

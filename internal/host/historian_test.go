@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -209,6 +210,38 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 		if rows := h.compartments(); !reflect.DeepEqual(rows, made) || h.cut != end || len(h.head) == 0 {
 			t.Errorf("the messages are back, with compartments %+v, and %d messages covered by %d", rows, h.cut, len(h.head))
 		}
+	}
+}
+
+// The user goes back to before a compartment that the head does not show yet, and the next prompt hardly fits. The
+// extract continued after that compartment, so the head stood for messages that no compartment held.
+func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
+	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
+	h.talk(0, 20, 300, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	h.publish(testKey, "u000", "a009", 20)
+	h.restart()
+	h.flush()
+	h.pass()
+	h.publish(testKey, "u010", "a014", 30)
+	h.restart()
+	h.pass()
+	if h.cut != 20 {
+		t.Fatalf("the head stands for %d messages, want 20", h.cut)
+	}
+	h.messages, h.told, h.revision = slices.Clone(h.messages[:24]), 0, 0
+	h.talk(100, 40, 800, 63_000)
+	h.user("more", "go on")
+	h.pass()
+	h.settle()
+	rows := h.compartments()
+	if len(rows) < 2 || rows[1].Start != 21 || slices.ContainsFunc(rows, func(c chronicle.Compartment) bool { return c.EndKey() == "a014" }) {
+		t.Errorf("compartments %+v", rows)
+	}
+	if h.cut <= 20 || !slices.ContainsFunc(rows, func(c chronicle.Compartment) bool { return c.End == h.cut }) {
+		t.Errorf("the head stands for %d messages, where no compartment ends", h.cut)
 	}
 }
 

@@ -85,33 +85,33 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A trace of Pi can be replayed in every way in which a trace of OpenCode can.
+// A trace of Pi can be replayed in every way in which a trace of OpenCode can. TestEveryTraceInEveryModeForEveryProfile
+// replays recorded traces of Pi.
 func TestTracesOfPiReplayClean(t *testing.T) {
-	for _, name := range []string{"short.jsonl.gz", edgeTrace} {
-		trace := asPi(t, name)
-		for what, o := range map[string]Options{
-			"": {}, "as recorded": {AsRecorded: true}, "for OpenAI in a small window": {Profile: "openai", Window: 24_000}, "as a subagent": {Mode: "subagent-no-reduce", Profile: "google", Window: 24_000},
-		} {
-			report, err := Run(t.Context(), bytes.NewReader(trace), o)
-			if err != nil {
-				t.Fatalf("%s %s: %v", name, what, err)
-			}
-			s := report.Summary()
-			if !s.IsClean() {
-				t.Errorf("%s %s: %d unexplained busts, %v, %v, %v", name, what, s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits, s.Overflows)
-			}
-			if want := passes(t, bytes.Join(plain(t, name), nil)); s.Passes != want || s.Tokens.Read == 0 || s.Bill <= 0 {
-				t.Errorf("%s %s: %d passes of %d, %+v, %v", name, what, s.Passes, want, s.Tokens, s.Bill)
-			}
-			if o.Window > 0 && s.Detail[len(s.Detail)-1].WindowTokens != o.Window {
-				t.Errorf("%s %s: replayed with a window of %d tokens", name, what, s.Detail[len(s.Detail)-1].WindowTokens)
-			}
+	const name = "short.jsonl.gz"
+	trace := asPi(t, name)
+	for what, o := range map[string]Options{
+		"": {}, "as recorded": {AsRecorded: true}, "for OpenAI in a small window": {Profile: "openai", Window: 24_000}, "as a subagent": {Mode: "subagent-no-reduce", Profile: "google", Window: 24_000},
+	} {
+		report, err := Run(t.Context(), bytes.NewReader(trace), o)
+		if err != nil {
+			t.Fatalf("%s %s: %v", name, what, err)
 		}
-		seen := 0
-		err := Recorded(bytes.NewReader(trace), func(_ string, raw, _ []json.Value) error { seen += len(raw); return nil })
-		if err == nil || !strings.Contains(err.Error(), "patch") { // the recorded host's patches are OpenCode's
-			t.Errorf("%s: %v after %d messages", name, err, seen)
+		s := report.Summary()
+		if !s.IsClean() {
+			t.Errorf("%s %s: %d unexplained busts, %v, %v, %v", name, what, s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits, s.Overflows)
 		}
+		if want := passes(t, bytes.Join(plain(t, name), nil)); s.Passes != want || s.Tokens.Read == 0 || s.Bill <= 0 {
+			t.Errorf("%s %s: %d passes of %d, %+v, %v", name, what, s.Passes, want, s.Tokens, s.Bill)
+		}
+		if o.Window > 0 && s.Detail[len(s.Detail)-1].WindowTokens != o.Window {
+			t.Errorf("%s %s: replayed with a window of %d tokens", name, what, s.Detail[len(s.Detail)-1].WindowTokens)
+		}
+	}
+	seen := 0
+	err := Recorded(bytes.NewReader(trace), func(_ string, raw, _ []json.Value) error { seen += len(raw); return nil })
+	if err == nil || !strings.Contains(err.Error(), "patch") { // the recorded host's patches are OpenCode's
+		t.Errorf("%s: %v after %d messages", name, err, seen)
 	}
 }
 

@@ -25,8 +25,12 @@ type bridge struct {
 }
 
 // Uncovered returns the messages that no compartment covers. If the array does not show where it continues
-// after the compartments, Uncovered asks the harness's store.
+// after the compartments, Uncovered asks the harness's store. It is not ok while the store holds compartments of
+// messages that are gone, or lacks those of messages that are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
+	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
+		return u, false
+	}
 	covered := s.Chronicle.CoveredEnd().Ordinal
 	if s.bridge != nil && (s.bridge.covered != covered || s.bridge.summary != s.Pipe.SummaryKey()) {
 		s.bridge = nil
