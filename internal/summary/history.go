@@ -39,9 +39,10 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It runs once the head fits the
-// array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a message that a revert has taken, restores the
-// withdrawn ones whose messages are back, and ends the running historian if it summarises a message that is gone.
+// rearrange updates the store after the array has lost messages, or got them back. It runs once the head fits
+// the array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a
+// message that a revert has taken, restores the withdrawn ones whose messages are back, and ends the running
+// historian if it summarises a message that is gone.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
 	from := goneFrom(s, kept)
