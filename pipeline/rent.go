@@ -102,7 +102,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	a.Rent = s.meter(*a, r)
 	hasNews := s.hasNews(r)
 	queued := int(a.perToken * float64(s.queued()))
-	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && (a.Rent.Price == 0 && !hasNews || a.Rent.paid(hasNews) < a.Rent.Price) {
+	isDue := r.BuysForRent && a.Rent.paid(hasNews) >= a.Rent.Price && (a.Rent.Price > 0 || hasNews)
+	if s.isMidTurn() && queued == a.Rent.Queued && len(s.entries) < a.Rent.Messages+estimateEvery && !isDue {
 		return Decision{}, false
 	}
 	would := *a
