@@ -162,7 +162,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	}
 	if r.Overflow {
 		refusedAt := limit
-		if s.Meta.Passes > 0 && a.Model != s.Meta.Model {
+		if s.isModelNew() {
 			refusedAt = 0 // another model refused the prompt, and limit says nothing about its window
 		}
 		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens, r.Counting)
@@ -171,7 +171,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Percent = float64(a.Size.Current) / float64(limit) * 100
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
-		ModelChanged:    s.Meta.Passes > 0 && a.Model != s.Meta.Model,
+		ModelChanged:    s.isModelNew(),
 		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r),
 		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),

@@ -546,7 +546,8 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 }
 
 // An episode has only one bust. A pass under pressure does all its work at once, and the
-// same transcript gives no reason for another bust.
+// same transcript gives no reason for another bust. A bust for rent may follow, because it
+// also drops the newest units that the model has marked, which a bust under pressure keeps.
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {
@@ -557,7 +558,7 @@ func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	}
 	freed, emergency := w.decision.Price.Removed, w.decision.Percent >= EmergencyPercent
 	w.pass()
-	if w.result.Bust && !emergency {
+	if w.result.Bust && !emergency && w.result.BustCause != string(CauseRent) {
 		t.Fatalf("another bust (%s) at once, after %d tokens were freed", w.result.BustCause, freed)
 	}
 	checkInvariants(t, w)

@@ -126,12 +126,24 @@ func (s *memo) gauge(i, own int) Gauge {
 // no patches yet. Such a usage says nothing about a wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
-// WasRaw reports whether a refused prompt of so many tokens was the raw array rather than today's wire. The
-// harness sends the raw array if it does not reach the host.
-func (s *Session) WasRaw(tokens int, c Counting) bool {
+// RefusedAnother reports whether a refused prompt was another than today's wire. The harness does not always send
+// the wire: if it does not reach the host, it sends the raw array, or the array with the patches that it still has.
+// Such a prompt is larger than the wire and at most as large as the raw array. named is the size of the refused prompt
+// according to the provider, or 0. limit is the limit of today's model.
+func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
+	if s.sentToken != "" {
+		return false
+	}
+	if s.isModelNew() { // another model refused the prompt, and limit says nothing about its window
+		limit = 0
+	}
 	size, g := s.size(c)
-	return s.sentToken == "" && isOfRaw(tokens, size.Current, g.estimate(s.raw(len(s.entries))))
+	refused := max(named, limit)
+	return refused*3 > size.Current*4 && g.estimate(s.raw(len(s.entries)))*4 > refused*3
 }
+
+// isModelNew reports whether the session's newest pass was for another model.
+func (s *Session) isModelNew() bool { return s.Meta.Passes > 0 && s.Model() != s.Meta.Model }
 
 // raw returns the host's count of the first n messages with nothing dropped.
 func (s *array) raw(n int) int {

@@ -175,7 +175,9 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   const isNear = (real: number) => {
     if (pass.size > real && pass.size <= real + most) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-    return off <= 0.2 * window || (ratio <= 2.2 && ratio >= 0.45)
+    // If messages have come back, the host estimates the prompt from its messages. It may not know the fixed part then,
+    // because no short prompt has shown it (-seed 3800056 in Pi).
+    return off <= (returns ? 0.25 : 0.2) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return
   report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${window}`)

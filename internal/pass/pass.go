@@ -355,14 +355,14 @@ func (ps *Pass) isOverflow() bool {
 }
 
 // isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
-// refused prompt, or the harness had sent the raw array because it did not reach the host.
+// refused prompt, or the harness had sent another prompt than the wire because it did not reach the host.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {
 		return false
 	}
 	isNewest := row.OverflowPass == row.Passes
-	return pipe.HasLostGauge() || isNewest && (pipe.TookBack() || pipe.WasRaw(row.OverflowTokens, c))
+	return pipe.HasLostGauge() || isNewest && (pipe.TookBack() || pipe.RefusedAnother(row.OverflowTokens, ps.window.Tokens, c))
 }
 
 func (ps *Pass) render(d pipeline.Decision) {
