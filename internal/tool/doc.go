@@ -1,4 +1,4 @@
-// Package tool holds the tools of the model and the commands of the user: one file for each, and a table of both.
+// Package tool holds the tools of the model and the commands of the user. Each has a file, and a table lists both kinds.
 //
 // It may import internal/chronicle, internal/client, internal/clock, internal/format, internal/json,
 // internal/mode, internal/model, internal/pass, internal/rawhistory, internal/session, internal/status,
