@@ -149,7 +149,7 @@ export class Journal {
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
-    if (cost <= 0 || rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
+    if (rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
     if (pass === this.lastRent + 1) lie("so did the pass before")
     // Each of the two numbers of tokens may be too large or too small by half.
     if (shrunk !== undefined && shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
