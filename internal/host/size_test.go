@@ -83,12 +83,21 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 // While the harness did not reach the host, it sent the raw array, which the provider refused. The host took the
 // refusal for one of its own wire: it dropped content from a wire that fitted, and believed in the raw size.
 func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
+	for _, isPatched := range []bool{false, true} { // the harness still has patches for a part of the array
+		testRefusalOfAnother(t, isPatched)
+	}
+}
+
+func testRefusalOfAnother(t *testing.T, isPatched bool) {
 	h, _ := filled(t)
 	h.user("u90", "go on")
 	h.pass()
 	own, raw := h.ownCount(), 0
 	for _, m := range h.messages {
 		raw += strings.Count(string(m), "one ")
+	}
+	if isPatched {
+		raw = (3*own + raw) / 4
 	}
 	h.clock.Advance(time.Second)
 	h.lastWire = "" // the next request leaves without the host
