@@ -40,8 +40,8 @@ type Harness struct {
 	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
 	// not known, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
-	// ForeignPlugin returns the file that the harness runs in place of our plugin or loader, empty if there is
-	// none.
+	// ForeignPlugin returns the file that the harness runs instead of our plugin or loader. If there is no such
+	// file, it returns "".
 	ForeignPlugin func(context.Context) (string, error)
 	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
 	// is on.

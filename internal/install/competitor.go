@@ -170,8 +170,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor in an entry of a plugin directory, nil if the entry is none. The entry
-// may be a link to a checkout, and may have any name.
+// discovered returns the competitor that an entry of a plugin directory loads. If the entry loads none, it
+// returns nil. The entry may be a link to a checkout, and may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -47,6 +47,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 	return all
 }
 
+// NextBust says when the next bust is due, and how much it frees.
 func NextBust(st schema.SessionStatus) string {
 	n := st.NextBust
 	if n == nil {
@@ -136,6 +137,7 @@ func causesOf(st schema.SessionStatus) string {
 	return strings.Join(counts, ", ")
 }
 
+// CacheHits says how much of the prompts came from the provider's cache.
 func CacheHits(st schema.SessionStatus) string {
 	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
 		return "nothing reported yet"
@@ -144,6 +146,7 @@ func CacheHits(st schema.SessionStatus) string {
 		format.Tokens(st.CacheRead), format.Tokens(st.CacheWrite), format.Tokens(st.CacheFresh))
 }
 
+// HitRate returns the share of the prompts that came from the cache, "-" if no usage is known.
 func HitRate(st schema.SessionStatus) string {
 	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
 		return "-"
@@ -151,6 +154,7 @@ func HitRate(st schema.SessionStatus) string {
 	return format.Percent(st.CacheHitRate)
 }
 
+// Saved says how much the session has cost less than the same session with nothing dropped.
 func Saved(st schema.SessionStatus) string {
 	switch {
 	case st.Saved != nil:
@@ -174,6 +178,7 @@ func spendingOf(st schema.SessionStatus) string {
 	return format.Spending(string(st.Spending), st.Saved.RemovedEarly(), format.Carry(st.Carried.Value()))
 }
 
+// Dropped says how many pieces were dropped, and their size.
 func Dropped(st schema.SessionStatus) string {
 	if st.Dropped == 0 {
 		return fmt.Sprintf("nothing of %s", format.Count(st.Units, "piece"))
