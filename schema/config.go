@@ -44,15 +44,15 @@ type Config struct {
 	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with
 	// s, m or h, or milliseconds without a unit. "auto" starts from the provider's documentation, and corrects
 	// that value by the reported usage.
-	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h" project:"trusted"`
+	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h,example=auto" project:"trusted"`
 	// PriceCliff is the size in tokens above which the provider charges a multiple of its prices for the whole
 	// request, and the factor, for all models or by model. For example, "272000x2" means that a prompt of more
 	// than 272,000 tokens costs twice as much. "none" means one price for all sizes. "auto" uses the known value
 	// for the model.
-	PriceCliff map[string]string `json:"price_cliff" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|none|[1-9][0-9]*x[1-9][0-9]?([.][0-9]+)?)$,example=272000x2" project:"trusted"`
+	PriceCliff map[string]string `json:"price_cliff" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|none|[1-9][0-9]*x[1-9][0-9]?([.][0-9]+)?)$,example=272000x2,example=auto,example=none" project:"trusted"`
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
 	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
-	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto" project:"trusted"`
+	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto,example=on,example=off" project:"trusted"`
 	// ExecuteThresholdPercentage is the share of the window, in percent, from which magicctx may free space, for all models or by model: the high mark.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80

@@ -17,7 +17,7 @@ type rules struct {
 	bare         string // the map key that a bare value stands for; on a list, any text means that one bare value may stand for the list
 	def          []string
 	enum         []string
-	example      string
+	examples     []string // quoted
 	pattern      *regexp.Regexp
 	min, max     float64
 	required     bool
@@ -70,7 +70,7 @@ func parseRules(tag reflect.StructTag) rules {
 		case "enum":
 			r.enum = append(r.enum, value)
 		case "example":
-			r.example = value
+			r.examples = append(r.examples, strconv.Quote(value))
 		case "pattern":
 			r.pattern = regexp.MustCompile(value)
 		case "minimum":
@@ -189,7 +189,7 @@ func (r rules) allowed(t reflect.Type) string {
 	case len(r.enum) > 0:
 		return "one of " + strings.Join(r.enum, ", ")
 	case r.pattern != nil:
-		return fmt.Sprintf("text like %q (%s)", r.example, r.pattern)
+		return "text like " + strings.Join(r.examples, " or ")
 	case r.isPattern:
 		return fmt.Sprintf("a pattern of at most %d bytes and %d alternatives, with closed brackets", maxPatternBytes, maxAlternatives)
 	case r.required:

@@ -372,6 +372,33 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	}
 }
 
+// A fork may begin before the end of its original's head. If another copy has a head that fits, the fork begins
+// with that head: without a head, everything that it covers would come back.
+func TestForkPrefersACopyWhoseHeadFits(t *testing.T) {
+	h := answering(t, good)
+	h.talkLong()
+	h.flush()
+	h.pass()
+	n := len(h.messages)
+	older := h.fork("ses_2", n)
+	older.user("f1", "one way")
+	m := older.pass()
+	h.talk(n, 20, 950, 60_000)
+	h.user("more", "go on")
+	h.pass()
+	h.settle()
+	h.flush()
+	h.pass()
+	if h.cut <= n+2 || m.Start == 0 {
+		t.Fatalf("the original's head covers %d of %d messages, that of the older fork %d", h.cut, n, m.Start)
+	}
+	f := h.fork("ses_3", n+2)
+	f.user("f2", "the other way")
+	if got := f.pass(); got.Start != m.Start || len(got.Head) != len(m.Head) || string(got.Head[0]) != string(m.Head[0]) {
+		t.Errorf("the fork's tail starts at %d, after %d messages of the head; want %d, after %d", got.Start, len(got.Head), m.Start, len(m.Head))
+	}
+}
+
 // A failed answer has no content, so the copy does not show which message of the original it copies. If the head ends
 // with one, the fork still begins with the head.
 func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {

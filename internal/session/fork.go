@@ -26,27 +26,21 @@ type inherited struct {
 // the copy's wire equals the original's. The copy then fits into the window, and the provider still has its
 // prefix in the cache. If BuildCopy finds no original, the session starts without inherited state.
 func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
-	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
+	o, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
 		ss.Guard.Wrote(err)
 		return err
 	}
-	if len(copied.Units) == 0 {
+	if len(o.Copied.Units) == 0 {
 		own.Session = s.Row
 		s.Build(own, codec)
 		return nil
 	}
-	rows, _, err := ss.Store.History.Compartments(ctx, original.Session.Key)
-	if err != nil {
-		ss.Guard.Wrote(err)
-		return err
-	}
-	past := historyOfCopy(original.Head, rows, copied)
-	ss.Log.Info("the session is a copy", "session", s.Key.Session, "of", original.Session.Key.Session,
-		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(past.rows))
-	s.adopt(original, past, copied, own, codec)
+	ss.Log.Info("the session is a copy", "session", s.Key.Session, "of", o.Session.Key.Session,
+		"messages", len(o.Copied.Messages), "units", len(o.Copied.Units), "compartments", len(o.past.rows))
+	s.adopt(o, own, codec)
 	for _, copied := range ss.Copied {
-		if err := copied(ctx, s, original.Session.Key); err != nil {
+		if err := copied(ctx, s, o.Session.Key); err != nil {
 			ss.Guard.Wrote(err)
 			return err
 		}
@@ -59,22 +53,37 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 // after the original's newest pass.
 const lookedFor = 4
 
-// Original returns the session that the array of key copies, with the extent of the copy. If there is no
-// original, both results are empty. If there are several, Original returns the one with the most copied units.
-func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
+// An Original is a session from which another session copies messages.
+type Original struct {
+	store.Snapshot
+	// Copied is the extent of the copy. If it has no units, there is no original.
+	Copied pipeline.Copy
+	past   copiedHistory
+}
+
+// losesHead reports whether the copy cannot begin with the original's head.
+func (o Original) losesHead() bool { return o.Head != nil && o.past.head == nil }
+
+// Original returns the session that the array of key copies. If there are several, it is the one with the most
+// copied units. But without a head, the copy would begin with everything that the head covers, which may not fit
+// into the window. So if the head of that session does not fit, another session whose head fits is preferred,
+// unless that session has less than half as many units.
+func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (Original, error) {
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
+		var err error
 		if keys, err = ss.Store.Originals(ctx, key, directory, first); err != nil {
-			return best, longest, err
+			return Original{}, err
 		}
 		if len(keys) > 0 {
 			break
 		}
 	}
+	var longest, withHead Original
 	for _, key := range keys {
 		snap, found, err := ss.Store.Load(ctx, key)
 		if err != nil {
-			return best, longest, err
+			return Original{}, err
 		}
 		if !found { // the original was deleted in the meantime
 			continue
@@ -83,18 +92,30 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, directory strin
 		for i, u := range snap.Units {
 			units[i] = unitFromRow(u)
 		}
-		if c := o.CopyOf(units); len(c.Units) > len(longest.Units) {
-			best, longest = snap, c
+		rows, _, err := ss.Store.History.Compartments(ctx, key)
+		if err != nil {
+			return Original{}, err
+		}
+		c := Original{Snapshot: snap, Copied: o.CopyOf(units)}
+		c.past = historyOfCopy(snap.Head, rows, c.Copied)
+		if len(c.Copied.Units) > len(longest.Copied.Units) {
+			longest = c
+		}
+		if c.past.head != nil && len(c.Copied.Units) > len(withHead.Copied.Units) {
+			withHead = c
 		}
 	}
-	return best, longest, nil
+	if longest.losesHead() && 2*len(withHead.Copied.Units) >= len(longest.Copied.Units) {
+		return withHead, nil
+	}
+	return longest, nil
 }
 
 // adopt builds the session from the state of its original. The first pass stores all of it. Every new kind of
 // decision about messages or units must be copied here, too: a copied unit keeps its tag and gets a new key,
 // and a copied message gets a new key (copied.Messages).
-func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
-	from := original.Session
+func (s *Session) adopt(original Original, own store.Snapshot, codec transcript.Codec) {
+	from, copied, past := original.Session, original.Copied, original.past
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
 	s.Row.System = systemOfCopy(s.Row.System, from)
 	s.Row.Setup = RowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
