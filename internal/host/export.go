@@ -56,8 +56,8 @@ func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionEx
 	if len(messages) < 2 {
 		return nil, nil
 	}
-	original, err := h.sessions.Original(ctx, key, p.Directory, pipeline.OutlineOf(codec, messages))
-	if err != nil || len(original.Copied.Units) == 0 {
+	original, copied, err := h.sessions.Original(ctx, key, p.Directory, pipeline.OutlineOf(codec, messages))
+	if err != nil || len(copied.Units) == 0 {
 		return nil, err
 	}
 	return []store.Key{original.Session.Key}, nil

@@ -359,10 +359,10 @@ func TestOnlyCopiesInherit(t *testing.T) {
 			h.pass()
 			f := h.fork("ses_2", len(h.messages))
 			c.change(f)
-			original, err := h.host.sessions.Original(t.Context(), store.Key{Harness: "opencode", Session: f.id}, "/p",
+			_, copied, err := h.host.sessions.Original(t.Context(), store.Key{Harness: "opencode", Session: f.id}, "/p",
 				pipeline.OutlineOf(transcript.OpenCode{}, f.messages))
-			if got := len(original.Copied.Units); err != nil || got != c.units {
-				t.Errorf("%d units, %v; want %d", got, err, c.units)
+			if err != nil || len(copied.Units) != c.units {
+				t.Errorf("%d units, %v; want %d", len(copied.Units), err, c.units)
 			}
 		})
 	}

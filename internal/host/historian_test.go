@@ -372,30 +372,36 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	}
 }
 
-// A fork may begin before the end of its original's head. If another copy has a head that fits, the fork begins
-// with that head: without a head, everything that it covers would come back.
-func TestForkPrefersACopyWhoseHeadFits(t *testing.T) {
+// A fork may begin before the end of its original's head. Then its first pass makes a head from the compartments that
+// it has: without a head, everything that was summarised would come back.
+func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
 	h.flush()
 	h.pass()
-	n := len(h.messages)
-	older := h.fork("ses_2", n)
-	older.user("f1", "one way")
-	m := older.pass()
+	n, covered := len(h.messages), h.cut
 	h.talk(n, 20, 950, 60_000)
 	h.user("more", "go on")
 	h.pass()
 	h.settle()
 	h.flush()
 	h.pass()
-	if h.cut <= n+2 || m.Start == 0 {
-		t.Fatalf("the original's head covers %d of %d messages, that of the older fork %d", h.cut, n, m.Start)
+	if h.cut <= n || covered == 0 {
+		t.Fatalf("the original's head covers %d of %d messages, before that %d", h.cut, n, covered)
 	}
-	f := h.fork("ses_3", n+2)
-	f.user("f2", "the other way")
-	if got := f.pass(); got.Start != m.Start || len(got.Head) != len(m.Head) || string(got.Head[0]) != string(m.Head[0]) {
-		t.Errorf("the fork's tail starts at %d, after %d messages of the head; want %d, after %d", got.Start, len(got.Head), m.Start, len(m.Head))
+	f := h.fork("ses_2", n)
+	f.user("f1", "the other way")
+	m := f.pass()
+	if m.Start != covered || !strings.Contains(fmt.Sprint(wireOf(t, m.Head, nil)), "<session-history>") || m.Cause != "head-reverted" {
+		t.Errorf("%s (%s): the fork's tail starts at %d, after %d messages of the head; want %d", m.Verdict, m.Cause, m.Start, len(m.Head), covered)
+	}
+	if again := f.pass(); again.Verdict != schema.Steady {
+		t.Errorf("the second pass of the fork is %s (%s)", again.Verdict, again.Cause)
+	}
+	early := h.fork("ses_3", 3)
+	early.user("f2", "from the beginning")
+	if m := early.pass(); m.Verdict != schema.Steady || m.Start != 0 || len(m.Head) > 0 {
+		t.Errorf("%s (%s): the early fork's tail starts at %d, after %d messages of the head", m.Verdict, m.Cause, m.Start, len(m.Head))
 	}
 }
 

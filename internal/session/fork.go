@@ -26,21 +26,27 @@ type inherited struct {
 // the copy's wire equals the original's. The copy then fits into the window, and the provider still has its
 // prefix in the cache. If BuildCopy finds no original, the session starts without inherited state.
 func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
-	o, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
+	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
 		ss.Guard.Wrote(err)
 		return err
 	}
-	if len(o.Copied.Units) == 0 {
+	if len(copied.Units) == 0 {
 		own.Session = s.Row
 		s.Build(own, codec)
 		return nil
 	}
-	ss.Log.Info("the session is a copy", "session", s.Key.Session, "of", o.Session.Key.Session,
-		"messages", len(o.Copied.Messages), "units", len(o.Copied.Units), "compartments", len(o.past.rows))
-	s.adopt(o, own, codec)
+	rows, _, err := ss.Store.History.Compartments(ctx, original.Session.Key)
+	if err != nil {
+		ss.Guard.Wrote(err)
+		return err
+	}
+	past := historyOfCopy(original.Head, rows, copied)
+	ss.Log.Info("the session is a copy", "session", s.Key.Session, "of", original.Session.Key.Session,
+		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(past.rows))
+	s.adopt(original, past, copied, own, codec)
 	for _, copied := range ss.Copied {
-		if err := copied(ctx, s, o.Session.Key); err != nil {
+		if err := copied(ctx, s, original.Session.Key); err != nil {
 			ss.Guard.Wrote(err)
 			return err
 		}
@@ -53,37 +59,22 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 // after the original's newest pass.
 const lookedFor = 4
 
-// An Original is a session from which another session copies messages.
-type Original struct {
-	store.Snapshot
-	// Copied is the extent of the copy. If it has no units, there is no original.
-	Copied pipeline.Copy
-	past   copiedHistory
-}
-
-// losesHead reports whether the copy cannot begin with the original's head.
-func (o Original) losesHead() bool { return o.Head != nil && o.past.head == nil }
-
-// Original returns the session that the array of key copies. If there are several, it is the one with the most
-// copied units. But without a head, the copy would begin with everything that the head covers, which may not fit
-// into the window. So if the head of that session does not fit, another session whose head fits is preferred,
-// unless that session has less than half as many units.
-func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (Original, error) {
+// Original returns the session that the array of key copies, with the extent of the copy. If there is no
+// original, both results are empty. If there are several, Original returns the one with the most copied units.
+func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
-		var err error
 		if keys, err = ss.Store.Originals(ctx, key, directory, first); err != nil {
-			return Original{}, err
+			return best, longest, err
 		}
 		if len(keys) > 0 {
 			break
 		}
 	}
-	var longest, withHead Original
 	for _, key := range keys {
 		snap, found, err := ss.Store.Load(ctx, key)
 		if err != nil {
-			return Original{}, err
+			return best, longest, err
 		}
 		if !found { // the original was deleted in the meantime
 			continue
@@ -92,30 +83,18 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, directory strin
 		for i, u := range snap.Units {
 			units[i] = unitFromRow(u)
 		}
-		rows, _, err := ss.Store.History.Compartments(ctx, key)
-		if err != nil {
-			return Original{}, err
-		}
-		c := Original{Snapshot: snap, Copied: o.CopyOf(units)}
-		c.past = historyOfCopy(snap.Head, rows, c.Copied)
-		if len(c.Copied.Units) > len(longest.Copied.Units) {
-			longest = c
-		}
-		if c.past.head != nil && len(c.Copied.Units) > len(withHead.Copied.Units) {
-			withHead = c
+		if c := o.CopyOf(units); len(c.Units) > len(longest.Units) {
+			best, longest = snap, c
 		}
 	}
-	if longest.losesHead() && 2*len(withHead.Copied.Units) >= len(longest.Copied.Units) {
-		return withHead, nil
-	}
-	return longest, nil
+	return best, longest, nil
 }
 
 // adopt builds the session from the state of its original. The first pass stores all of it. Every new kind of
 // decision about messages or units must be copied here, too: a copied unit keeps its tag and gets a new key,
 // and a copied message gets a new key (copied.Messages).
-func (s *Session) adopt(original Original, own store.Snapshot, codec transcript.Codec) {
-	from, copied, past := original.Session, original.Copied, original.past
+func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
+	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
 	s.Row.System = systemOfCopy(s.Row.System, from)
 	s.Row.Setup = RowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
@@ -192,14 +171,14 @@ func systemOfCopy(own store.SystemState, original store.SessionRow) store.System
 
 // A copiedHistory is the part of the original's history that a copy begins with.
 type copiedHistory struct {
-	// head is nil if the original's head covers messages that the copy does not have.
 	head *store.HeadRow
 	rows []chronicle.Compartment
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
 // harness, it also has the messages that the summary hides. We assume that these messages have the same keys as
-// in the original. historyOfCopy returns the head only if the head covers no other messages.
+// in the original. If the head covers messages that the copy does not have, historyOfCopy returns it as a revert
+// leaves it: its last message is missing. Then the copy's first pass makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
@@ -228,11 +207,14 @@ func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pip
 		h.rows = append(h.rows, row)
 	}
 	h.rows = h.rows[:max(shown, hidden)]
-	if head == nil || head.DeltaSeq >= len(h.rows) || messages[head.ThroughKey] == "" && head.DeltaSeq >= hidden {
+	if head == nil || len(h.rows) == 0 && head.DeltaSeq >= 0 {
 		return h
 	}
 	moved := *head
 	moved.ThroughKey, moved.Generation, moved.AfterSummary = keyInCopy(head.ThroughKey), 0, keyInCopy(head.AfterSummary)
+	if head.DeltaSeq >= len(h.rows) || messages[head.ThroughKey] == "" && head.DeltaSeq >= hidden {
+		moved.ThroughKey = ""
+	}
 	pinned := pinnedFromText(head.Pinned)
 	for i, key := range pinned {
 		pinned[i] = keyInCopy(key)
