@@ -35,26 +35,6 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	}
 }
 
-func TestQueuedTagKeepsItsPlace(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	first := []DropRow{{Tag: 9, QueuedAt: 1}, {Tag: 3, QueuedAt: 2}}
-	must(t, s.QueueDrops(t.Context(), key, nil, first, ToolReplyRow{}))
-	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 9, QueuedAt: 5}}, ToolReplyRow{}))
-	same(t, "queued", load(t, s, key).Queued, first)
-}
-
-func TestLaterEditOfAKindReplacesTheEarlier(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	p := commit(key, 1)
-	p.Edits = []EditRow{{Tag: 1, Kind: "compress", Pass: 1, Payload: "1"}, {Tag: 1, Kind: "drop", Pass: 1}}
-	must(t, s.CommitPass(t.Context(), p))
-	p = commit(key, 2)
-	p.Edits = []EditRow{{Tag: 1, Kind: "compress", Pass: 2, Payload: "2"}}
-	must(t, s.CommitPass(t.Context(), p))
-	same(t, "edits", load(t, s, key).Edits,
-		[]EditRow{{Tag: 1, Kind: "compress", Pass: 2, Payload: "2"}, {Tag: 1, Kind: "drop", Pass: 1}})
-}
-
 // Once, a drop was queued only by its tag, while the tag's unit waited because another program had locked
 // the database.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
@@ -108,11 +88,4 @@ func lockDatabase(t *testing.T, dir string) (unlock func()) {
 		must(t, err)
 		must(t, lock.Close())
 	}
-}
-
-func TestDropOfALostUnitIsDeletedWhenItsTagIsGivenAgain(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 1, UnitKey: "lost"}, {Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}}, ToolReplyRow{}))
-	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	same(t, "queued", load(t, s, key).Queued, []DropRow{{Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}})
 }

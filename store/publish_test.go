@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -120,75 +119,6 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	})
 }
 
-// Once, sequence numbers were the number of rows, or counted from 1. So a new number could be one that was
-// already in use.
-func TestBugH15SequencesHaveNoGap(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	begin(t, s)
-	for _, step := range []struct {
-		do   func() error
-		want [][2]int
-	}{
-		{func() error {
-			return s.History.Publish(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5)))
-		}, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.History.Publish(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
-		{func() error { _, err := s.History.Withdraw(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.Leases.Release(t.Context(), HistorianOf(key), runner) }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error {
-			return s.History.Publish(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
-		}, [][2]int{{1, 3}, {4, 5}, {6, 7}, {8, 8}}},
-		{func() error { return s.History.Promote(t.Context(), publication(t, s, compartment(1, 5))) }, [][2]int{{1, 5}}},
-		{func() error { return s.History.Publish(t.Context(), publication(t, s, compartment(6, 6))) }, [][2]int{{1, 5}, {6, 6}}},
-	} {
-		must(t, step.do())
-		var got [][2]int
-		for i, c := range compartments(t, s) {
-			if c.Seq != i {
-				t.Errorf("compartment %d-%d has the number %d, want %d", c.Start, c.End, c.Seq, i)
-			}
-			got = append(got, [2]int{c.Start, c.End})
-		}
-		same(t, "ranges", got, step.want)
-	}
-}
-
-// Once, the publication was announced before its drops and facts were stored. A pass that ran in between was
-// rendered without them.
-func TestBugH17PublicationIsCompleteWhenItReturns(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	begin(t, s)
-	p := whole(t, s)
-	// seen says which parts of a publication a reader finds at one moment.
-	seen := func() (parts []string) {
-		must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
-			for _, table := range []string{"compartments", "memories", "agent_runs"} {
-				err := file.Scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
-					if row.ColumnInt(0) > 0 {
-						parts = append(parts, table)
-					}
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-		return parts
-	}
-	s.Fault = func(query string) error {
-		if parts := seen(); len(parts) > 0 {
-			t.Errorf("before %s a reader sees %v", strings.TrimSpace(query), parts)
-		}
-		return nil
-	}
-	must(t, s.History.Publish(t.Context(), p))
-	if parts := seen(); len(parts) != 3 {
-		t.Errorf("after the publication a reader sees only %v", parts)
-	}
-}
-
 // Once, the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same
 // messages twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
@@ -241,32 +171,6 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A killed host leaves its lease in the database. The next host must not wait until it expires.
-func TestLeasesEndWithTheirHost(t *testing.T) {
-	dir := t.TempDir()
-	s := openIn(t, dir)
-	begin(t, s)
-	must(t, s.Close())
-	s = openIn(t, dir)
-	acquire(t, s, "run-2")
-}
-
-// A run that hung was replaced, and a revert came meanwhile. If the hung run acquires its lease again, the
-// note of the revert must not be lost.
-func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	begin(t, s)
-	p := publication(t, s, compartment(1, 6))
-	_, err := s.History.Withdraw(t.Context(), key, 5)
-	must(t, err)
-	_, err = s.History.Withdraw(t.Context(), key, 8)
-	must(t, err)
-	s.Clock.(*clock.Manual).Advance(2 * work.LeaseTerm)
-	acquire(t, s, runner)
-	assertIs(t, s.History.Publish(t.Context(), p), work.ErrStale)
-	must(t, s.History.Publish(t.Context(), publication(t, s, compartment(1, 4))))
 }
 
 func TestPublicationMustBeWellFormed(t *testing.T) {

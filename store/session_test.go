@@ -4,36 +4,6 @@ import (
 	"testing"
 )
 
-func TestEachWriterKeepsTheFieldsOfTheOthers(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	ctx := t.Context()
-	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 3, SystemHash: "cd", SystemTokens: 7}
-	must(t, s.SaveSystem(ctx, key, system))
-	must(t, s.RequestFlush(ctx, key, now))
-	must(t, s.CommitPass(ctx, commit(key, 1))) // this commit's row was read earlier, so it lacks the two values
-	must(t, s.SaveUsage(ctx, key, 1, 1, 2, 3))
-	must(t, s.CommitPass(ctx, commit(key, 2)))
-
-	got := load(t, s, key).Session
-	same(t, "system", got.System, system)
-	if !got.ExplicitFlush {
-		t.Error("the flush was forgotten by a pass that did not carry it out")
-	}
-	if got.InputTokens != 1 || got.CacheRead != 2 || got.CacheWrite != 3 {
-		t.Errorf("usage was lost: %+v", got)
-	}
-	if got.Passes != 2 {
-		t.Errorf("passes is %d", got.Passes)
-	}
-
-	third := commit(key, 3)
-	third.FlushDone = true
-	must(t, s.CommitPass(ctx, third))
-	if load(t, s, key).Session.ExplicitFlush {
-		t.Error("the flush outlived the pass that carried it out")
-	}
-}
-
 func TestTagCounterNeverGoesBack(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 5)))
@@ -80,26 +50,6 @@ func TestDeleteSessionLeavesNoRow(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%s keeps %d rows", table, n)
 		}
-	}
-}
-
-func TestRemoveMessagesForgetsTheirUnits(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	ctx := t.Context()
-	must(t, s.CommitPass(ctx, commit(key, 1)))
-	p := commit(key, 2)
-	p.Edits = []EditRow{{Tag: 1, Kind: "drop"}, {Tag: 3, Kind: "drop"}}
-	must(t, s.CommitPass(ctx, p))
-	must(t, s.QueueDrops(ctx, key, nil, []DropRow{{Tag: 2}, {Tag: 4}}, ToolReplyRow{}))
-
-	must(t, s.RemoveMessages(ctx, key, []string{"msg_1", "msg_unknown"}))
-
-	got := load(t, s, key)
-	same(t, "units", got.Units, p.Units)
-	same(t, "edits", got.Edits, p.Edits[1:])
-	same(t, "queued", got.Queued, []DropRow{{Tag: 4}})
-	if got.Session.TagCounter != 4 {
-		t.Errorf("tag counter is %d, want 4", got.Session.TagCounter)
 	}
 }
 
