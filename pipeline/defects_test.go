@@ -60,20 +60,6 @@ func TestDefectC8BlankTextGetsNoTag(t *testing.T) {
 	}
 }
 
-// C10: flush ignored protection.
-func TestDefectC10FlushKeepsProtection(t *testing.T) {
-	w := newWorld(t, true, 2)
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
-		message("u2", "user", w.now, nil, textPart("p3", "q")))
-	w.pass()
-	w.queue(1, 2, 3)
-	w.readings.Flush = true
-	w.pass()
-	if got := fmt.Sprint(w.decision.Edits); got != "[{1 drop}]" || tagsOf(w.session.State.Queue()) != "2,3" {
-		t.Errorf("edits %s, queue %s", got, tagsOf(w.session.State.Queue()))
-	}
-}
-
 // C11: the first pass after a restart assumed a pressure of zero.
 func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	w := newWorld(t, true, 1)
@@ -240,17 +226,6 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// C15: blanks before an imitated tag kept it from being removed.
-func TestDefectC15BlanksDoNotProtectImitatedTags(t *testing.T) {
-	w := newWorld(t, true, 1)
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "  §1§ hi")))
-	w.add(message("a1", "assistant", w.now, nil, textPart("p2", "\n\t§1§ §2§ ho"), textPart("p3", "  plain")))
-	w.pass()
-	if want := "u1 user: text \"§1§   §1§ hi\"\na1 assistant: text \"§2§ \\n\\tho\" text \"§3§   plain\"\n"; w.text() != want {
-		t.Errorf("got %s", w.text())
-	}
-}
-
 // D2: a text may start with a number in the form of a tag, for example "§7§", before
 // the host gives that tag. When the tag is given later, the text must not lose its
 // number, because that would bust the prefix for no visible reason.
@@ -272,20 +247,6 @@ func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	const want = "u1 user: text \"§1§ §5§ prompt\"\na1 assistant: text \"§2§ §5§ answer\" call read {} -> \"§3§ §5§ output\"\n"
 	if !strings.HasPrefix(w.text(), want) {
 		t.Errorf("got %s", w.text())
-	}
-}
-
-// C16: compression joined the lines of a list, and turned possibilities into facts.
-// The tables of compression are tested in pipeline/text.
-func TestDefectC16CompressedTextStillSaysTheSame(t *testing.T) {
-	w := newWorld(t, false, 1)
-	w.readings.Knobs.CompressFrom = 10
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "- one\n- just two\n- it could be deleted; clearly, I believe it. kindly")),
-		message("u2", "user", w.now, nil, textPart("p2", "n")))
-	w.pass()
-	lines := strings.Split(w.wire[0].Blocks[0].Text, "\n")
-	if len(lines) != 3 || lines[1] != "- two" || !strings.Contains(lines[2], "could be deleted") || strings.Contains(lines[2], ";,") {
-		t.Errorf("%q", lines)
 	}
 }
 
@@ -318,23 +279,6 @@ func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s.shows("r2", false)
 	s.steady("")
 	s.steady("restart")
-}
-
-// A revert is an action of the harness, and the bust's cause in the journal says so.
-func TestRevertIsAnExplainedBust(t *testing.T) {
-	w := newWorld(t, true, 1)
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
-		message("u2", "user", w.now, nil, textPart("p3", "y")))
-	w.pass()
-	w.raw, w.held = w.raw[:1], 1
-	w.add(message("u9", "user", w.now, nil, textPart("p9", "z")))
-	w.pass()
-	if !w.result.Bust || w.result.BustCause != BustTranscript {
-		t.Errorf("bust %v, cause %q", w.result.Bust, w.result.BustCause)
-	}
-	if !strings.Contains(w.text(), "§4§ z") {
-		t.Errorf("a tag was given twice:\n%s", w.text())
-	}
 }
 
 func tagsOf(queue []frozen.QueuedDrop) string {

@@ -92,23 +92,6 @@ func updateLines(text string) []string {
 	return strings.Split(block, "\n")[1:]
 }
 
-// Bug class H26, and its reference vector: an update that was logged after the
-// memory was archived brought the memory back.
-func TestBugH26ArchivedMemoryStaysArchived(t *testing.T) {
-	got := deltaOf(history.DeltaInput{
-		Shown: []int64{1, 2},
-		Updates: []chronicle.MemoryChange{
-			{ID: 1, Kind: chronicle.MemoryUpdated, Memory: 1, Content: "call it bar & co"},
-			{ID: 2, Kind: chronicle.MemoryArchived, Memory: 2},
-			{ID: 3, Kind: chronicle.MemoryUpdated, Memory: 2, Content: "late"},
-		},
-	})
-	want := []string{`  <updated id="1">call it bar &amp; co</updated>`, `  <removed id="2"/>`}
-	if lines := updateLines(got.Text); strings.Join(lines, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%q, want %q", lines, want)
-	}
-}
-
 func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Shown: []int64{1, 2, 3, 4},
@@ -133,7 +116,7 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	}
 }
 
-// Once a memory is final in the log, no later entry shows its text again.
+// H26: an update that was logged after a memory was archived brought the memory back.
 func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}

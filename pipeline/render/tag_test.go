@@ -19,7 +19,7 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 		"§1§ hi":       "hi",
 		"§1§ §2§ hi":   "hi",
 		"§9§ hi":       "hi", // the model guessed the unit's own tag
-		"\n §1§ hi":    "\n hi",
+		"\n\t §1§ hi":  "\n\t hi",
 		"§1§  two":     " two",
 		"§1§ §10§ hi":  "§10§ hi",
 		"§1§ mid §3§ ": "mid §3§ ",
