@@ -119,39 +119,6 @@ func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 	}
 }
 
-// With each bad historian, the prompt is sent, and no history is lost.
-func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
-	t.Parallel()
-	for name, answer := range map[string]string{
-		"nothing": "", "garbage": "<<<>>> no", "refusal": "I cannot help with that.",
-		"half": `<output><compartments><compartment start="1" end="2" title="t"><p1>x`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := answering(t, func(schema.AgentRunParams) (string, error) { return answer, nil })
-			h.talkLong()
-			if rows := h.compartments(); len(rows) != 0 {
-				t.Fatalf("without pressure, %d compartments were published that no model made", len(rows))
-			}
-			sum, err := h.store.History.Summary(t.Context(), testKey)
-			if err != nil || sum.LastError == "" {
-				t.Errorf("the status does not name the cause: %+v, %v", sum, err)
-			}
-			h.talk(20, 1, 10, 55_000) // 86 %
-			h.user("more", "go on")
-			for range 8 {
-				h.pass()
-				h.settle()
-				h.talk(100+len(h.messages), 1, 10, 55_000)
-			}
-			rows := h.compartments()
-			if len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
-				t.Fatalf("under pressure nothing was published: %+v", rows)
-			}
-		})
-	}
-}
-
 // At 95 % there is no time for a model. The pass itself publishes an extract, and shows it.
 func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 	begun, end := make(chan struct{}, 8), make(chan struct{})
@@ -333,6 +300,9 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 		hidden int // number of messages that a compaction hides, -1 for all
 	}{{"no compaction", 0}, {"a compaction that keeps covered turns", 8}, {"one that keeps no covered turn", 36}, {"one that keeps nothing", -1}} {
 		for _, seen := range []bool{true, false} {
+			if c.hidden == 0 && seen {
+				continue // there is no compaction to see
+			}
 			t.Run(fmt.Sprintf("%s, seen by the original: %t", c.name, seen), func(t *testing.T) {
 				h := answering(t, good)
 				h.talkLong()
@@ -616,18 +586,16 @@ func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		set   func(*schema.Config)
-		lines int // the document's lines
 		shown bool
 	}{
-		{"by default", func(*schema.Config) {}, 10, true},
-		{"too long", func(*schema.Config) {}, 600, false}, // 3,600 tokens; half of 64,000 * 65 % * 15 % are 3,120
-		{"a smaller share", func(c *schema.Config) { c.ProjectDocs.BudgetPercentage = 1 }, 10, false},
-		{"switched off", func(c *schema.Config) { c.ProjectDocs.Enabled = false }, 10, false},
+		{"by default", func(*schema.Config) {}, true},
+		{"a smaller share", func(c *schema.Config) { c.ProjectDocs.BudgetPercentage = 1 }, false},
+		{"switched off", func(c *schema.Config) { c.ProjectDocs.Enabled = false }, false},
 	} {
 		h := answering(t, good)
 		test.set(&h.config)
 		h.project = t.TempDir()
-		if err := os.WriteFile(filepath.Join(h.project, "ARCHITECTURE.md"), []byte(strings.Repeat("a line of the document\n", test.lines)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(h.project, "ARCHITECTURE.md"), []byte(strings.Repeat("a line of the document\n", 10)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := h.host.Initialize(t.Context(), h, schema.InitializeParams{Harness: h.kind, Directory: h.project}); err != nil {

@@ -335,17 +335,6 @@ func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {
 	}
 }
 
-func TestLostBaseAsksForAResync(t *testing.T) {
-	h := turn(t)
-	before := h.wire()
-	h.restart()
-	h.patches = nil
-	h.pass()
-	if got := h.wire(); got != before {
-		t.Errorf("after a restart:\n%sbefore:\n%s", got, before)
-	}
-}
-
 // If the shim did not get the reply, it asks again. It must get the same text, and the drop must not be
 // queued twice.
 func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
@@ -479,36 +468,6 @@ func TestDefectC6DateChangesTogetherWithAnotherChange(t *testing.T) {
 	}
 }
 
-// If the prefix is gone anyway, the pass adopts the new date.
-func TestDateIsTakenOnAfterAPause(t *testing.T) {
-	h := turn(t)
-	h.ask("A\nToday's date: 1")
-	h.clock.Advance(8 * time.Hour)
-	h.user("u9", "good morning")
-	if m := h.pass(); m.Verdict != schema.Hard || m.Cause != "idle" {
-		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
-	}
-	if got := h.ask("A\nToday's date: 2"); got != "A\nToday's date: 2" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestModeIsDecidedOnceBySwitchesOfTheFirstMessage(t *testing.T) {
-	h := newHarness(t)
-	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1700000000000},"tools":{"*":false},"model":{"providerID":"anthropic","modelID":"m"}},` +
-		`"parts":[{"id":"p1","type":"text","text":"hi"}]}`)
-	h.pass()
-	if got := h.wire(); got != "u1: hi\n" {
-		t.Errorf("wire %q", got)
-	}
-	h.restart()
-	h.user("u2", "more")
-	h.pass()
-	if got := h.wire(); got != "u1: hi\nu2: more\n" {
-		t.Errorf("the mode changed: %q", got)
-	}
-}
-
 func TestUsageIsJournalledWithItsPass(t *testing.T) {
 	h := turn(t)
 	event := `{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"a9","role":"assistant","time":{"created":1,"completed":2},` +
@@ -525,20 +484,6 @@ func TestUsageIsJournalledWithItsPass(t *testing.T) {
 	st, err := h.host.SessionStatus(context.Background(), h, schema.SessionStatusParams{Harness: "opencode", Session: testSession})
 	if err != nil || st.CacheRead != 900 || st.InputTokens != 975 || st.ContextTokens != 100_000 {
 		t.Errorf("status %+v, %v", st, err)
-	}
-}
-
-// B22: tool units were found only by the id of their call, so they outlived their message.
-func TestBugB22RemovedMessageLosesItsToolUnits(t *testing.T) {
-	h := turn(t)
-	h.drop("call-1", "2")
-	event := `{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":"a1"}}`
-	if _, err := h.host.Event(context.Background(), h, schema.EventParams{Event: json.Value(event)}); err != nil {
-		t.Fatal(err)
-	}
-	h.restart()
-	if got := h.drop("call-2", "2"); got != "Error: there is no 2. Nothing was marked." {
-		t.Errorf("reply %q", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -14,37 +15,39 @@ import (
 // A running host deletes the sessions that were not used for long, including those that it holds in memory.
 // It keeps the others. If a deleted session is used again, it starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
-	h := turn(t)
-	old := h.snapshot()
-	h.clock.Advance(retention.KeptSession + time.Hour)
-	was := h.messages
-	h.messages = nil
-	h.user("o1", "another matter") // with the same messages it would be a fork, and a fork keeps its original
-	fresh := schema.TransformParams{Session: "ses_2", Directory: "/p"}
-	if _, err := h.send(fresh); err != nil {
-		t.Fatal(err)
-	}
-	if len(old.Units) == 0 {
-		t.Fatal("the session has nothing to forget")
-	}
-	s := standby(t, h)
-	for range retention.TrustedTidies {
-		must(t, s.tidy(t.Context()))
-		h.clock.Advance(tidyEvery)
-	}
-	for _, c := range []struct {
-		session string
-		isKept  bool
-	}{{testSession, false}, {"ses_2", true}} {
-		if _, found, err := h.store.Load(t.Context(), store.Key{Harness: "opencode", Session: c.session}); err != nil || found != c.isKept {
-			t.Errorf("session %s is there: %v, %v; want %v", c.session, found, err, c.isKept)
+	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time
+		h := turn(t)
+		old := h.snapshot()
+		h.clock.Advance(retention.KeptSession + time.Hour)
+		was := h.messages
+		h.messages = nil
+		h.user("o1", "another matter") // with the same messages it would be a fork, and a fork keeps its original
+		fresh := schema.TransformParams{Session: "ses_2", Directory: "/p"}
+		if _, err := h.send(fresh); err != nil {
+			t.Fatal(err)
 		}
-	}
-	h.messages, h.revision, h.told = was, 0, 0
-	h.user("u9", "and now")
-	if m := h.pass(); m.Cause != "first-pass" {
-		t.Errorf("the deleted session goes on with %s %s", m.Verdict, m.Cause)
-	}
+		if len(old.Units) == 0 {
+			t.Fatal("the session has nothing to forget")
+		}
+		s := standby(t, h)
+		for range retention.TrustedTidies {
+			must(t, s.tidy(t.Context()))
+			h.clock.Advance(tidyEvery)
+		}
+		for _, c := range []struct {
+			session string
+			isKept  bool
+		}{{testSession, false}, {"ses_2", true}} {
+			if _, found, err := h.store.Load(t.Context(), store.Key{Harness: "opencode", Session: c.session}); err != nil || found != c.isKept {
+				t.Errorf("session %s is there: %v, %v; want %v", c.session, found, err, c.isKept)
+			}
+		}
+		h.messages, h.revision, h.told = was, 0, 0
+		h.user("u9", "and now")
+		if m := h.pass(); m.Cause != "first-pass" {
+			t.Errorf("the deleted session goes on with %s %s", m.Verdict, m.Cause)
+		}
+	})
 }
 
 func must(t *testing.T, err error) {
@@ -79,24 +82,26 @@ func TestWrongClockDeletesNothing(t *testing.T) {
 		{"a host that starts again after a long time", 20, []time.Duration{jump, tidyEvery, tidyEvery}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := turn(t)
-			s := standby(t, h)
-			for range c.before {
-				must(t, s.tidy(t.Context()))
-				h.clock.Advance(tidyEvery)
-			}
-			h.user("again", "and now")
-			h.pass()
-			units := len(h.snapshot().Units)
-			for _, d := range c.after {
-				h.clock.Advance(d)
-				must(t, s.tidy(t.Context()))
-			}
-			snap, found, err := h.store.Load(t.Context(), store.Key{Harness: "opencode", Session: testSession})
-			must(t, err)
-			if found != c.isKept || found && len(snap.Units) != units {
-				t.Errorf("the session is there: %v, with %d of %d units", found, len(snap.Units), units)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				h := turn(t)
+				s := standby(t, h)
+				for range c.before {
+					must(t, s.tidy(t.Context()))
+					h.clock.Advance(tidyEvery)
+				}
+				h.user("again", "and now")
+				h.pass()
+				units := len(h.snapshot().Units)
+				for _, d := range c.after {
+					h.clock.Advance(d)
+					must(t, s.tidy(t.Context()))
+				}
+				snap, found, err := h.store.Load(t.Context(), store.Key{Harness: "opencode", Session: testSession})
+				must(t, err)
+				if found != c.isKept || found && len(snap.Units) != units {
+					t.Errorf("the session is there: %v, with %d of %d units", found, len(snap.Units), units)
+				}
+			})
 		})
 	}
 }

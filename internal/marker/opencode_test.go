@@ -37,24 +37,60 @@ func TestRemoveWithoutAnything(t *testing.T) {
 	}
 }
 
+// talked adds a session of two turns, with the messages 0 to 3.
+func talked(db *rawhistorytest.OpenCode, session string) {
+	var all []json.Value
+	for i, more := range []string{`"role":"user"`, `"role":"assistant","finish":"stop"`, `"role":"user"`, `"role":"assistant","finish":"stop"`} {
+		all = append(all, json.Value(fmt.Sprintf(`{"info":{"id":"%s-%d","time":{"created":%d},%s},"parts":[]}`, session, i, 1000*i, more)))
+	}
+	db.Add(session, all)
+}
+
+// mark sets a marker at the second turn.
+func mark(t *testing.T, home, session string) (boundary string) {
+	t.Helper()
+	boundary, err := at(home).Set(t.Context(), session, session+"-3")
+	if boundary != session+"-2" || err != nil {
+		t.Fatalf("%s: boundary %s, %v", session, boundary, err)
+	}
+	if isWhole, err := at(home).IsWhole(t.Context(), session, boundary); !isWhole || err != nil {
+		t.Errorf("%s is not marked: %v", session, err)
+	}
+	return boundary
+}
+
+// If some rows of a marker are missing, it is not whole, and the other rows can be removed.
+func TestTornMarkerIsNotWhole(t *testing.T) {
+	for name, sql := range map[string]string{
+		"no summary":         `DELETE FROM message WHERE data LIKE '%"magicctx"%'`,
+		"no compaction part": `DELETE FROM part WHERE data LIKE '%"compaction"%'`,
+		"no summary text":    `DELETE FROM part WHERE data LIKE '%by magicctx%'`,
+	} {
+		home := t.TempDir()
+		db := rawhistorytest.NewOpenCode(t, home)
+		talked(db, "ses_1")
+		boundary := mark(t, home, "ses_1")
+		db.Exec(sql)
+		if isWhole, err := at(home).IsWhole(t.Context(), "ses_1", boundary); isWhole || err != nil {
+			t.Errorf("%s: whole %t, %v", name, isWhole, err)
+		}
+		if err := at(home).Remove(t.Context(), "ses_1"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := at(home).RemoveAll(t.Context()); left != 0 || err != nil {
+			t.Errorf("%s: %d markers are left, %v", name, left, err)
+		}
+	}
+}
+
 func TestRemoveAllFindsEachSession(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
 	for _, s := range []string{"ses_1", "ses_2", "ses_3"} {
-		var all []json.Value
-		for i, more := range []string{`"role":"user"`, `"role":"assistant","finish":"stop"`, `"role":"user"`, `"role":"assistant","finish":"stop"`} {
-			all = append(all, json.Value(fmt.Sprintf(`{"info":{"id":"%s-%d","time":{"created":%d},%s},"parts":[]}`, s, i, 1000*i, more)))
-		}
-		db.Add(s, all)
+		talked(db, s)
 	}
 	for _, s := range []string{"ses_1", "ses_2"} {
-		boundary, err := at(home).Set(t.Context(), s, s+"-3")
-		if boundary != s+"-2" || err != nil {
-			t.Fatalf("%s: boundary %s, %v", s, boundary, err)
-		}
-		if isWhole, err := at(home).IsWhole(t.Context(), s, boundary); !isWhole || err != nil {
-			t.Errorf("%s is not marked: %v", s, err)
-		}
+		mark(t, home, s)
 	}
 	if n, err := at(home).RemoveAll(t.Context()); n != 2 || err != nil {
 		t.Errorf("%d removed, %v", n, err)
