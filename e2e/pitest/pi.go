@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -178,14 +177,6 @@ func (p *Pi) Kill() {
 		killGroup(p.cmd)
 		<-p.done
 	})
-}
-
-// Terminate asks the process to end by a signal, and waits for it.
-func (p *Pi) Terminate() error {
-	if err := p.cmd.Process.Signal(terminate); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("end pi: %w", err)
-	}
-	return p.Stop()
 }
 
 // buffer is a bytes.Buffer that can be read while a process writes to it.

@@ -7,11 +7,6 @@ import (
 	"syscall"
 )
 
-const (
-	// SIGTERM makes Pi end its session as if the user had quit.
-	terminate = syscall.SIGTERM
-)
-
 // lead makes the command the leader of a new process group, so that killGroup reaches its tools.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 

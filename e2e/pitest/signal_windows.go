@@ -1,12 +1,6 @@
 package pitest
 
-import (
-	"os"
-	"os/exec"
-)
-
-// Windows has no signal that asks a process to end.
-var terminate = os.Kill
+import "os/exec"
 
 func lead(*exec.Cmd) {}
 
