@@ -387,10 +387,14 @@ func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 		t.Fatal("the trace does not name the key")
 	}
 	_, report := wires(t, other)
-	for _, b := range report.Summary().Busts {
+	s := report.Summary()
+	for _, b := range s.Busts {
 		if b.Cause == pipeline.BustSystem {
 			t.Errorf("bust at pass %d: the system prompt has changed", b.Pass)
 		}
+	}
+	if !s.IsClean() {
+		t.Errorf("%d unexplained busts, %v, %v, %v", s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits, s.Overflows)
 	}
 }
 

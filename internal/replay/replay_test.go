@@ -14,12 +14,20 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const traces = "../../testdata/traces"
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // plain returns the uncompressed lines of a committed trace.
 func plain(t *testing.T, name string) [][]byte {
@@ -157,6 +165,16 @@ func TestFileThatIsNoTraceIsRefused(t *testing.T) {
 	}
 }
 
+func TestTraceOfAnUnknownHarnessIsRefused(t *testing.T) {
+	trace := bytes.ReplaceAll(bytes.Join(plain(t, "short.jsonl.gz"), nil), []byte(`"harness":"opencode"`), []byte(`"harness":"emacs"`))
+	if _, err := Run(t.Context(), bytes.NewReader(trace), Options{}); err == nil || !strings.Contains(err.Error(), `"emacs"`) {
+		t.Error(err)
+	}
+	if err := Recorded(bytes.NewReader(trace), nil); err == nil || !strings.Contains(err.Error(), `"emacs"`) {
+		t.Error(err)
+	}
+}
+
 // A caller can find out why a trace cannot be read.
 func TestUnreadableTraceKeepsItsCause(t *testing.T) {
 	var zipped bytes.Buffer
@@ -209,5 +227,14 @@ func TestReplayCanBeCancelled(t *testing.T) {
 	}})
 	if !errors.Is(err, context.Canceled) || steps != 5 {
 		t.Errorf("after %d steps: %v", steps, err)
+	}
+}
+
+// A trace is a file that a user sends: its patches need not fit its messages.
+func TestRecordedPatchThatDoesNotFitIsAnError(t *testing.T) {
+	trace := bytes.ReplaceAll(bytes.Join(plain(t, "short.jsonl.gz"), nil), []byte(`"path":"/parts/`), []byte(`"path":"/nowhere/`))
+	err := Recorded(bytes.NewReader(trace), func(string, []json.Value, []json.Value) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "patch") {
+		t.Errorf("the error is %v", err)
 	}
 }
