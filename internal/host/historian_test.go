@@ -391,6 +391,7 @@ func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	}
 	f := h.fork("ses_2", n)
 	f.user("f1", "the other way")
+	f.messages = append(f.messages, json.Value(`{"info":{"sessionID":"ses_2","role":"user"},"parts":[]}`)) // of a plugin, without an id
 	m := f.pass()
 	if m.Start != covered || !strings.Contains(fmt.Sprint(wireOf(t, m.Head, nil)), "<session-history>") || m.Cause != "head-reverted" {
 		t.Errorf("%s (%s): the fork's tail starts at %d, after %d messages of the head; want %d", m.Verdict, m.Cause, m.Start, len(m.Head), covered)
