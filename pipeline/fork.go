@@ -3,6 +3,7 @@ package pipeline
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -126,6 +127,9 @@ type Copy struct {
 	// message. The original has no units for that answer, because it made no pass after it.
 	// Next is empty if no answer follows.
 	Next string
+	// GoesOn means that the copy has other answers after the copied messages. The host knows
+	// nothing about the wires that they answered, for example because its database was lost.
+	GoesOn bool
 }
 
 // CopyOf finds the messages of the array that are copies from the session that units belong
@@ -176,6 +180,9 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	if _, isNewest := keys[len(units)-1]; isNewest && end < len(o) && o[end].role == transcript.Assistant {
 		c.Next = o[end].key
 	}
+	c.GoesOn = slices.ContainsFunc(o[end:], func(m outlined) bool {
+		return m.role == transcript.Assistant && len(m.units) > 0 && m.key != c.Next
+	})
 	for i, u := range units {
 		if key, ok := keys[i]; ok {
 			u.Key, u.MessageKey = key, c.Messages[u.MessageKey]
@@ -204,8 +211,12 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 	return first
 }
 
-// Moved translates the original's gauge to the copy.
+// Moved translates the original's gauge to the copy. If the copy goes on, its newest usage
+// measures an unknown wire, so the result is empty: the copy is measured like a new session.
 func (c Copy) Moved(g Gauge) Gauge {
+	if c.GoesOn {
+		return Gauge{}
+	}
 	// If the measured message is not in the copy, g.Of names a message that does not
 	// exist there. The gauge then treats it as reverted: every usage in the copy is
 	// older.
