@@ -238,7 +238,9 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 	for i := range raws {
 		e, units := s.read(raws[i], &decoded[i], found[i])
 		fresh = append(fresh, units...)
-		s.index[e.header.key] = len(s.entries)
+		if e.header.key != "" { // no lookup may find an unreadable message, which has no key
+			s.index[e.header.key] = len(s.entries)
+		}
 		s.entries = append(s.entries, e)
 		s.weigh(len(s.entries) - 1)
 	}

@@ -103,6 +103,17 @@ func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Tiers = tiers
 }
 
+// WithoutQuotes returns a compartment clean and without quotes of the user. It is for a text that was not compared with
+// the words of the user, such as the harness's own summary.
+func WithoutQuotes(c chronicle.Compartment) chronicle.Compartment {
+	c.Title = clean(c.Title)
+	for i, tier := range c.Tiers {
+		c.Tiers[i] = clean(tier)
+	}
+	(&quotes{refused: map[string]bool{}}).confirm(&c)
+	return c
+}
+
 // line returns a line of a tier without its unconfirmed quotes.
 func (q *quotes) line(line string) string {
 	marks := quoteMarks(line)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/marker"
@@ -83,6 +84,7 @@ func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) (
 			return nil, ""
 		}
 		for _, c := range found {
+			c.Where, c.Problem, c.Remedy = format.Clean(c.Where), format.Clean(c.Problem), format.Clean(c.Remedy) // a project names its plugins, and a harness may show the text on a terminal
 			if c.IsCompetitor && competitor == "" {
 				competitor = fmt.Sprintf("it stands down, because it cannot work beside another context plugin. %s: %s. To use magicctx, %s", c.Where, c.Problem, c.Remedy)
 			}

@@ -117,6 +117,7 @@ func TestStandsDownBesideAnotherContextPlugin(t *testing.T) {
 	for _, test := range []struct{ plugins, remedy string }{
 		{`[]`, ""},
 		{`["@tarquinen/opencode-dcp@latest"]`, "remove \"@tarquinen/opencode-dcp@latest\" from \"plugin\" in this file"},
+		{`["\u001b]0;title\u0007my-magic-context"]`, "remove \"\\u001b]0;title\\u0007my-magic-context\" from \"plugin\" in this file"},
 		{`["oh-my-opencode"]`, ""},
 		{`[]`, ""},
 	} {
@@ -127,6 +128,9 @@ func TestStandsDownBesideAnotherContextPlugin(t *testing.T) {
 		}
 		if !strings.Contains(r.Reason, test.remedy) || test.remedy != "" && !strings.Contains(r.Reason, config) {
 			t.Errorf("beside %s: the reason is %q", test.plugins, r.Reason)
+		}
+		if text := strings.Join(append(r.Warnings, r.Reason), ""); strings.ContainsRune(text, '\x1b') {
+			t.Errorf("beside %s: a harness would write %q to the terminal", test.plugins, text)
 		}
 	}
 }

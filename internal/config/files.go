@@ -6,19 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/internal/regular"
-
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -174,7 +169,7 @@ func parseFile(project, file string) (settings object, named map[string]int, rep
 	}
 	lines := jsonc.Lines(data, document)
 	document.Standardize()
-	boundNumbers(&document)
+	jsonc.BoundNumbers(&document)
 	var tree any
 	if err := json.Unmarshal(document.Pack(), &tree); err != nil {
 		return nil, nil, nil, err
@@ -195,20 +190,6 @@ func parseFile(project, file string) (settings object, named map[string]int, rep
 		}
 	}
 	return settings, named, repeated, nil
-}
-
-// boundNumbers replaces each number that no float64 can hold, such as 1e400, by the largest one that it can. Then
-// only the key of that number gets a warning: the decoder would refuse the whole file.
-func boundNumbers(document *hujson.Value) {
-	for v := range document.All() {
-		literal, ok := v.Value.(hujson.Literal)
-		if !ok || literal.Kind() != '0' {
-			continue
-		}
-		if n, err := strconv.ParseFloat(string(literal), 64); errors.Is(err, strconv.ErrRange) {
-			v.Value = hujson.Float(math.Copysign(math.MaxFloat64, n))
-		}
-	}
 }
 
 // readOfProject reads a file of a project. It follows no link, because a repository could contain one to a

@@ -34,7 +34,9 @@ func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.Sess
 	if err != nil {
 		return none, err
 	}
-	config, err := json.Marshal(h.clients.Config(key.Harness, p.Directory))
+	shared := h.clients.Config(key.Harness, p.Directory)
+	shared.Embedding = schema.Embedding{} // it holds the user's API key, and no pass reads it
+	config, err := json.Marshal(shared)
 	if err != nil {
 		return none, fmt.Errorf("configuration: %w", err)
 	}

@@ -1,6 +1,7 @@
 package jsonc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,22 +27,41 @@ func Parse(data []byte) (hujson.Value, error) {
 	return tree, atPosition(err)
 }
 
-// isDeep counts brackets even in strings and comments. That is good enough,
-// because no real file comes close to the limit.
+// isDeep counts the open brackets. It skips strings and comments, because closing
+// brackets in them would make up for open ones.
 func isDeep(data []byte) bool {
 	depth := 0
-	for _, c := range data {
-		switch c {
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
 		case '{', '[':
-			depth++
+			if depth++; depth > maxDepth {
+				return true
+			}
 		case '}', ']':
 			depth--
-		}
-		if depth > maxDepth {
-			return true
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			i += commentLen(data[i:])
 		}
 	}
 	return false
+}
+
+// commentLen returns the length of the comment at the start of data, 0 if there is none. A comment
+// that is not closed ends with data.
+func commentLen(data []byte) int {
+	for begin, end := range map[string]string{"//": "\n", "/*": "*/"} {
+		if rest, ok := bytes.CutPrefix(data, []byte(begin)); ok {
+			comment, _, _ := bytes.Cut(rest, []byte(end))
+			return len(begin) + len(comment)
+		}
+	}
+	return 0
 }
 
 var position = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)

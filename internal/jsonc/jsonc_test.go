@@ -13,7 +13,22 @@ func TestParseNamesThePlaceOfAMistake(t *testing.T) {
 	if _, err := Parse([]byte("{\n  \"a\" 1\n}")); err == nil || !strings.HasPrefix(err.Error(), "2:") {
 		t.Errorf("error %v, want one at line 2", err)
 	}
-	if _, err := Parse([]byte(strings.Repeat("[", 1_000_000))); !errors.Is(err, ErrTooDeep) {
-		t.Errorf("error %v, want ErrTooDeep", err)
+	deep := strings.Repeat("[", 80_000)
+	for _, before := range []string{"", `"` + strings.Repeat("]", 80_000) + `", `, "// " + strings.Repeat("]", 80_000) + "\n", "/*" + strings.Repeat("}", 80_000) + "*/"} {
+		if _, err := Parse([]byte("[" + before + deep)); !errors.Is(err, ErrTooDeep) {
+			t.Errorf("after %.5q: error %.80v, want ErrTooDeep", before, err)
+		}
+	}
+	if _, err := Parse([]byte(`["\"` + deep + `", /*` + deep + "*/ 1] // " + deep + "\n")); err != nil {
+		t.Errorf("brackets in strings and comments: %.80v", err)
+	}
+}
+
+// The paths of all elements of a hostile file would take a gigabyte.
+func TestLinesLooksNoDeeperThanAnyKey(t *testing.T) {
+	text := []byte(strings.Repeat("[", 400) + "1" + strings.Repeat("]", 400))
+	tree, err := Parse(text)
+	if n := len(Lines(text, tree)); err != nil || n != deepest {
+		t.Errorf("%d lines, %v", n, err)
 	}
 }

@@ -14,8 +14,12 @@ type Line struct {
 	Line int
 }
 
+// deepest is the number of keys in the longest path that Lines returns. No program reads longer ones, and the paths
+// of many elements below 500 lists would take a gigabyte.
+const deepest = 16
+
 // Lines returns the line of each key and each element of a list, in the order of the file. data is the
-// file from which Parse made the tree.
+// file from which Parse made the tree. Lines leaves out what is nested deeper than 16 levels.
 func Lines(data []byte, tree hujson.Value) []Line {
 	w := lineWalker{data: data, line: 1}
 	w.walk(nil, tree)
@@ -29,6 +33,9 @@ type lineWalker struct {
 }
 
 func (w *lineWalker) walk(at []string, v hujson.Value) {
+	if len(at) == deepest {
+		return
+	}
 	switch v := v.Value.(type) {
 	case *hujson.Object:
 		for _, m := range v.Members {

@@ -144,9 +144,10 @@ func isResync(recorded json.Value) bool {
 // the state before the first pass, but a command or a system prompt request may come earlier. Without the
 // state, the replay's host would treat the session as new.
 func (t *trace) stateFirst() {
-	first := make(map[string]int) // the index of the first step of each session
-	for i := 0; i < len(t.steps); i++ {
-		s := t.steps[i]
+	first := make(map[string]int)         // the index of the first step of each session
+	states := make(map[int][]step)        // the states that move, by the index of that step
+	isMoved := make([]bool, len(t.steps)) // a trace may hold a million steps, so all of them move at once
+	for i, s := range t.steps {
 		var of struct {
 			Session string `json:"session"`
 		}
@@ -162,18 +163,18 @@ func (t *trace) stateFirst() {
 		if json.Unmarshal(s.params, &e) != nil || e.Result == nil || e.Result.Passes == 0 {
 			continue
 		}
-		to, ok := first[e.Params.Session]
-		if !ok {
-			continue
-		}
-		s.at = t.steps[to].at
-		t.steps = slices.Insert(slices.Delete(t.steps, i, i+1), to, s)
-		for session, at := range first {
-			if at >= to {
-				first[session]++
-			}
+		if to, ok := first[e.Params.Session]; ok {
+			s.at = t.steps[to].at
+			states[to], isMoved[i] = append(states[to], s), true
 		}
 	}
+	sorted := make([]step, 0, len(t.steps))
+	for i, s := range t.steps {
+		if sorted = append(sorted, states[i]...); !isMoved[i] {
+			sorted = append(sorted, s)
+		}
+	}
+	t.steps = sorted
 }
 
 // recordedIn takes the harness from an initialize. All initializes of a connection name the same harness.

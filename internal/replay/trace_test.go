@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -34,6 +36,23 @@ func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s passes: the steps are %v, want %v", passes, got, want)
 		}
+	}
+}
+
+// The states of many sessions move at once. An earlier version moved one after the other, and took minutes for this
+// trace of some megabytes.
+func TestHostileTraceMovesItsStatesAtOnce(t *testing.T) {
+	const n = 50_000
+	var hostile trace
+	for i := range n {
+		hostile.steps = append(hostile.steps, step{method: schema.MethodTransform, params: json.Value(fmt.Sprintf(`{"session":"%d"}`, i))})
+	}
+	for i := range n {
+		hostile.steps = append(hostile.steps, step{method: schema.MethodSessionExport, params: json.Value(fmt.Sprintf(`{"params":{"session":"%d"},"result":{"passes":1}}`, i))})
+	}
+	hostile.stateFirst()
+	if s := hostile.steps; len(s) != 2*n || s[0].method != schema.MethodSessionExport || s[2*n-1].method != schema.MethodTransform {
+		t.Errorf("%d steps, first %s, last %s", len(s), s[0].method, s[len(s)-1].method)
 	}
 }
 

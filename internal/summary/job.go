@@ -145,7 +145,7 @@ func referencesOf(all []chronicle.Compartment) []chronicle.Compartment {
 func publication(p *run, r historian.Result) store.Publication {
 	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.project, Run: runRow(p, r), Compartments: compartmentsOf(r, p.job.Raw(), p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
-		out.Compartments = append([]chronicle.Compartment{*p.filler}, out.Compartments...)
+		out.Compartments = append([]chronicle.Compartment{historian.WithoutQuotes(*p.filler)}, out.Compartments...)
 	}
 	if p.facts.config.CompactionMarkers && len(r.Compartments) > 0 {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)

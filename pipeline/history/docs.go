@@ -20,8 +20,10 @@ type Doc struct {
 // model from whoever reviews the file.
 func CanonicalDoc(text string) string {
 	text = strings.Map(func(r rune) rune {
-		isJoiner := r == '\u200c' || r == '\u200d' // some scripts and emoji need them
-		if unicode.Is(unicode.Cf, r) && !isJoiner || unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {
+		switch {
+		case strings.ContainsRune("\n\t\r\u200c\u200d\ufe0e\ufe0f", r): // some scripts and emoji need the last four
+			return r
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 			return -1
 		}
 		return r

@@ -16,6 +16,8 @@ func TestCanonicalDoc(t *testing.T) {
 		"a\xffb":                                 "a\ufffdb",
 		// A repository could hide orders to the model in characters that no reviewer of the file sees.
 		"a\U000e0072\U000e006d\u200b\u202e\u2066\x1b[8mb\tc": "a[8mb\tc",
+		"a\U000e0154\U000e0162\ufe02\u3164b":                 "ab",
+		"❤\ufe0f":                                            "❤\ufe0f",
 		"👩\u200d💻 می\u200cخواهم":                             "👩\u200d💻 می\u200cخواهم", // joiners are part of the visible character
 	} {
 		if got := history.CanonicalDoc(in); got != want {

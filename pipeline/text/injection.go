@@ -138,10 +138,11 @@ func directiveLen(s string) int {
 		if at == nil {
 			return len(s)
 		}
-		if !listItem.MatchString(s[end+at[1]:]) {
+		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines at once: each look at them would read them all
+		if !listItem.MatchString(next) {
 			return end + at[0]
 		}
-		end += at[1]
+		end = len(s) - len(next)
 	}
 }
 

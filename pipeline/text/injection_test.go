@@ -71,6 +71,15 @@ func TestIsInjectedOnly(t *testing.T) {
 	}
 }
 
+// The time for a text is in proportion to its length. An earlier version read the empty lines after a directive again
+// for each of them, and took minutes for this text.
+func TestHostileEmptyLinesAreReadOnce(t *testing.T) {
+	const n = 500_000
+	if got := StripInjections("[SYSTEM DIRECTIVE: OH-MY-OPENCODE]" + strings.Repeat("\n", n) + "- a\n\nmine"); got != "mine" {
+		t.Errorf("%.40q is left", got)
+	}
+}
+
 // No character of a text is lost. A text that a plugin seems to have written gets pieces of its own.
 func TestPieces(t *testing.T) {
 	type pieces = []Piece

@@ -17,10 +17,9 @@ export async function messageEnd<M extends Message>(instance: Instance, message:
   if (!isAnswer(message)) return undefined
   const session = ctx.sessionManager.getSessionId()
   const isGood = !hasFailed(message)
-  if (isGood) {
-    instance.unsent.delete(session)
-    instance.recovering.delete(session)
-  }
+  // Pi sends no after_provider_response for a refusal. But the refused request did leave.
+  if (message.stopReason !== "aborted") instance.unsent.delete(session)
+  if (isGood) instance.recovering.delete(session)
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message

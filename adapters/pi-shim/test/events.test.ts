@@ -37,6 +37,7 @@ test("a refusal reaches the host with its text, and no wire", async (t) => {
   await pi.request([user("one")])
   await pi.emit("message_end", { message: assistant([], { stopReason: "error", errorMessage: "400 prompt is too long" }, 7) })
   await pi.pass([user("two")])
+  assert.equal(typeof received("session/transform").at(-1)!.params!.sent, "string", "the refused request left with the host's wire")
   const { event, sent } = received("session/event").at(-1)!.params as { event: { message: { errorMessage: string } }; sent?: string }
   assert.deepEqual([event.message.errorMessage, sent], ["400 prompt is too long", undefined])
   assert.equal(received("text/complete").length, 0)

@@ -1,0 +1,23 @@
+package jsonc
+
+import (
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/tailscale/hujson"
+)
+
+// BoundNumbers replaces each number that no float64 can hold, such as 1e400, by the largest one that it can. Then
+// only the key of that number gets a warning: the decoder would refuse the whole file.
+func BoundNumbers(document *hujson.Value) {
+	for v := range document.All() {
+		literal, ok := v.Value.(hujson.Literal)
+		if !ok || literal.Kind() != '0' {
+			continue
+		}
+		if n, err := strconv.ParseFloat(string(literal), 64); errors.Is(err, strconv.ErrRange) {
+			v.Value = hujson.Float(math.Copysign(math.MaxFloat64, n))
+		}
+	}
+}
