@@ -103,7 +103,7 @@ func TestNoBustForRent(t *testing.T) {
 		"one short text": rented(t, schema.SpendingFrugal, 24, 1), // tag 1 is the prompt of three words
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i := 24; i < 124; i++ { // 12,000 tokens pay the rent of the dearest bust in 32 requests
+			for i := 24; i < 524; i++ {
 				h.tool(fmt.Sprintf("b%03d", i), "ok", "tool-calls", 33_000)
 				h.pass()
 			}
