@@ -32,12 +32,18 @@ var files = map[string]string{
 	"main.go":   "package main\n\nfunc main() { println(41) }\n",
 }
 
+// sessionsUnderLoad is the number of sessions that work side by side in the older release's OpenCode. With several of
+// them, passes, tools and events are under way whenever the host changes.
+func sessionsUnderLoad() int {
+	if suite.All() {
+		return 3
+	}
+	return 2
+}
+
 const (
-	// sessionsUnderLoad is the number of sessions that work side by side in the older release's
-	// OpenCode. With several of them, passes, tools and events are under way whenever the host changes.
-	sessionsUnderLoad = 3
-	turnsOfSession    = 3
-	stepsOfTurn       = 5
+	turnsOfSession = 3
+	stepsOfTurn    = 5
 )
 
 // A handover is invisible to the provider: it receives the same bytes as without the handover, and no prompt
@@ -52,7 +58,7 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	root := suite.Root(t)
 
 	quiet := newWorld(t, h, root)
-	seats := quiet.seats(older, "project", sessionsUnderLoad)
+	seats := quiet.seats(older, "project", sessionsUnderLoad())
 	want := quiet.work(seats, func() {})
 	quiet.destroy(seats...)
 	if t.Failed() {
@@ -60,7 +66,7 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	}
 
 	w := newWorld(t, h, root)
-	seats = w.seats(older, "project", sessionsUnderLoad)
+	seats = w.seats(older, "project", sessionsUnderLoad())
 	var next process
 	if h == schema.HarnessOpenCode {
 		next = w.start(newer, "other") // this process listens, but has not loaded its shim yet
@@ -130,7 +136,7 @@ func testOlderReleaseJoinsNewerHost(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorld(t, h, suite.Root(t))
-	seats := w.seats(newer, "project", sessionsUnderLoad-1)
+	seats := w.seats(newer, "project", sessionsUnderLoad()-1)
 	old := w.start(older, "other")
 
 	var before schema.StatusResult
