@@ -107,7 +107,7 @@ func (l *loader) read(project string, candidates []string) level {
 		if errors.Is(err, os.ErrNotExist) || err == nil && info.IsDir() {
 			continue
 		}
-		l.warnShadowed(file, candidates[i+1:])
+		l.warnShadowed(file, info, candidates[i+1:])
 		lv := level{file: file}
 		var repeated []repeatedKey
 		if lv.tree, lv.lines, repeated, err = parseFile(project, file); err != nil {
@@ -129,13 +129,14 @@ func (l *loader) read(project string, candidates []string) level {
 }
 
 // warnShadowed warns that a second file with our name has no effect. Files of the original plugin get
-// no warning, because that plugin may still be in use.
-func (l *loader) warnShadowed(file string, others []string) {
+// no warning, because that plugin may still be in use. Two candidates may be the same file, for example if
+// OPENCODE_CONFIG_DIR names the default directory.
+func (l *loader) warnShadowed(file string, first os.FileInfo, others []string) {
 	for _, other := range others {
 		if !strings.HasPrefix(filepath.Base(other), ownName+".") {
 			continue
 		}
-		if info, err := os.Stat(other); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(other); err == nil && info.Mode().IsRegular() && !os.SameFile(first, info) {
 			l.warnings.add(Warning{File: other, Message: fmt.Sprintf("%s has no effect, because %s comes first", other, file)})
 		}
 	}
