@@ -320,7 +320,7 @@ func TestFindings(t *testing.T) {
 			"damaged database aside", func(t *testing.T, o *Options) {
 				write(t, filepath.Join(o.DataDir, "magicctx.db.corrupt-1700000000000"), "x", 0o600)
 			},
-			"store", Warn, "1 damaged databases", "delete them", false,
+			"store", Warn, "1 damaged database, moved aside, 1 KB in ", "delete them", false,
 		},
 		{
 			"data directory open", func(t *testing.T, o *Options) { must(t, os.Chmod(o.DataDir, 0o777)) },

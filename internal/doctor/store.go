@@ -56,6 +56,6 @@ func (x *examination) aside(files []string) {
 		}
 	}
 	if len(files) > 0 {
-		x.warn("delete them when you miss nothing", "%d damaged databases that were moved aside take %s in %s", len(files), format.Bytes(bytes), x.DataDir)
+		x.warn("delete them when you miss nothing", "%s, moved aside, %s in %s", format.Count(len(files), "damaged database"), format.Bytes(bytes), x.DataDir)
 	}
 }

@@ -54,7 +54,7 @@ func Publications(all []replay.Publish) string {
 			extracted++
 		}
 	}
-	text := format.Count(len(all), "run of the historian")
+	text := format.Count(len(all), "run") + " of the historian"
 	if extracted > 0 {
 		text += fmt.Sprintf(", %d without a model", extracted)
 	}
@@ -71,7 +71,7 @@ func (p *printer) history(s replay.Summary) {
 	}
 	for _, text := range []string{Epochs(s.Folds), Publications(s.Publishes)} {
 		if text != "" {
-			fmt.Fprintln(p.w, text)
+			p.wrapped("", text)
 		}
 	}
 }

@@ -289,6 +289,23 @@ func TestReportTellsTheHistory(t *testing.T) {
 	}
 }
 
+func TestSeveralRunsOfTheHistorian(t *testing.T) {
+	s := summaryOf(passOf(1, 2, 3))
+	s.Publishes = make([]replay.Publish, 2)
+	for _, reason := range []string{"first-head", "delta-over-baseline", "delta-over-budget"} {
+		s.Folds = append(s.Folds, replay.Fold{Reason: reason})
+	}
+	out := printed(t, s)
+	if !strings.Contains(out, "\n2 runs of the historian\n") {
+		t.Errorf("the report lacks the two runs:\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		if len(strings.TrimSuffix(line, "\n")) > columns {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
 // A trace holds every session of its harness process. Figures over several sessions would
 // describe none of them.
 func TestEachSessionIsToldByItself(t *testing.T) {
