@@ -211,11 +211,14 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 	return first
 }
 
-// Moved translates the original's gauge to the copy. If the copy goes on, its newest usage
-// measures an unknown wire, so the result is empty: the copy is measured like a new session.
+// Moved translates the original's gauge to the copy.
 func (c Copy) Moved(g Gauge) Gauge {
-	if c.GoesOn {
-		return Gauge{}
+	if c.GoesOn && g.Of != "" {
+		// The newest usages of the copy measure unknown wires: the raw array if the host was
+		// away, or one with a head that was lost. No message has an empty key, so the gauge
+		// treats the measured message as reverted and distrusts these usages.
+		g.Of = measurementOf("", g.Tokens)
+		return g
 	}
 	// If the measured message is not in the copy, g.Of names a message that does not
 	// exist there. The gauge then treats it as reverted: every usage in the copy is

@@ -172,7 +172,9 @@ func (s *array) isEstimated(g Gauge) bool {
 // measurement names the usage and the size that the host assumes for its prompt, for
 // example "msg_1/52000". If the host corrects the size, the name changes. So a bust's
 // relief is subtracted only from the size on which the bust was based.
-func (g Gauge) measurement() string { return messageOf(g.Of) + "/" + strconv.Itoa(g.Tokens) }
+func (g Gauge) measurement() string { return measurementOf(messageOf(g.Of), g.Tokens) }
+
+func measurementOf(key string, tokens int) string { return key + "/" + strconv.Itoa(tokens) }
 
 // perToken returns the number of provider tokens in one token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
@@ -295,7 +297,7 @@ func (e *entry) isMeasured() bool {
 
 // measurement names the message's usage.
 func (e *entry) measurement() string {
-	return e.header.key + "/" + strconv.Itoa(e.header.usage.Prompt())
+	return measurementOf(e.header.key, e.header.usage.Prompt())
 }
 
 // messageOf returns the message key in the name of a measurement.

@@ -51,7 +51,8 @@ export interface Facts {
   /** Comparisons with the last good request, if there was one. */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
-  expected: number
+  /** The size of the pass's prompt if the pass had added nothing; undefined if it was another prompt than the request's. */
+  expected: number | undefined
   /** The number of bytes by which the prompt has shrunk; undefined if several busts contributed. */
   shrunk: number | undefined
   window: number
@@ -125,7 +126,7 @@ export class Journal {
         // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has
         // pruned (-seed 1000133).
         if (happened.refused || happened.pruned) break
-        if (last && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
+        if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
         // If the host did not answer in time, it was not asked for the system prompt of the first request after the

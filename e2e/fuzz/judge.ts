@@ -481,8 +481,9 @@ export class Judge {
       // A message that came and then disappeared counts, because the host has seen it.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown ?? [], raw),
     }
-    const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, expected, shrunk: busts.length === 1 ? expected - tokens : undefined }
-    for (const bust of busts) this.journal.check(bust, facts)
+    const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, shrunk: busts.length === 1 ? expected - tokens : undefined }
+    // An earlier pass was for another prompt, for example one before a compaction, to which the host answered late.
+    for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
