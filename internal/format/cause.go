@@ -30,7 +30,7 @@ var causes = map[string]string{
 	"refold":              "summaries made again",
 	"memory-updates":      "changed memories",
 	"delta-over-budget":   "too much added",
-	"delta-over-baseline": "as much added as there was",
+	"delta-over-baseline": "as much added as written",
 }
 
 // Cause returns the words for a cause of the host, for example "after a pause" for "idle". It returns the cause

@@ -107,7 +107,7 @@ var foldReasons = map[string]string{
 	"refold":              "because the summaries were made anew",
 	"memory-updates":      "because many memories had changed",
 	"delta-over-budget":   "because too much had been added",
-	"delta-over-baseline": "because as much had been added as there was",
+	"delta-over-baseline": "because as much had been added as was written before",
 	"first-pass":          "with the first request",
 }
 

@@ -12,7 +12,7 @@ import (
 const mostPasses = 999
 
 // Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
-// requests, 41 expected". It pays off only if the session has more expected requests than that before it must
+// requests, about 41 to come". It pays off only if more requests than that are to come before the session must
 // free space at any cost.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
@@ -24,8 +24,8 @@ func Price(b schema.BustPrice) string {
 	case n <= 0:
 		return text + ", pays off at once"
 	case n > mostPasses:
-		return text + fmt.Sprintf(", pays off in %d+ requests, %d expected", mostPasses, b.Forecast)
+		return text + fmt.Sprintf(", pays off in %d+ requests, about %d to come", mostPasses, b.Forecast)
 	default:
-		return text + fmt.Sprintf(", pays off in %s, %d expected", format.Count(int(n), "request"), b.Forecast)
+		return text + fmt.Sprintf(", pays off in %s, about %d to come", format.Count(int(n), "request"), b.Forecast)
 	}
 }

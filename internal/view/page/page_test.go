@@ -240,7 +240,7 @@ func TestPageTellsPrices(t *testing.T) {
 	bust.Verdict, bust.Cause, bust.Bust, bust.BustCause = schema.Soft, "pressure", true, "pressure"
 	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
 	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
-	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 requests, 41 expected"
+	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 requests, about 41 to come"
 	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: pressure, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)

@@ -78,13 +78,13 @@ func TestPriceNote(t *testing.T) {
 		pass *replay.Pass
 		want string
 	}{
-		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 requests, 41 expected"},
+		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 requests, about 41 to come"},
 		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9.8k, pays off at once"},
 		{"one that never pays", priced(schema.Soft, "flush", schema.BustPrice{Resent: 12_900}), "re-sends 12.9k, removes 0, never pays off"},
-		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 requests, 1 expected"},
+		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 requests, about 1 to come"},
 		{"a prefix that was gone", priced(schema.Hard, "idle", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80}), ""},
 		{"a steady pass", passOf(1, 2, 3), ""},
-		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ requests, 5000 expected"},
+		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ requests, about 5000 to come"},
 	} {
 		if c.name == "a steady pass" {
 			c.pass.Verdict = schema.Steady
@@ -106,7 +106,7 @@ func TestTimelineTellsPrices(t *testing.T) {
 	if n := strings.Count(out, "\n      waits: "); n != 1 {
 		t.Errorf("%d passes wait:\n%s", n, out)
 	}
-	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 requests, 41 expected\n") {
+	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 requests, about 41 to come\n") {
 		t.Errorf("the bust has no price:\n%s", out)
 	}
 	for line := range strings.Lines(out) {
