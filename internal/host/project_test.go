@@ -73,6 +73,7 @@ func TestProjectIsFoundDuringASession(t *testing.T) {
 	h.start()
 	h.settle()
 	h.pass()
+	h.settle() // the historian looks for the project, too
 	former := project.OfDirectory(h.project)
 	if got := h.row().Project; got != former {
 		t.Fatalf("the stored identity is gone: %q", got)
