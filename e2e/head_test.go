@@ -31,7 +31,10 @@ import (
 
 // The head stands for the oldest messages of a session. The test checks this in the real harness, through
 // restarts of the host, a second publication, a copy of the session and a revert.
-func TestHead(t *testing.T) { testHead(t, schema.HarnessOpenCode) }
+func TestHead(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session, and TestLongHistory a head in OpenCode")
+	testHead(t, schema.HarnessOpenCode)
+}
 
 // Each turn of the test has this many messages: the prompt, an answer that reads a file, and an answer.
 const turnMessages = 3

@@ -66,7 +66,7 @@ func (s *scene) storeFaults() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
 		s.explained("the database was damaged; it was moved to "+path+".corrupt-",
-			"host: it was moved to "+path+".corrupt-", "store: damaged databases that were moved aside")
+			"host: it was moved to "+path+".corrupt-", "store: moved aside")
 		s.recovers()
 	}
 	s.in("corrupt at start", func() {
