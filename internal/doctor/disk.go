@@ -57,7 +57,7 @@ func (x *examination) traces() {
 		}
 	}
 	if len(entries) > 0 {
-		x.ok("%s in %s, %s in all; the oldest go before they take more than %s", format.Count(len(entries), "trace"), dir,
+		x.ok("%s in %s, %s in all; if they take more than %s, the oldest are deleted", format.Count(len(entries), "trace"), dir,
 			format.Bytes(bytes), format.Bytes(rpc.MaxTracesBytes))
 	}
 }

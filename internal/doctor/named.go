@@ -23,9 +23,9 @@ const namedTimeout = 3 * time.Second
 // errNoProgram is worded like the plugin's own message about such a path.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program that NamedBy names. If there is a problem, it returns
-// the problem as a sentence, otherwise "". isBroken means that no plugin can work with the program. A program whose version differs
-// from own may still work. versionOf runs a program for its version.
+// Named examines the program that NamedBy names. If there is a problem, it returns the problem as a sentence,
+// otherwise "". isBroken means that no plugin can work with the program. A program whose version differs from own
+// may still work. versionOf runs a program for its version.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

@@ -290,7 +290,7 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// A copy may go on after its beginning with answers that no pass of ours has seen. They may have answered the raw array,
+// After the copied messages, a copy may have answers of its own that no pass has seen. They may have answered the raw array,
 // because the host was away, or a wire with a head that was lost with the database. So their usages say nothing about
 // the prompt of today.
 func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {

@@ -76,8 +76,8 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// While the harness did not reach the host, it sent the raw array, which the provider refused. The host took the
-// refusal for one of its own wire: it dropped content from a wire that fitted, and believed in the raw size.
+// While the harness did not reach the host, it sent the raw array, which the provider refused. The host believed
+// that its own wire was refused: it dropped content from a wire that fitted, and believed in the raw size.
 func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
 	for _, isPatched := range []bool{false, true} { // with patches, the refused prompt is smaller than the raw array
 		testRefusalOfAnother(t, isPatched)

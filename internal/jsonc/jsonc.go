@@ -52,16 +52,19 @@ func isDeep(data []byte) bool {
 	return false
 }
 
-// commentLen returns the length of the comment at the start of data, 0 if there is none. A comment
-// that is not closed ends with data.
+// commentLen returns the length of the comment that data begins with, without the end of the
+// comment. If data begins with no comment, commentLen returns 0. If the comment is not closed, it
+// reaches to the end of data.
 func commentLen(data []byte) int {
-	for begin, end := range map[string]string{"//": "\n", "/*": "*/"} {
-		if rest, ok := bytes.CutPrefix(data, []byte(begin)); ok {
-			comment, _, _ := bytes.Cut(rest, []byte(end))
-			return len(begin) + len(comment)
-		}
+	end := "\n"
+	switch {
+	case bytes.HasPrefix(data, []byte("/*")):
+		end = "*/"
+	case !bytes.HasPrefix(data, []byte("//")):
+		return 0
 	}
-	return 0
+	comment, _, _ := bytes.Cut(data[2:], []byte(end))
+	return 2 + len(comment)
 }
 
 var position = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
