@@ -28,6 +28,13 @@ export const methodNotFound = -32601
 export const invalidParams = -32602
 export const internalError = -32603
 
+/**
+ * The length to which an attachment is filled with spaces, in bytes. Bun 1.3 holds a write of less than 4096 bytes
+ * back until its event loop turns. During a pass that is only after the shim has compared the whole array, so the host
+ * would begin later. Node writes at once.
+ */
+const writtenAtOnce = "Bun" in globalThis ? 4096 : 0
+
 /** How long to wait for the last answers of an end that has stopped reading, in ms. */
 const lastAnswersMS = 1000
 
@@ -175,7 +182,7 @@ export class Connection {
   #send(message: Message, attachment?: string, onSent?: () => void): void {
     const lost = this.#closedBy ?? this.#writeError
     if (lost) throw new ConnectionClosed(lost.message)
-    const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment)
+    const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment?.padEnd(writtenAtOnce))
     this.#output.cork()
     for (const [i, piece] of frames.entries()) {
       const isLast = i === frames.length - 1

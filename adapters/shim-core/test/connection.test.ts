@@ -1,5 +1,9 @@
 import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
 import { EventEmitter, once } from "node:events"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { PassThrough, Writable } from "node:stream"
 import { test, type TestContext } from "node:test"
 import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from "vscode-jsonrpc/node"
@@ -41,6 +45,21 @@ test("a request tells when its last byte is written", async () => {
     await new Promise(setImmediate)
     assert.equal(sent, seen)
   }
+  ours.close(new Error("the test is over"))
+})
+
+test("a small request leaves before the event loop turns", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "magicctx-"))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const received = join(directory, "received")
+  const child = spawn(process.execPath, ["-e", `process.stdin.on("data", (chunk) => require("fs").appendFileSync(${JSON.stringify(received)}, chunk))`])
+  t.after(() => child.kill())
+  const ours = new Connection(child.stdout, child.stdin, async () => ({}))
+  void ours.request("pass", {}, "[]").answer.catch(() => {})
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
+  for (let ms = 0; ms < 20_000 && !(existsSync(received) && readFileSync(received, "utf8").includes("[]")); ms += 10) Atomics.wait(sleeper, 0, 0, 10)
+  assert.ok(existsSync(received), "the child has read nothing yet")
+  assert.match(readFileSync(received, "utf8"), /\[\] *$/)
   ours.close(new Error("the test is over"))
 })
 
