@@ -15,7 +15,7 @@ var ErrTooDeep = errors.New("nested too deeply")
 
 // maxDepth bounds the parser's recursion, because a stack overflow would end
 // the process.
-const maxDepth = 500
+const maxDepth = 100
 
 // Parse parses a file. Its error is ErrTooDeep, or begins with line:column,
 // which terminals turn into a link.

@@ -26,7 +26,7 @@ func TestParseNamesThePlaceOfAMistake(t *testing.T) {
 
 // The paths of all elements of a hostile file would take a gigabyte.
 func TestLinesLooksNoDeeperThanAnyKey(t *testing.T) {
-	text := []byte(strings.Repeat("[", 400) + "1" + strings.Repeat("]", 400))
+	text := []byte(strings.Repeat("[", 90) + "1" + strings.Repeat("]", 90))
 	tree, err := Parse(text)
 	if n := len(Lines(text, tree)); err != nil || n != deepest {
 		t.Errorf("%d lines, %v", n, err)
