@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -181,7 +182,11 @@ func spendingOf(st schema.SessionStatus) string {
 // Dropped says how many pieces were dropped, and their size.
 func Dropped(st schema.SessionStatus) string {
 	if st.Dropped == 0 {
-		return fmt.Sprintf("nothing of %s", format.Count(st.Units, "piece"))
+		text := "nothing of " + format.Count(st.Units, "piece")
+		if slices.ContainsFunc(st.Removals, func(r schema.Removal) bool { return r.Rule == "summaries" }) {
+			text += "; summaries took the place of older messages"
+		}
+		return text
 	}
 	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
 }

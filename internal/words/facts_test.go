@@ -104,3 +104,15 @@ func TestNextBust(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// What a summary has replaced is removed, but not dropped.
+func TestDroppedNamesTheSummaries(t *testing.T) {
+	st := schema.SessionStatus{Units: 523, Removals: []schema.Removal{{Rule: "tool reclaim"}}}
+	if got, want := Dropped(st), "nothing of 523 pieces"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	st.Removals[0].Rule = "summaries"
+	if got, want := Dropped(st), "nothing of 523 pieces; summaries took the place of older messages"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
