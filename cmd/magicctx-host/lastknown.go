@@ -15,24 +15,39 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// lastKnown returns the status that the next host would report at its start. It opens the store like a host, so it
-// works only while no host runs. It neither creates nor migrates a database.
-func lastKnown(ctx context.Context, dir string) (st schema.StatusResult, err error) {
+// A storeReader answers questions about sessions while no host runs, as the next host would at its start.
+type storeReader struct {
+	store *store.Store
+	host  *host.Host
+}
+
+// readStore opens the store like a host, so it fails while a host runs. It neither creates nor migrates a database.
+func readStore(ctx context.Context, dir string) (*storeReader, error) {
 	if err := store.Browse(ctx, dir, func(*store.Browser) error { return nil }); err != nil {
-		return st, err
+		return nil, err
 	}
 	now, log := wallClock(), slog.New(slog.DiscardHandler)
 	db, err := store.Open(ctx, store.Options{Dir: dir, Log: log, Clock: now})
 	if err != nil {
-		return st, err
+		return nil, err
 	}
-	defer db.Close()
-	h := host.New(host.Options{Store: db, Clock: now, Log: log, LoadConfig: func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
+	return &storeReader{db, host.New(host.Options{Store: db, Clock: now, Log: log, LoadConfig: func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
-	}})
-	st, err = h.Status(ctx, nil, schema.StatusParams{})
+	}})}, nil
+}
+
+func (r *storeReader) Close() error { return r.store.Close() }
+
+// Status returns the status that the next host would report at its start.
+func (r *storeReader) Status(ctx context.Context) (schema.StatusResult, error) {
+	st, err := r.host.Status(ctx, nil, schema.StatusParams{})
 	st.Version = rpc.Version
 	return st, err
+}
+
+// Session implements sessionAsker.
+func (r *storeReader) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	return r.host.SessionStatus(ctx, nil, p)
 }
 
 // farewellSessions bounds the sessions that uninstall names.
@@ -47,8 +62,13 @@ func farewell(ctx context.Context, place install.Place) (notes []string) {
 	}
 	st, err := askHost(ctx, endpoint)
 	if err != nil {
-		if st, err = lastKnown(ctx, place.DataDir); err != nil {
+		reader, err := readStore(ctx, place.DataDir)
+		if err != nil {
 			return nil // there is no database, or it has a problem that doctor reports
+		}
+		defer reader.Close()
+		if st, err = reader.Status(ctx); err != nil {
+			return nil
 		}
 	}
 	more := 0

@@ -52,6 +52,15 @@ func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	if code != exitNoHost || !strings.Contains(errs, "no host is running") || !strings.Contains(out, "Title of ses_one") || !strings.Contains(out, "no host runs") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
 	}
+	for _, args := range [][]string{{"ses_one"}, {"one"}, {"--dropped"}} {
+		out, errs, code := runReal(t, append([]string{"status", "--data-dir", dir}, args...)...)
+		if code != exitNoHost || !strings.Contains(errs, "no host is running") || !strings.Contains(out, "Title of ses_one") {
+			t.Errorf("%q: exit code %d\n%s\n%s", args, code, out, errs)
+		}
+	}
+	if _, errs, code := runReal(t, "status", "--data-dir", dir, "ses_two"); code == exitOK || !strings.Contains(errs, `no session "ses_two"`) || !strings.Contains(errs, "no host is running") {
+		t.Errorf("an unknown session: exit code %d\n%s", code, errs)
+	}
 }
 
 // uninstall names exactly the sessions that will not fit without magicctx.

@@ -40,7 +40,7 @@ type statusCmd struct {
 
 // Run prints the status of the running host. It never starts a host: if none runs, it prints the last known sessions,
 // and returns the error that no host runs.
-func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (err error) {
+func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error) {
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
@@ -52,15 +52,23 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (err error) {
 	if cmd.Watch {
 		return cmd.watch(ctx, follower{endpoint: endpoint, dir: dir}, s)
 	}
+	ask := func(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+		return askSession(ctx, endpoint, p)
+	}
 	st, err := askHost(ctx, endpoint)
 	if errors.Is(err, daemon.ErrNoHost) {
 		away := &exitError{exitNoHost, noHost(ctx, dir)}
-		if st, err = lastKnown(ctx, dir); err != nil || len(st.Sessions) == 0 || cmd.Session != "" || cmd.Dropped {
+		reader, err := readStore(ctx, dir)
+		if err != nil {
 			return away
 		}
-		defer func() { err = errors.Join(err, away) }()
-	}
-	if err != nil {
+		defer reader.Close()
+		if st, err = reader.Status(ctx); err != nil || len(st.Sessions) == 0 {
+			return away
+		}
+		ask = reader.Session
+		defer func() { failed = errors.Join(failed, away) }()
+	} else if err != nil {
 		return unanswered(dir, err)
 	}
 	st.Warnings = append(otherProgram(st), st.Warnings...)
@@ -75,7 +83,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (err error) {
 		}
 		return view.PrintStatus(s.out, st, page)
 	}
-	session, err := cmd.session(ctx, endpoint, st)
+	session, err := cmd.session(ctx, ask, st)
 	switch {
 	case err != nil:
 		return err
@@ -135,8 +143,11 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
+// A sessionAsker returns the status of one session. Its error has IsInvalidParams if the harness has no such session.
+type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
+
 // session asks for the session that the user named, or for the session with the newest pass.
-func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st schema.StatusResult) (session schema.SessionStatus, err error) {
+func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {
 	named, err := cmd.named(st.Sessions)
 	if err != nil {
 		return session, err
@@ -148,20 +159,12 @@ func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st 
 	} else if cmd.Harness != "" {
 		candidates = []schema.Harness{schema.Harness(cmd.Harness)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	client, err := greet(ctx, endpoint, nil)
-	if err != nil {
-		return session, err
-	}
-	defer client.Close(ctx)
 	var found []schema.SessionStatus
 	failed := cmd.noSession(p.Session)
 	for _, harness := range candidates {
 		p.Harness = harness
-		var answer schema.SessionStatus
-		err := client.Call(ctx, schema.MethodSessionStatus, p, &answer)
-		refused := (*rpc.Error)(nil)
+		answer, err := ask(ctx, p)
+		var refused interface{ IsInvalidParams() bool }
 		switch {
 		case err == nil:
 			found = append(found, answer)
@@ -291,6 +294,19 @@ func askStatus(ctx context.Context, endpoint daemon.Endpoint) (st schema.StatusR
 	}
 	defer client.Close(ctx)
 	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+}
+
+// askSession asks the running host for the status of one session.
+func askSession(ctx context.Context, endpoint daemon.Endpoint, p schema.SessionStatusParams) (st schema.SessionStatus, err error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	client, err := greet(ctx, endpoint, nil)
+	if err != nil {
+		return st, err
+	}
+	defer client.Close(ctx)
+	err = client.Call(ctx, schema.MethodSessionStatus, p, &st)
+	return st, err
 }
 
 // greet connects to the running host as an observer, which has no sessions.

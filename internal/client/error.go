@@ -26,8 +26,14 @@ var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
 // Invalid returns an error for a mistake of the caller.
 func Invalid(format string, args ...any) error {
-	return &Error{-32602, fmt.Sprintf(format, args...)}
+	return &Error{invalidParams, fmt.Sprintf(format, args...)}
 }
+
+// invalidParams is the code of JSON-RPC 2.0.
+const invalidParams = -32602
+
+// IsInvalidParams reports whether the caller made a mistake, for example named an unknown session.
+func (e *Error) IsInvalidParams() bool { return e.code == invalidParams }
 
 // Disabled returns an error that says why the host must not work.
 func Disabled(reason string) error {
