@@ -16,8 +16,8 @@ type Readings struct {
 	Now int64
 	// LimitTokens is the model's prompt limit in tokens, 0 if it is unknown.
 	LimitTokens int
-	// Threshold is the execute threshold in percent of the limit, for example 65: the
-	// high mark. LowMark is the low mark in percent. If it is 0, the pass chooses one.
+	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is
+	// the low mark in percent. If it is 0, the pass chooses one.
 	Threshold, LowMark float64
 	// TTL is how long the provider keeps an unused prefix. Route describes the other
 	// properties of its cache.

@@ -318,7 +318,7 @@ type CommandExecuteResult struct {
 	Stays bool `json:"stays,omitzero"`
 }
 
-// ShutdownParams ends the connection. The host first lets calls in flight
+// ShutdownParams are the parameters of shutdown, which ends the connection. The host first lets calls in flight
 // finish, then answers and closes the connection.
 type ShutdownParams struct {
 	// Host asks the whole host to stop, so that a newer one can take its place.
@@ -327,7 +327,7 @@ type ShutdownParams struct {
 	Version string `json:"version,omitzero"`
 }
 
-// CancelParams withdraws a request of the same connection.
+// CancelParams are the parameters of a notification that withdraws a request of the same connection.
 type CancelParams struct {
 	ID json.Value `json:"id"`
 }

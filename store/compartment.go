@@ -51,8 +51,9 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and where they end. If a disk or another program
-// has changed their ranges, it repairs them. Otherwise the host would number messages that do not exist.
+// Compartments returns the compartments of a session in order, and the end of the last one. If a disk fault or another
+// program has changed the ranges, Compartments repairs them first. Otherwise the host would number messages that do not
+// exist.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err

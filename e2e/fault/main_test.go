@@ -15,7 +15,7 @@ import (
 var (
 	// product is the build that TestMain made for all tests.
 	product stage.Product
-	// switchHost is the path of the binary that replaces the host's.
+	// switchHost is the path of the binary that the tests put in the place of the host.
 	switchHost string
 )
 

@@ -581,8 +581,8 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// The documents of a project took up to twice the history's budget, no text said that they are data, and no
-// setting switched them off.
+// Once, a project's documents took up to twice the history's budget, no sentence told the model that they are data
+// and not the user's words, and no setting switched them off.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Only the historian's head has shortened the prompts. An older estimate said that this saved nothing, because
+// In this session, only the historian's head shortens the prompts. Once, status said that this saved nothing, because
 // it counted only busts that dropped something. It also left out the cost of the historian.
 func TestSavingCountsTheHead(t *testing.T) {
 	h := answering(t, good)

@@ -8,11 +8,11 @@
 //	installed/<hash of its path>.backup   the file as it would be without us
 //	installed/<hash of its path>.json     our changes, and hashes of the result and the backup
 //
-// They are not beside the edited file, because a repository could ship them there. The package edits a
+// They are not beside the edited file, because a repository could ship forged ones there. The package edits a
 // project's file only if no link on its path leads out of the project.
 //
-// OpenCode also edits its configuration (it adds "$schema"), so at a removal the hash often does not match.
-// In that case, the removal undoes only our changes.
+// A removal restores the backup if the file still has the hash of the result. OpenCode also edits its
+// configuration (it adds "$schema"), so the hash often does not match. Then the removal undoes only our changes.
 //
 // It may import internal/config, internal/format, internal/json, internal/jsonc, internal/program,
 // internal/regular and schema.

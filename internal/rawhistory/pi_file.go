@@ -52,7 +52,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// piBroken is an unreadable line. It keeps the place of a message.
+	// piBroken is an unreadable line. Unless its beginning shows that it was no message, it counts as one, so that
+	// later messages keep their ordinals.
 	piBroken
 )
 

@@ -48,8 +48,8 @@ type Session struct {
 	Inherited *inherited
 	// Chronicle is read from the store together with pipe.
 	Chronicle Chronicle
-	// bridge is nil if the array itself shows where it continues after the compartments.
-	bridge *bridge
+	// gap is nil if the array itself shows where it continues after the compartments.
+	gap *gap
 	// states holds the states of features that are discarded when the session is forgotten, and lasting the
 	// states that are kept. See Slot.
 	states, lasting map[any]any
@@ -73,7 +73,7 @@ func (s *Session) Forget() {
 	s.Pipe, s.Known, s.Unsaved, s.Inherited = nil, false, nil, nil
 	s.Bytes.Store(0)
 	s.WireTokens, s.IsUnstored = 0, false
-	s.Chronicle, s.bridge = Chronicle{}, nil
+	s.Chronicle, s.gap = Chronicle{}, nil
 	clear(s.states)
 }
 

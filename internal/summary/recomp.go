@@ -141,8 +141,8 @@ type recomp struct {
 	staged []chronicle.Compartment
 }
 
-// enclosing returns the range of messages of all compartments that hold a message of part. If part is empty,
-// it returns the range of all compartments.
+// enclosing widens part to whole compartments: it returns the range from the first to the last compartment that holds
+// a message of part. If part is empty, enclosing returns the range of all compartments.
 func enclosing(rows []chronicle.Compartment, part chronicle.Range) (chronicle.Range, error) {
 	if len(rows) == 0 {
 		return part, refusedCommand("Nothing is summarised yet, so there is nothing to summarise again. /ctx-wrapup summarises now.")

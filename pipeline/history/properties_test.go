@@ -172,7 +172,7 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	})
 }
 
-// waitsBefore reports whether a call before a message has no result.
+// waitsBefore reports whether any call before the message with the ordinal still has no result.
 func waitsBefore(m *Messages, ordinal int) bool {
 	for _, a := range arcsOf(m) {
 		if a.last == open && a.first < ordinal {

@@ -84,7 +84,7 @@ export class DeltaEncoder {
   }
 
   /**
-   * Like reset, but also replaces the array by digests, because arrays are large. A digest still shows whether a
+   * Like reset, but also replaces the messages with digests, because arrays are large. A digest still shows whether a
    * message has changed.
    */
   forget(key: MessageKey): void {

@@ -162,7 +162,7 @@ export interface BustPrice {
 /** CacheLifeSource is the source of the estimated life of an unused prefix. */
 export type CacheLifeSource = "route" | "config" | "read" | "missed" | "harness"
 
-/** CancelParams withdraws a request of the same connection. */
+/** CancelParams are the parameters of a notification that withdraws a request of the same connection. */
 export interface CancelParams {
   id: unknown
 }
@@ -823,8 +823,8 @@ export interface SessionStatusParams {
 }
 
 /**
- * ShutdownParams ends the connection. The host first lets calls in flight finish, then answers and closes the
- * connection.
+ * ShutdownParams are the parameters of shutdown, which ends the connection. The host first lets calls in
+ * flight finish, then answers and closes the connection.
  */
 export interface ShutdownParams {
   /** host asks the whole host to stop, so that a newer one can take its place. */

@@ -10,14 +10,14 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 )
 
-// A bridge stands for messages that the harness's own compaction removed from the array before they were
+// A gap is a range of messages that the harness's own compaction removed from the array before they were
 // summarised. For example, compartments cover the messages 1 to 40, and after a /compact the array begins with
 // the harness's summary and message 61.
-type bridge struct {
-	// summary is the key of the harness's summary, covered the end of the compartments before the bridge.
+type gap struct {
+	// summary is the key of the harness's summary, covered the end of the compartments before the gap.
 	summary string
 	covered int
-	// Filler is the compartment of the missing messages, 41 to 60 in the example. Its text is the harness's
+	// filler is the compartment of the missing messages, 41 to 60 in the example. Its text is the harness's
 	// summary. It is published together with the first compartment of the messages after it.
 	filler chronicle.Compartment
 	// first is the first message of the array. It is zero if the harness's store does not hold it.
@@ -32,34 +32,35 @@ func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncov
 		return u, false
 	}
 	covered := s.Chronicle.CoveredEnd().Ordinal
-	if s.bridge != nil && (s.bridge.covered != covered || s.bridge.summary != s.Pipe.SummaryKey()) {
-		s.bridge = nil
+	if s.gap != nil && (s.gap.covered != covered || s.gap.summary != s.Pipe.SummaryKey()) {
+		s.gap = nil
 	}
-	if u, ok = s.Pipe.Uncovered(covered, s.Anchors()); ok && s.bridge == nil {
+	if u, ok = s.Pipe.Uncovered(covered, s.Anchors()); ok && s.gap == nil {
 		return u, ok
 	}
-	if s.bridge == nil {
-		s.bridge = ss.findBridge(ctx, s, covered)
+	if s.gap == nil {
+		s.gap = ss.findGap(ctx, s, covered)
 	}
-	if s.bridge.first.Ordinal == 0 {
+	if s.gap.first.Ordinal == 0 {
 		return u, false
 	}
-	return s.Pipe.Uncovered(s.bridge.first.Ordinal-1, s.Anchors())
+	return s.Pipe.Uncovered(s.gap.first.Ordinal-1, s.Anchors())
 }
 
 // Anchors returns the messages with known ordinals.
 func (s *Session) Anchors() []chronicle.Place {
 	all := AnchorsOf(s.Chronicle.Compartments)
-	if s.bridge != nil && s.bridge.first.Ordinal > 0 {
-		all = append(all, s.bridge.first)
+	if s.gap != nil && s.gap.first.Ordinal > 0 {
+		all = append(all, s.gap.first)
 	}
 	return all
 }
 
-// findBridge looks for the array's first message in the harness's store.
-func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *bridge {
+// findGap finds the array's first message in the harness's store. The messages between covered and it become the
+// filler. If it is not found, first stays zero.
+func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	key, text := s.Pipe.Summary()
-	b := &bridge{summary: key, covered: covered}
+	g := &gap{summary: key, covered: covered}
 	entries, _ := s.Pipe.Raw()
 	first := ""
 	for _, e := range entries {
@@ -68,7 +69,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 		}
 	}
 	if ss.RawHistory == nil || first == "" || text == "" {
-		return b
+		return g
 	}
 	var missing []string
 	_, err := ss.RawHistory.Read(ctx, ss.storedSession(s), covered+1, math.MaxInt, func(m rawhistory.Message) bool {
@@ -76,7 +77,7 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 		case m.Decoded == nil:
 			missing = append(missing, "")
 		case m.Decoded.Key == first:
-			b.first = chronicle.Place{Ordinal: m.Ordinal, Key: first}
+			g.first = chronicle.Place{Ordinal: m.Ordinal, Key: first}
 			return false
 		default:
 			missing = append(missing, m.Decoded.Key)
@@ -86,13 +87,13 @@ func (ss *Sessions) findBridge(ctx context.Context, s *Session, covered int) *br
 	if err != nil {
 		ss.Log.Warn("messages that the harness has compacted are not found in its store", "session", s.Key.Session, "error", err)
 	}
-	if b.first.Ordinal > 0 && len(missing) > 0 {
-		b.filler = chronicle.Compartment{
+	if g.first.Ordinal > 0 && len(missing) > 0 {
+		g.filler = chronicle.Compartment{
 			Start: covered + 1, End: covered + len(missing), Keys: missing, Title: "Summary by the harness",
 			Tiers: [4]string{text}, Importance: fillerImportance, MadeBy: chronicle.ByHarness,
 		}
 	}
-	return b
+	return g
 }
 
 // fillerImportance is above the middle of 1 to 100, because no other compartment has these messages.
@@ -100,8 +101,8 @@ const fillerImportance = 60
 
 // Filler returns the compartment that has to be published before those of a run, nil for none.
 func (s *Session) Filler() *chronicle.Compartment {
-	if s.bridge == nil || len(s.bridge.filler.Keys) == 0 {
+	if s.gap == nil || len(s.gap.filler.Keys) == 0 {
 		return nil
 	}
-	return &s.bridge.filler
+	return &s.gap.filler
 }
