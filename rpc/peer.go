@@ -30,19 +30,19 @@ const (
 	maxSubscriberBacklogBytes = 1 << 20
 )
 
-// ModelLimits implements host.Client.
+// ModelLimits implements client.Client.
 func (p *peer) ModelLimits(ctx context.Context, params schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	var limits schema.ModelLimits
 	err := p.call(ctx, modelLimitsTimeout, schema.MethodModelLimits, params, &limits)
 	return limits, err
 }
 
-// Show implements host.Client.
+// Show implements client.Client.
 func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
-// RunAgent implements host.Client. The run has its own deadline, and the caller
+// RunAgent implements client.Client. The run has its own deadline, and the caller
 // bounds the wait.
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
@@ -52,12 +52,12 @@ func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (sche
 	return result, err
 }
 
-// AbortAgent implements host.Client.
+// AbortAgent implements client.Client.
 func (p *peer) AbortAgent(ctx context.Context, params schema.AgentAbortParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodAgentAbort, params, nil)
 }
 
-// SessionChanged implements host.Client.
+// SessionChanged implements client.Client.
 func (p *peer) SessionChanged(st schema.SessionStatus) {
 	if p.conn.stream.out.backlog() > maxSubscriberBacklogBytes {
 		return

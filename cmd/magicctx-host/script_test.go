@@ -133,7 +133,7 @@ func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 // fakeHost answers without a store. It panics in a pass of the session "crash".
 type fakeHost struct {
 	rpc.Host
-	subscribers *sync.Map // the keys are of type host.Client; with a nil map, the host announces nothing
+	subscribers *sync.Map // the keys are of type client.Client; with a nil map, the host announces nothing
 }
 
 func newFakeHost(_ context.Context, o hostOptions) (rpc.Provider, func(), error) {
