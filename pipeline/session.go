@@ -419,7 +419,7 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 
 // Sent records a wire that was sent but could not be stored. The next pass compares
 // its own wire with it.
-func (s *Session) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
+func (s *memo) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
 
 // Forget removes all state about messages that the harness has deleted.
 func (s *content) Forget(messageKeys []string) {

@@ -143,7 +143,7 @@ func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 }
 
 // isModelNew reports whether the session's newest pass was for another model.
-func (s *Session) isModelNew() bool { return s.Meta.Passes > 0 && s.Model() != s.Meta.Model }
+func (s *memo) isModelNew() bool { return s.Meta.Passes > 0 && s.Model() != s.Meta.Model }
 
 // raw returns the host's count of the first n messages with nothing dropped.
 func (s *array) raw(n int) int {

@@ -25,7 +25,7 @@ type Uncovered struct {
 // if the array holds none of them although it does not begin with the session's first
 // message. Uncovered decodes only messages that it has not returned before.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
-	places := s.inStoreOrder()
+	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
 	for j, i := range places {
 		entries[j] = s.entries[i].numbered()
@@ -45,7 +45,7 @@ func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, 
 		s.entries[i].told = nil // no historian reads it again
 	}
 	places, ordinals = places[first:], ordinals[first:]
-	s.tell(places)
+	s.tell(places, s.Codec)
 	raws := make(map[int]json.Value, len(places))
 	list := make([]history.Message, 0, len(places))
 	for j, i := range places {
@@ -70,11 +70,11 @@ func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, 
 }
 
 // tell computes the historian's view of the messages at these places, unless their entries have it.
-func (s *Session) tell(places []int) {
+func (s *array) tell(places []int, codec transcript.Codec) {
 	untold := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return s.entries[i].told != nil })
 	inParallel(len(untold), func(j int) {
 		e := &s.entries[untold[j]]
-		m := s.Codec.Decode(e.raw)
+		m := codec.Decode(e.raw)
 		told := history.MessageOf(&m, 0, 0)
 		e.told = &told
 	})
@@ -83,7 +83,7 @@ func (s *Session) tell(places []int) {
 // inStoreOrder returns the places of the entries in the order of the harness's store, in
 // which messages are numbered. A harness's compaction can keep turns: the array then begins
 // with the summary, although that was written after these turns.
-func (s *Session) inStoreOrder() []int {
+func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {
 		places[i], times[i] = i, s.entries[i].header.created
@@ -91,7 +91,7 @@ func (s *Session) inStoreOrder() []int {
 			times[i] = times[i-1]
 		}
 	}
-	if s.Codec.Vocabulary().StoresByTime {
+	if v.StoresByTime {
 		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
 	}
 	return places
