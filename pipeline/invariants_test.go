@@ -49,7 +49,7 @@ func TestInvariants(t *testing.T) {
 			})
 		}
 	})
-	if met.folds == 0 || met.deltas == 0 || met.covered == 0 || met.kept == 0 || met.lost == 0 {
+	if met.folds == 0 || met.deltas == 0 || met.covered == 0 || met.kept == 0 || met.lost == 0 || met.rents == 0 {
 		t.Errorf("the test needs each of these events: %+v", met)
 	}
 }
@@ -85,7 +85,7 @@ type witness struct {
 // met counts events of all lives. Without them, some invariants check nothing.
 var met events
 
-type events struct{ folds, deltas, covered, kept, lost int }
+type events struct{ folds, deltas, covered, kept, lost, rents int }
 
 type life struct {
 	t     *rapid.T
@@ -344,6 +344,7 @@ func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
 	d := w.decision
 	asked := d.Percent >= w.readings.Threshold
 	if d.Cause == CauseRent {
+		met.rents++
 		asked = w.readings.BuysForRent && d.Price.Removed > 0 && d.Price.Rent >= d.Rent.Price
 		for _, r := range d.Reasons {
 			if i := slices.IndexFunc(rule.Table, func(known rule.Rule) bool { return known.Name == r.Rule }); rule.Table[i].On > rule.AnyBust {

@@ -33,6 +33,6 @@
 // historian's prompt.
 //
 // It may import agents/historian, e2e/mockllm, e2e/opencodetest, e2e/stage, internal/chronicle, internal/config,
-// internal/format, internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens, pipeline
-// and schema.
+// internal/format, internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens,
+// internal/words, pipeline and schema.
 package main

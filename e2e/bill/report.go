@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -279,9 +280,9 @@ func (r report) writeTable(w io.Writer) error {
 	for _, f := range r.Runs {
 		for _, c := range f.Causes {
 			fmt.Fprintf(&b, "%s's journal: %d × %s\n", f.Name, c.Count, c.Cause)
-			if sum := schema.SumOf(f.Removals); sum.Tokens > 0 {
-				fmt.Fprintf(&b, "read again after %s had removed it: %s\n", f.Name, format.Regret(sum.Reread, sum.Tokens, f.RereadBill))
-			}
+		}
+		if len(f.Removals) > 0 {
+			fmt.Fprintf(&b, "read again after %s had removed it: %s\n", f.Name, words.Regret(f.Removals, f.RereadBill))
 		}
 	}
 	for _, miss := range r.Misses {

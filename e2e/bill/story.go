@@ -141,7 +141,7 @@ func (s story) files() map[string]string {
 					fmt.Fprintln(&b, n.text)
 					continue
 				}
-				fmt.Fprintf(&b, "%s %02d %s %d/%d/%d\n", piece(place{turn, step}), line, words(r, 6), r.IntN(1e4), r.IntN(1e3), r.IntN(1e3))
+				fmt.Fprintf(&b, "%s %02d %s %d/%d/%d\n", piece(place{turn, step}), line, randomWords(r, 6), r.IntN(1e4), r.IntN(1e3), r.IntN(1e3))
 			}
 		}
 		files[fileName(turn)] = b.String()
@@ -161,7 +161,7 @@ func prose(size, kind, n int) string {
 	r := random(kind, n)
 	var b strings.Builder
 	for have := 0; have < size; {
-		sentence := words(r, 6+r.IntN(9))
+		sentence := randomWords(r, 6+r.IntN(9))
 		sentence = strings.ToUpper(sentence[:1]) + sentence[1:] + ". "
 		have += tokens.Count(sentence)
 		b.WriteString(sentence)
@@ -169,7 +169,7 @@ func prose(size, kind, n int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-func words(r *rand.Rand, n int) string {
+func randomWords(r *rand.Rand, n int) string {
 	chosen := make([]string, n)
 	for i := range chosen {
 		chosen[i] = vocabulary[r.IntN(len(vocabulary))]

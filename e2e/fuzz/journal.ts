@@ -145,8 +145,9 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when the content that it removes has cost a quarter of the bust's price
-   * (docs/decisions.md). So it never comes in two passes in a row, and it makes the prompt shorter.
+   * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md). The
+   * journal holds only the present cost, which rises while the session waits; here it has never been four times as high.
+   * A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -180,5 +181,28 @@ func TestNoteOfABusyPassStays(t *testing.T) {
 	h.read("c", "short", 55_000)
 	if note == "" || !strings.HasPrefix(h.wire(), wire) {
 		t.Errorf("note %q, wire:\n%.500s", note, h.wire())
+	}
+}
+
+// In a window of 1M, the first reminder comes when a prompt has the size that the spending setting expects, and not
+// when it fills a part of the window.
+func TestReminderComesInALargeWindow(t *testing.T) {
+	first := make(map[schema.Spending]int)
+	for _, spending := range []schema.Spending{schema.SpendingFrugal, schema.SpendingBalanced, schema.SpendingGenerous} {
+		h := newHarness(t)
+		h.config.Spending = spending
+		h.limits.ContextTokens = 1_000_000
+		h.restart()
+		h.user("u1", "read all of it")
+		h.pass()
+		for i := range 25 {
+			if h.read(fmt.Sprint("a", i), big, 6000*(i+1)) != "" {
+				first[spending] = i + 1
+				break
+			}
+		}
+	}
+	if !(0 < first[schema.SpendingFrugal] && first[schema.SpendingFrugal] < first[schema.SpendingBalanced]) || first[schema.SpendingGenerous] != 0 {
+		t.Errorf("the first reminder comes after so many outputs of 6,000 tokens: %v", first)
 	}
 }

@@ -97,18 +97,25 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 // With the generous setting, no bust comes before the window fills. With the other settings, no bust comes if
 // almost nothing can be removed.
 func TestNoBustForRent(t *testing.T) {
-	for name, h := range map[string]*harness{
-		"generous":       rented(t, schema.SpendingGenerous, 24, 12),
-		"nothing to go":  rented(t, schema.SpendingFrugal, 24, 0),
-		"one short text": rented(t, schema.SpendingFrugal, 24, 1), // tag 1 is the prompt of three words
+	for name, test := range map[string]struct {
+		h      *harness
+		queued int
+	}{
+		"generous":      {rented(t, schema.SpendingGenerous, 24, 12), 11},
+		"nothing to go": {rented(t, schema.SpendingFrugal, 24, 0), 0},
+		"one output":    {rented(t, schema.SpendingFrugal, 24, 2), 1}, // of 1,000 tokens, less than leastRemoved in pipeline
 	} {
 		t.Run(name, func(t *testing.T) {
+			h := test.h
 			for i := 24; i < 524; i++ {
 				h.tool(fmt.Sprintf("b%03d", i), "ok", "tool-calls", 33_000)
 				h.pass()
 			}
 			if pass, price := h.bustFor(pipeline.CauseRent); pass != 0 {
 				t.Errorf("request %d removed content for rent: %+v", pass, price)
+			}
+			if queued := h.snapshot().Queued; len(queued) != test.queued {
+				t.Errorf("the drops of %d outputs wait, want %d", len(queued), test.queued)
 			}
 		})
 	}

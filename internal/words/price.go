@@ -13,7 +13,8 @@ const mostPasses = 999
 
 // Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
 // requests, about 41 to come". It pays off only if more requests than that are to come before the session must
-// free space at any cost.
+// free space at any cost. For a bust for rent, Price adds the meter and the price that it has reached, both in tokens
+// read from the cache.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	switch n := math.Ceil(b.BreakEven); {
@@ -25,7 +26,10 @@ func Price(b schema.BustPrice) string {
 		return text + ", pays off at once"
 	case n > mostPasses:
 		return text + fmt.Sprintf(", pays off in %d+ requests, about %d to come", mostPasses, b.Forecast)
-	default:
-		return text + fmt.Sprintf(", pays off in %s, about %d to come", format.Count(int(n), "request"), b.Forecast)
 	}
+	text += fmt.Sprintf(", pays off in %s, about %d to come", format.Count(int(math.Ceil(b.BreakEven)), "request"), b.Forecast)
+	if b.Rent > 0 {
+		text += fmt.Sprintf("; carrying it cost %s, the bust costs %s", format.Tokens(b.Rent), format.Tokens(b.Cost))
+	}
+	return text
 }
