@@ -14,8 +14,8 @@ import (
 // only after the exact prompt that the block was produced for. The number of the preamble
 // and the hash chain of the wire stand for that prompt. So the host keeps no list of
 // changes that invalidate thinking: the thinking of a message is lost if the preamble's
-// number or the chain before the message changes. The thinking of a message without a
-// binding, for example of one that was answered without the host, is not sent.
+// number or the chain before the message changes. If a message has no binding, for
+// example because it was answered without the host, its thinking is not sent.
 
 // promptID names a prompt by its preamble and the chain of its messages, for example
 // "3.9f86d0…".
@@ -35,9 +35,9 @@ func newestID(newest string) string {
 	return "." + hex.EncodeToString(sum[:8])
 }
 
-// TookBack reports whether the user has reverted the newest prompt, so that the
-// message at the end of its request is no longer in the array. If the client did not
-// report a token, TookBack returns false.
+// TookBack reports whether the array no longer holds the message that the newest request
+// ended with, because the user has reverted it. If the client did not report a token,
+// TookBack returns false.
 func (s *memo) TookBack() bool {
 	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }

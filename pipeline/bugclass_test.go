@@ -52,7 +52,8 @@ func (s *story) steady(text string) {
 	}
 }
 
-// shows requires that the wire contains the text, or that it does not.
+// shows requires that the wire contains the text if want is true, and otherwise that it
+// does not.
 func (s *story) shows(what string, want bool) {
 	s.t.Helper()
 	if strings.Contains(s.w.text(), what) != want {
@@ -202,8 +203,8 @@ func TestBugA18IncompressibleTextIsDecidedOnce(t *testing.T) {
 	}
 }
 
-// A19: the mark of a pause came and went. It was computed on some passes only, and
-// from the message before it, which may disappear.
+// A19: the mark of a pause came and went. It was computed on some passes only, and from
+// the message before the pause, which may disappear.
 func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): ok")
@@ -522,8 +523,8 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// After a revert, the reverted units counted as the newest ones, so age protected no
-// unit that was still in the array. The pass dropped a result that the model had not
+// Once, after a revert, the reverted units counted as the newest ones, so age protected
+// no unit that was still in the array. The pass dropped a result that the model had not
 // read, and the request ended with an answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)

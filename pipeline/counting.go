@@ -36,8 +36,8 @@ type Counting struct {
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
 // translate converts a prompt size from tokens of the model that measured it to tokens of
-// the pass's model. Tools and system prompt are counted with the same vocabulary as the
-// messages, so translate scales the whole prompt.
+// the pass's model. The provider counts tools and system prompt with the same tokenizer
+// as the messages, so translate scales the whole prompt.
 func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
@@ -84,8 +84,8 @@ const (
 	// leastSample is the least number of tokens of text that a sample compares. In a
 	// smaller sample, a reminder or the frame of a few messages would distort the ratio.
 	leastSample = 4000
-	// mostUncounted limits the content of a sample whose size the host only estimates:
-	// files and thinking. It may be at most a fifth of the sample's text.
+	// mostUncounted limits the files and the thinking in a sample, because the host only
+	// estimates their size. They may be at most a fifth of the sample's text.
 	mostUncounted = 0.2
 )
 
@@ -99,10 +99,10 @@ type TokenSample struct {
 }
 
 // SampleTokens compares the prompts that two answers report. older and newer are the keys
-// of these answers. No pass between them may have busted. Then the second prompt is the
-// first one with the messages between them at its end, and the growth of the reported
-// size is the provider's count of these messages. ok is false while these messages hold
-// too little text.
+// of these answers. If no pass between them has busted, which the caller must ensure, the
+// second prompt is the first one plus the messages from the older answer up to the newer
+// one. The growth of the reported size is then the provider's count of these messages. ok
+// is false while these messages hold too little text.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]
@@ -130,8 +130,8 @@ func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool
 	return sample, true
 }
 
-// textTokens returns the host's count of a message's active text and tool calls, and its
-// estimate of the rest.
+// textTokens returns the host's count of a message's texts and tool calls on the wire,
+// and the host's estimate of its files and thinking.
 func (s *content) textTokens(e *entry) (text, other int) {
 	if e.traits.thought > 0 && sendsThinking(e, s.State) && !s.hasLostThinking(e) {
 		other = e.traits.thought / BytesPerToken

@@ -115,9 +115,9 @@ func TestTokenRatioIsBounded(t *testing.T) {
 	}
 }
 
-// If a model counts twice as much as the one before, the same session is twice as full.
-// The first pass for the new model frees space, and does not wait until the provider
-// refuses the prompt.
+// If a new model counts twice as many tokens as the old one, the same session fills twice
+// as much of the window. The first pass for the new model frees space, and does not wait
+// until the provider refuses the prompt.
 func TestModelSwitchFreesSpaceForTheNewVocabulary(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		p := newProvider(t, 500, 1)

@@ -45,8 +45,8 @@ type Readings struct {
 	// SystemPending means that the harness's system prompt differs from the one that
 	// the session sends. The session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew means that the request has another system prompt than the last
-	// request, whatever the pass decides.
+	// SystemIsNew means that the request is sent with a system prompt that no pass
+	// has seen yet, whatever this pass decides.
 	SystemIsNew bool
 	// SystemIsOld means that the session adopted its system prompt on an earlier day,
 	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
@@ -98,9 +98,9 @@ type Assessment struct {
 	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
 	// dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
-	// perToken is the number of provider tokens that a bust frees with each token of
-	// the host's count. If the provider has measured the prompt itself, and has not
-	// refused it, perToken is the model's learned token ratio.
+	// perToken is the number of provider tokens that a bust frees with each token of the
+	// host's count. It is the model's learned token ratio, unless the gauge is our own
+	// estimate or the provider refused the prompt.
 	perToken float64
 }
 
@@ -121,8 +121,8 @@ type Additions struct {
 	Fold FoldReason
 }
 
-// Summaries replaces the name of a rule if summaries have removed messages from
-// the wire.
+// Summaries is the key in FreedBy, in place of the name of a rule, for messages
+// that summaries have replaced.
 const Summaries = "summaries"
 
 // Steady returns d as a steady decision, without its additions. A pass falls back to
@@ -276,9 +276,8 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	}}
 }
 
-// unfitPercent is the size, in percent of the limit, from which the provider will refuse a
-// request. Our estimates of a size that no provider has measured yet err by less than a
-// tenth.
+// unfitPercent is the estimated size, in percent of the limit, from which we are sure
+// that the provider will refuse the request: our estimates err by less than a tenth.
 const unfitPercent = 110
 
 // fitShare is the share of the limit that a request may take after a pass has withheld
@@ -299,8 +298,8 @@ func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained lists the queued drops that are finished: the proposed edits settle them, or
-// their unit has nothing left to drop.
+// drained lists the tags of the queued drops that are finished: with the proposed edits,
+// the content of their units is no longer on the wire.
 func drained(after *frozen.Overlay) []int {
 	var tags []int
 	for _, q := range after.Queue() {

@@ -147,7 +147,8 @@ func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	}
 }
 
-// A broken session file held the time -1. The model read that the user had been away since 1969.
+// Once, a broken session file held the time -1, and the model read that the user had been
+// away since 1969.
 func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): ok")
@@ -316,8 +317,9 @@ func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	}
 }
 
-// F18: the long argument of a failed call was clamped. When the call became a skeleton, the
-// argument came back, because all arguments together were short enough for a skeleton.
+// F18: once, the long argument of a failed call was clamped. When the call became a
+// skeleton, the argument came back, because all arguments together were short enough for
+// a skeleton.
 func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	s := begin(t, "anthropic", 5)
 	s.happen("user u1: q")
@@ -337,9 +339,9 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	}
 }
 
-// F17: a small window of a local model was full of reasoning whose texts had been dropped.
-// Such a provider requires the reasoning beside calls, so the host never removed any
-// reasoning.
+// F17: once, a small window of a local model was full of reasoning whose texts had been
+// dropped. The provider of such a model requires the reasoning beside calls, so the host
+// never removed any reasoning.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

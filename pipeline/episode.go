@@ -23,9 +23,9 @@ type Relief struct {
 	Tokens int
 }
 
-// Stuck describes how a stuck episode ended. It is zero if no episode is stuck. The
-// next attempt waits for a new tag, another Grace, a higher band, a queued drop, or a
-// compartment that the head does not show yet.
+// Stuck describes the moment at which an episode got stuck. It is zero if no episode is
+// stuck. The rules are asked again only after a new tag, another Grace, a higher band, a
+// queued drop, or a compartment that the head does not show yet.
 type Stuck struct {
 	// Tag was the highest tag, Grace the highest tag that the two-pass reclaim could
 	// take, Band the band of pressure.
@@ -85,8 +85,8 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the next bust comes regardless of its cost. A bust for rent
-// has to pay off before the high mark, where the rules may take more.
+// forcedAt returns the size at which the next bust comes regardless of its cost: the force level, or from that level on
+// the emergency level. For a bust for rent it is the high mark, because from there on the rules may take more.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))

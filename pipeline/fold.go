@@ -128,7 +128,8 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 
 // unreverted returns the leading published compartments that no revert has reached: the
 // array still has their messages, or a summary by the harness or the host's marker hides
-// them. If an array has none of a compartment's messages, the summary hides them all.
+// them. If the array has the last message of no compartment, the summary hides those
+// compartments that were made before it and of which the array has no message.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -253,7 +254,7 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 		}
 	}
 	h.Sections.Covered = frozen.Covered{}
-	for i := range s.State.Units() { // a compaction marker hides covered messages from the array
+	for i := range s.State.Units() { // not s.entries: a compaction marker hides covered messages from the array
 		if u := &s.State.Units()[i]; keys[u.MessageKey] {
 			h.Sections.Covered.Add(u)
 		}

@@ -94,7 +94,8 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprints of the array's first units, of at most n messages.
+// First returns the fingerprint of each message's first unit, for the first n messages
+// that have one.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -192,9 +193,9 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// original returns the key of the message that m copies, or "" if m copies none. That is the
-// message with m's own key, if the harness keeps keys in a copy, otherwise the first one
-// with a unit of m that no other message copies.
+// original returns the key of the message that m copies, or "" if m copies none. If the harness keeps keys in a copy,
+// that is the message with m's own key. Otherwise it is the first message that shares a unit with m and of which no
+// copy was found yet.
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
 	first := ""
 	for _, u := range m.units {

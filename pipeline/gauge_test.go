@@ -105,9 +105,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the
-// other covered messages come back. The host went on counting the head instead of them: 5,058 tokens, although
-// 13,880 were sent.
+// A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the other
+// covered messages come back. Once, the host went on counting the head instead of these messages: 5,058 tokens,
+// although 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -141,9 +141,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// In Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next bust
-// made the prompt small again. A fork does the same. The host then estimated 289 tokens, although 4,781 were sent,
-// because it subtracted more messages than the reported prompt had held.
+// Once, in Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next bust
+// made the prompt small again. (A fork has the same effect.) The host then estimated 289 tokens, although 4,781 were
+// sent, because it subtracted more messages than the reported prompt had held.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -189,7 +189,7 @@ func (p *provider) showsSummary(t *testing.T, newest int) {
 	p.wantSize(t, p.prompt())
 }
 
-// A summary replaced messages that had come after the newest usage. The host counts such messages itself, but it
+// Once, a summary replaced messages that had come after the newest usage. The host counts such messages itself, but it
 // subtracted them from the measured prompt as well: it estimated 1,592 tokens, although 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p := newProvider(t, 1000, 1)
@@ -205,8 +205,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// When a summary replaces messages, their thinking is gone too. After a revert the host estimated a prompt with
-// that thinking, and went on counting it: it estimated 12,911 tokens, although 3,959 were sent.
+// When a summary replaces messages, their thinking is gone too. Once, after a revert, the host went on counting that
+// thinking: it estimated 12,911 tokens, although 3,959 were sent.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -221,7 +221,7 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p.showsSummary(t, 3)
 }
 
-// D5: after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
+// D5: once, after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
 // estimated 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	// One revert goes to the measurement that the bust was based on, the other one to an earlier measurement.
@@ -254,12 +254,12 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's
-// edits, its wire has all the content: the host estimated 58 % when the real size was 337 %. A lost database has
-// the same effect.
+// D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's edits, its
+// wire has all the content. Once, the host estimated 58 % when the real size was 337 %. A lost database has the same
+// effect.
 //
-// F16: the next bust frees most of that prompt. The bust was subtracted in the host's own tokens, not in the
-// provider's: the host estimated 18,822 tokens when it sent 7,876.
+// F16: the next bust frees most of that prompt. Once, the host subtracted the freed tokens by its own count and not by
+// the provider's: it estimated 18,822 tokens when it sent 7,876.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -329,9 +329,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, nothing records that the newest prompt lacked the dropped output. There is only one
-// sign: the array has grown since the previous prompt, but the prompt has not. The host trusted that prompt's
-// usage, and after the next revert it estimated 44 tokens instead of 1,135.
+// After the database is lost, nothing records that the newest prompt lacked the dropped output. There is only one sign:
+// the array has grown since the previous prompt, but the prompt has not. Once, the host trusted that prompt's usage,
+// and after the next revert it estimated 44 tokens instead of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -350,8 +350,8 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
-// OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
-// still shows. A host that was new to the session concluded that each of its tokens is two of the provider's.
+// Once, OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
+// still showed. A host that was new to the session concluded that each of its tokens was two of the provider's.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
@@ -365,9 +365,9 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p.wantSize(t, real)
 }
 
-// A bust frees a part of the measured prompt, in the tokens of that measurement. As long as no token ratio was
-// learned, one token of the host counted as one of the provider's. If the next answer reported no usage, the host
-// then estimated 1,807 tokens when it sent 5,379.
+// A bust frees a part of the measured prompt, in the tokens of that measurement. Once, as long as no token ratio was
+// learned, one token of the host counted as one of the provider's. If the next answer reported no usage, the host then
+// estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)
@@ -379,7 +379,7 @@ func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// F20: while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
+// F20: once, while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
 // had dropped. When the host ran again, it trusted their usage: 27,036 tokens, although the next wire had 10,012.
 func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {

@@ -239,8 +239,8 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness compacts after the covered messages, the head still stands for all of its history. The summary of
-// the harness follows the head.
+// If the harness's own compaction removes the covered messages and some later ones, the head stays as it is. The
+// summary of the harness follows the head.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)
@@ -256,7 +256,7 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// In Pi, the user looked at another branch that has a summary. The array then lacked the head's last message, but
+// Once, in Pi, the user looked at another branch that has a summary. The array then lacked the head's last message, but
 // still had an earlier one. The head stayed, and the earlier message read "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
@@ -275,8 +275,8 @@ func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	t.Errorf("u1 is not in the request:\n%s", w.text())
 }
 
-// Text of the tail was in neither head nor tail. The head covered every unit up to a tag, but an old message had
-// got a new unit, for example the text of an aborted answer that the harness stores late.
+// Once, messages of the tail were missing from the wire: the head covered every unit up to a tag, but an old message
+// had got a new unit with a high tag, for example the text of an aborted answer that the harness stores late.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -304,7 +304,7 @@ func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	}
 }
 
-// While the database was locked, a request still carried the summary of reverted messages.
+// Once, while the database was locked, a request still carried the summary of reverted messages.
 func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

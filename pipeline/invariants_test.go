@@ -73,7 +73,7 @@ func checkInvariants(t *rapid.T, w *world) {
 	tagIsNeverGivenTwice(t, w)
 }
 
-// A witness holds what the invariants remember of a life.
+// A witness holds the facts about a life that the invariants compare from pass to pass.
 type witness struct {
 	inactive map[int]bool   // the tags whose edits have taken effect
 	given    map[int]string // the unit of each tag
@@ -339,7 +339,8 @@ func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	}
 }
 
-// A queued drop alone causes no bust. It waits until carrying it has cost enough, or until there is another reason.
+// A queued drop alone causes no bust. It waits until the rent has paid for the bust, or
+// until there is another reason.
 func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
 	d := w.decision
 	asked := d.Percent >= w.readings.Threshold
@@ -401,7 +402,9 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// The twin never restarts and loses nothing. After every pass both must agree.
+// In one of two equal sessions, the host restarts at random. The host of the other one,
+// the twin, never restarts and loses nothing. After every pass, the two sessions must
+// agree.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -489,9 +492,8 @@ func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
 
-// For some providers, the text of a step was removed together with the step's calls,
-// whatever it said (J1). A text is removed only by its own edit, never because calls were
-// dropped.
+// Once, for some providers, the text of a step was removed together with the step's calls
+// (J1). A text is removed only by its own edit, never because calls were dropped.
 func droppedCallsDoNotRemoveTheTextOfTheirStep(t *rapid.T, w *world) {
 	onWire := map[string]int{}
 	for _, m := range w.wire {

@@ -11,10 +11,10 @@ import (
 // While thinking is on, Claude refuses a request whose last answer has calls and does not
 // begin with thinking. Any answer may become the last one: when the user speaks in the
 // middle of a turn, when a turn is aborted, and after a revert. So an answer has to keep
-// some contents because of the messages after it. This is a property of the transcript and
-// not an edit, because a revert changes it on a pass that may not edit. While the array
-// only grows, it changes no wire: the rules spare the newest answer and the results before
-// it (View.unread and View.separating in pipeline/rule).
+// some contents because of the messages after it. These contents are not stored as edits,
+// but found anew in the transcript, because a revert may change them on a pass that may
+// not edit. While the array only grows, this changes no wire: the rules spare the newest
+// answer and the results before it (View.unread and View.separating in pipeline/rule).
 
 // spared says which contents of a message stay because of its place in the turn.
 type spared struct{ call, text bool }
@@ -41,12 +41,12 @@ func (s *memo) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether one call of entry i has to stay on the wire, because the
-// turn ends with calls and signed thinking: either in this answer or in the one directly
-// after it. Such an answer may be the last one of the array, for example after a revert.
-// Anthropic wants it to begin with its thinking. If this answer vanished, an answer without
-// thinking could become the last one. If the answer before it kept no result, the two would
-// fuse, and the last answer would lose its thinking.
+// hasToKeepCall reports whether one call of entry i has to stay on the wire. That is so
+// if entry i, or the next step after it, ends its turn with calls and signed thinking.
+// The step that ends the turn may become the last answer of the array, for example after
+// a revert, and Anthropic wants that answer to begin with its thinking. If the step
+// vanished, an answer without thinking could become the last one. If the step before it
+// kept no result, the two would fuse, and the last answer would lose its thinking.
 //
 // The provider joins an answer without calls with the next answer, so the thinking may be
 // in a message before the calls.
@@ -112,8 +112,8 @@ func (s *array) isJoinable(i int) bool {
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether the user speaks directly after entry i, and the entry
-// has signed thinking, or an answer that the provider joins with it.
+// endsTurnThinking reports whether the user speaks directly after entry i, and signed
+// thinking is in the entry or in an earlier answer that the provider joins with it.
 func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false

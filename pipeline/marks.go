@@ -18,9 +18,9 @@ type marks struct {
 	price  schema.Price
 }
 
-// lowMarkSlack says how much more the chosen low mark may cost than the cheapest one: 5
-// %. Near the cheapest mark the bill hardly changes, and a higher mark leaves more
-// content for the model to see.
+// lowMarkSlack says that the chosen low mark may cost 5 % more than the cheapest one.
+// Near the cheapest mark the bill hardly changes, and a higher mark leaves more content
+// for the model to see.
 const lowMarkSlack = 1.05
 
 // low returns the low mark: the highest mark whose bill is within the slack of the

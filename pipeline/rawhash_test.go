@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// D7: OpenCode pruned an empty output, and sent a sentence in its place. The raw hash
-// did not include that sentence, so the bust had no known cause.
+// D7: once, OpenCode pruned an empty output, and sent a sentence in its place. The raw
+// hash did not include that sentence, so the bust had no known cause.
 func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	pruned := func(state obj) obj {
 		state["time"] = obj{"start": 1, "end": 2, "compacted": 3}

@@ -82,8 +82,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore returns the unit of the newest earlier call that is equal to a new one, if
-// its removal was wrong.
+// removedBefore returns the unit of the newest earlier call that is equal to a new one,
+// if its removal was wrong, otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false
@@ -106,7 +106,7 @@ func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	return nil
 }
 
-// isRepeated reports whether an equal call stands before a call.
+// isRepeated reports whether an earlier call equals the call with this tag.
 func (s *Session) isRepeated(tag int) (is bool) {
 	var call uint64
 	s.eachItemBefore(tag+1, func(it *rule.Item) {
@@ -132,8 +132,9 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of messages whose content is not on the wire. It stops when
-// their sizes add up to the given number of tokens, because the model was not shown more.
+// RemovedIn returns the units of the given messages that are not on the wire. It stops
+// when their sizes add up to the given number of tokens, because the model was not shown
+// more.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

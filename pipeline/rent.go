@@ -56,9 +56,9 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// overCliff returns the additional cost of removable content when a prompt of size tokens is beyond a
-// cliff of the provider's prices. If the rest of the prompt is small enough, the removable content
-// causes all of the higher price.
+// overCliff returns the additional cost of removable content when a prompt of size tokens is beyond a cliff of the
+// provider's prices (route.Cliff). If the prompt without that content is below the cliff, the content causes all of the
+// higher price.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))

@@ -157,9 +157,9 @@ type Signals struct {
 //     force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
 //   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an
-//     overflow, a bust for rent, and a pass whose price is unknown. At EmergencyPercent the bust is worth
-//     it if it frees minEmergency tokens, or if the prompt is then smaller than that
-//     level. At ForcePercent the bust is also worth it if it puts the next episode far
+//     overflow, a bust for rent, and a pass whose price is unknown. At EmergencyPercent
+//     the bust is worth it if it frees minEmergency tokens, or if the prompt is then
+//     smaller than that level. At ForcePercent the bust is also worth it if it puts the next episode far
 //     off (isRelief).
 //   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and
 //     hard passes.

@@ -159,7 +159,7 @@ type entry struct {
 
 	// own is the host's count of the active units, in tokens.
 	own int
-	// whole is the host's count of all units in full.
+	// whole is the host's count of all units, as if none of them were edited or covered.
 	whole int
 
 	patch         schema.Patch
@@ -211,14 +211,14 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 func (s *array) Len() int { return len(s.entries) }
 
 // LearnTyped notes, by message key, the lines that the user typed and that the harness
-// replaced by the templates of commands. The caller calls it before the Update with
-// these messages.
+// replaced with the text of a command (transcript.Part.Typed). The caller calls
+// LearnTyped before the Update with these messages.
 func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first unchanged messages of the array, replaces all others by raws,
-// and returns the units that it saw for the first time, with their new tags. It gives tags in the order of the transcript. So a restarted
-// host that lost the newest tags gives the same ones again. Sent is the token
-// (Wire.Token) of the newest request. It is empty if that request was sent without a wire of this host.
+// Update keeps the first unchanged messages of the array, replaces all others with raws, and returns the units that it
+// saw for the first time, with their new tags. It gives tags in the order of the transcript. So a restarted host that
+// lost the newest tags gives the same ones again. Sent is the token (Wire.Token) of the newest request. It is empty if
+// that request was sent without a wire of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {

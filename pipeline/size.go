@@ -126,10 +126,10 @@ func (s *memo) gauge(i, own int) Gauge {
 // no patches yet. Such a usage says nothing about a wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
-// RefusedAnother reports whether a refused prompt was another than today's wire. The harness does not always send
-// the wire: if it does not reach the host, it sends the raw array, or the array with the patches that it still has.
-// Such a prompt is larger than the wire and at most as large as the raw array. named is the size of the refused prompt
-// according to the provider, or 0. limit is the limit of today's model.
+// RefusedAnother reports whether the prompt that the provider refused was not today's wire. The harness does not always
+// send the wire: if the harness does not reach the host, it sends the raw array, or the array with the patches that it
+// still has. Such a prompt is larger than the wire and at most as large as the raw array. named is the size of the
+// refused prompt according to the provider, or 0. limit is the limit of today's model.
 func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
 		return false
@@ -234,8 +234,8 @@ func (s *memo) HasLostGauge() bool {
 	return last != "" && !s.Has(last)
 }
 
-// Vocabularies differ by at most a factor of two. Beyond these ratios, the provider's
-// and the host's counts are about different content.
+// Two tokenizers count the same content differently by at most a factor of two. Beyond
+// these ratios, the provider's and the host's counts are about different content.
 const leastRatio, mostRatio = 0.5, 2
 
 // ratio returns the provider's count divided by the host's, within leastRatio and

@@ -163,9 +163,9 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// F11: the user went on with a model that binds its thinking. All thinking of the session was removed from the
-// wire, but the pass freed space for it, and the next passes still counted it. In the second case the model had
-// bound its thinking before, and the preamble changed. In the third, a call and its thinking had been dropped
+// F11: once, the user went on with a model that binds its thinking. All thinking of the session was removed from the
+// wire, but the pass still freed space for this thinking, and the next passes still counted it. In the second case the
+// model had bound its thinking before, and the preamble changed. In the third, a call and its thinking had been dropped
 // before. The thinking of a3 is in none of the measured prompts.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -197,9 +197,9 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	}
 }
 
-// F14: an answer without a usage called a tool, and a bust dropped its output. The next pass subtracted the output
-// twice: it was no longer among the messages since the measurement, and it counted as relief. The host estimated
-// 674 tokens when it sent 10,949.
+// F14: once, an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted
+// the output twice: it was no longer among the messages since the measurement, and it counted as relief. The host
+// estimated 674 tokens when it sent 10,949.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string
@@ -250,8 +250,8 @@ func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// F22: a model with a small window refused a prompt, and the user switched to one with a
-// large window. The refusal says nothing about the large window.
+// F22: once, a model with a small window refused a prompt, and the user switched to one
+// with a large window. The refusal says nothing about the large window.
 func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -263,7 +263,7 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
-// The user wrote a long prompt after a refused one. The host knew that the refused prompt had at least the
+// Once, the user wrote a long prompt after a refused one. The host knew that the refused prompt had at least the
 // window's tokens, and used that as the size of the new one.
 func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s := begin(t, "anthropic", 1)
@@ -278,7 +278,7 @@ func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	}
 }
 
-// F14, the same for thinking: a new preamble removes all of it from the wire, but the size includes only the
+// F14, the same for thinking: a new preamble removes all thinking from the wire, but the size includes only the
 // thinking in the measured prompt.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)

@@ -12,9 +12,9 @@ import (
 // messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// D1: an emergency dropped the only call of the step before the newest one. That step's
-// text fused with the newest step, whose thinking then followed a text, or was removed.
-// Anthropic refuses both.
+// D1: once, an emergency dropped the only call of the step before the newest one. That
+// step's text fused with the newest step, whose thinking then followed a text, or was
+// removed. Anthropic refuses both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {
@@ -55,8 +55,8 @@ func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	}
 }
 
-// D4: the text after a call counted as the end of its message. So the next step lost
-// its signed thinking, although the call's result stands between the two.
+// D4: once, the text after a call counted as the end of its message. So the next step
+// lost its signed thinking, although the call's result stands between the two.
 func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 5)
@@ -90,8 +90,8 @@ func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	}
 }
 
-// D8: of two thinking blocks in one answer only the first was sent, even in the step
-// that the model is still working on. A provider that checks signatures requires all
+// D8: once, of two thinking blocks in one answer only the first was sent, even in the
+// step that the model is still working on. A provider that checks signatures requires all
 // of them or none.
 func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	for _, profile := range fusing {
@@ -154,8 +154,8 @@ func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	}
 }
 
-// F3: the synthetic todo list turned an answer without calls and thinking into a final
-// answer with a call, which Anthropic refuses.
+// F3: once, the synthetic todo list turned an answer without calls and thinking into a
+// final answer with a call, which Anthropic refuses.
 func TestTodoListStartsNoFinalAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: think signed \"r1\" | call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +

@@ -20,10 +20,10 @@ type Uncovered struct {
 	Covered int
 }
 
-// Uncovered returns the messages after ordinal covered, the end of the newest compartment.
-// known holds the messages with known ordinals, in the order of their ordinals. ok is false
-// if the array holds none of them although it does not begin with the session's first
-// message. Uncovered decodes only messages that it has not returned before.
+// Uncovered returns the messages after ordinal covered, the end of the newest
+// compartment. known holds the messages with known ordinals, in the order of their
+// ordinals. ok is false if the ordinals of the array's messages cannot be known
+// (history.IsAnchored). Uncovered decodes only messages that it has not returned before.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))

@@ -293,7 +293,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	}
 	ids := []byte(m.Key)
 	if m.Errored {
-		ids = append(ids, 0, 2) // no summary of ids begins like this
+		ids = append(ids, 0, 2) // no id begins with the byte 2, so this cannot be mistaken for an id
 	}
 	for i := range m.Parts {
 		if m.Parts[i].StartsStep {

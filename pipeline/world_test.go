@@ -382,7 +382,8 @@ func (w *world) covered() int {
 	return 0
 }
 
-// publish adds a compartment of all messages that none covers yet, up to index through.
+// publish adds a compartment of all messages, up to index through, that no compartment
+// covers yet.
 func (w *world) publish(through, importance int) {
 	h, from := w.readings.History, w.covered()
 	h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{

@@ -13,11 +13,11 @@ const (
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Withhold replaces the result of a tool call, a text or a file by a text that says how
-	// large it was, and that it can be read in parts. The call stays.
+	// Withhold replaces the result of a tool call, a text or a file with a text that says
+	// how large it was, and that it can be read in parts. The call stays.
 	Withhold EditKind = "withhold"
-	// Skeleton keeps a tool call with clamped input, and replaces its result by
-	// the placeholder. Without it all recent calls could vanish, and models
+	// Skeleton keeps a tool call with clamped input, and replaces its result with
+	// the placeholder. Without skeletons all recent calls could vanish, and models
 	// then start to imitate tool calls in their text.
 	Skeleton EditKind = "skeleton"
 	// Drop replaces a text or file by its placeholder, and removes a tool arc.

@@ -22,8 +22,8 @@ type Head struct {
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
-	// InBaseline and InDelta count the compartments that each of them shows: the
-	// session's first InBaseline ones, and the InDelta ones after them.
+	// InBaseline and InDelta count the compartments that baseline and delta show:
+	// the session's first InBaseline ones, and the InDelta ones after them.
 	InBaseline, InDelta int
 	// BaselineTokens includes the acknowledgement.
 	BaselineTokens, DeltaTokens int
@@ -105,8 +105,8 @@ func (s *State) SetHead(h Head, covered Keys) {
 	}
 }
 
-// HideHead says whether the head is hidden: a revert has taken messages that it stands for, and no pass has replaced it
-// yet. A hidden head covers nothing. HideHead reports whether that is new.
+// HideHead hides the head or shows it again, and reports whether that changed anything. A hidden head covers nothing.
+// The head is hidden while a revert has taken messages that it stands for, and no pass has replaced it yet.
 func (s *State) HideHead(hidden bool) (isNew bool) {
 	if s.hidden == hidden {
 		return false
@@ -129,8 +129,8 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover adds a message to those that the head stands for. The harness inserted it between
-// covered messages after the fold.
+// Cover adds a message to those that the head stands for. It is for a message that the
+// harness has inserted between covered messages after the fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {
 		return

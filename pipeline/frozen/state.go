@@ -41,8 +41,8 @@ type Unit struct {
 	// Fingerprint identifies the unit across copies of the session: a fork's
 	// copy of the unit has the same fingerprint. It is 0 if none was taken.
 	Fingerprint int64
-	// Typed is the line that the user typed, if the unit holds the template of a command
-	// (transcript.Part). It is empty for most units.
+	// Typed is the line that the user typed, for example "/review main", if the harness
+	// has replaced it with the text of a command. It is empty for most units.
 	Typed string
 	Treatment
 }

@@ -136,8 +136,8 @@ func (d *division) moveTo(start int, why TailReason) {
 	}
 }
 
-// planWrapUp begins the tail with the oldest of the newest turns. If the session has no
-// more turns than that, nothing is eligible.
+// planWrapUp begins the tail with the oldest of the turns that the request keeps. If the
+// session has no other turns, nothing is eligible.
 func (d *division) planWrapUp() {
 	d.out.Target = d.target(d.Usage)
 	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))

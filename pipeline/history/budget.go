@@ -69,7 +69,7 @@ func SpendingBudget(spending schema.Spending) int { return allowed(spending).his
 // setting limits them. Reminders to drop content treat it as the size of the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
-// spendingLimits are what a setting of the dial allows, in tokens. docs/decisions.md has the
+// spendingLimits are the sizes that a value of the spending setting allows, in tokens. docs/decisions.md has the
 // measurements.
 type spendingLimits struct{ workingSet, history, prompt int }
 

@@ -36,7 +36,8 @@ type Chunk struct {
 }
 
 // A Block is neighbouring messages in which one voice speaks, as one line of a chunk's
-// text. If several voices speak in a message, it is a block alone, with a line for each.
+// text. A message in which several voices speak is a block of its own, with a line for
+// each voice.
 type Block struct {
 	chronicle.Range
 	Text string

@@ -36,8 +36,8 @@ func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 	}
 }
 
-// The words of other authors have lines of their own, and the letter of a line names
-// its author. A message in which several voices speak is a block alone.
+// The words of other authors have lines of their own, and the letter of a line names its
+// author. A message in which several voices speak is a block of its own.
 func TestVoicesOfAChunk(t *testing.T) {
 	m := session("uuuauu", 10)
 	m.list[1].Others = []transcript.Said{{Origin: transcript.FromFile, Text: "package a\n[9] U: push"}, {Origin: transcript.FromHarness, Text: "plan mode"}}

@@ -7,11 +7,13 @@ import "math"
 const Archived = 5
 
 const (
-	// minPressure is the lowest decay pressure. A session with few compartments
-	// would otherwise never leave tier 1, and then lose many tiers at one fold.
+	// minPressure is the lowest decay pressure. Otherwise the compartments of a
+	// short session would all stay in tier 1 for long, and then lose many tiers at
+	// one fold.
 	minPressure = 0.10
-	// halfLife is the age, in compartments, that counts as 1 for a compartment of
-	// importance 50 under pressure 1. Each 25 points of importance double it.
+	// halfLife is the age, in compartments, that counts as one half-life for a
+	// compartment of importance 50 under pressure 1. Each 25 points of importance
+	// double the half-life.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50

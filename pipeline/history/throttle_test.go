@@ -84,7 +84,7 @@ func TestThrottleCountsMoney(t *testing.T) {
 	}
 }
 
-// A run reserves its tokens, and its end replaces them by the tokens that were read.
+// A run reserves its tokens, and its end replaces them with the tokens that were read.
 func TestThrottleCountsTheTokensThatWereRead(t *testing.T) {
 	g := Grant{Way: ByModel, Tokens: 1000}
 	begun := Throttle{Waited: 3}.Begun(7, g)

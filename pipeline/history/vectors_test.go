@@ -178,8 +178,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of the assistant's messages by one call each, whose result has
-// come. The call in the message waiting has no result.
+// calls replaces the texts of each of the assistant's messages with one call, which has
+// its result. Only the call in the message with the ordinal waiting has no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {

@@ -13,7 +13,7 @@ func (v View) dropsUntilEnough() drops { return drops{need: v.Need} }
 
 func (d *drops) isEnough() bool { return d.need <= 0 }
 
-// add drops u, as a skeleton or whole.
+// add adds an edit of u, and counts the tokens that it frees.
 func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
 	e := frozen.Edit{Tag: u.Tag, Kind: kind}
 	d.need -= u.Freed(e)

@@ -41,7 +41,7 @@ func TestEmptyShells(t *testing.T) {
 	})
 }
 
-// F4: the newest answer, a text, was marked as a shell, so that an older step with
+// F4: once, the newest answer, a text, was marked as a shell, so that an older step with
 // calls became the last answer, which has to start with thinking.
 func TestAnswerThatEndsATurnIsNoShellWhileTheModelReasons(t *testing.T) {
 	gone := text(9).edited(frozen.Drop)

@@ -51,8 +51,8 @@ const (
 // occasion of a rule need not rise along the table. For example, the rule "spent narration" is asked from Pressure
 // on, but comes after the rules of the force level, so that it takes texts only if the tools were not enough.
 //
-// A drop does not always take its content out as a whole, and the provider does not always see it as a rule has
-// proposed it. These places decide that, in this order:
+// A drop does not always remove the whole content, and the provider does not always see the drop in the form that a
+// rule has proposed. These places decide about the form, in this order:
 //
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
 //     tools (SkeletonWindow). QueuedDrops also does so for results that the
@@ -61,8 +61,8 @@ const (
 //     in the user's newest prompt until the model has answered it. Text that a harness has
 //     injected into that prompt may be removed.
 //   - Propose discards each edit of a result that the model has not read
-//     (View.unread), except Withhold and, in a request that does not fit, Clamp. If the drop of that result is queued, it becomes
-//     a Skeleton instead.
+//     (View.unread), except Withhold and, in a request that does not fit, Clamp.
+//     If a drop of that result is queued, the edit becomes a Skeleton instead.
 //   - Propose makes a Drop a Skeleton if the result has to separate the newest
 //     two steps (View.separating), or if the arc is the last call of a message
 //     that has to keep one (View.lastCalls).

@@ -15,8 +15,8 @@ type View struct {
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that the provider has no prefix of the session in its cache, as
-	// on every hard pass, or that the bust for rent has paid for it. Then waiting saves nothing.
+	// PrefixIsGone means that waiting saves nothing: the provider has no prefix of the session in its cache, as on
+	// every hard pass, or the rent has paid for a new one.
 	PrefixIsGone bool
 	// Occasion is the gravest occasion of the pass. Rules of this occasion and
 	// of all milder ones are asked.
@@ -226,8 +226,9 @@ func (v View) needed() map[int]bool {
 	return needed
 }
 
-// unread returns the tool arcs whose results the model has not read. Age does not
-// always protect them, because the units of reverted messages count as newer than it.
+// unread returns the tool arcs whose results the model has not read. Age does not always
+// protect them, because the units of reverted messages may have higher tags and count as
+// the newest.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -282,10 +283,10 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls returns the tool arcs of the messages that have to keep a call, with all
-// arcs of their message. If an arc is the only one that has not been dropped, it
-// becomes a skeleton instead of being removed. Otherwise render would have to bring
-// back a call that was removed before.
+// lastCalls maps each tool arc of a message that has to keep a call to all arcs of that
+// message. If an arc is the only one that has not been dropped, it becomes a skeleton
+// instead of being removed. Otherwise render would have to bring back a call that was
+// removed before.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {
@@ -299,7 +300,8 @@ func (v View) lastCalls() map[int][]int {
 	return arcs
 }
 
-// areDroppedBut reports whether all of the arcs except one are dropped.
+// areDroppedBut reports whether all of the arcs are dropped, except the one with this
+// tag.
 func (v View) areDroppedBut(tag int, arcs []int) bool {
 	for _, other := range arcs {
 		if other != tag && v.State.ByTag(other).Edit != frozen.Drop {

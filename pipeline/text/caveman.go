@@ -69,10 +69,10 @@ const userLine = "U: "
 // original text: compressing a result again may shorten it further. Code,
 // addresses, paths, ids, hashes and the lines of the user stay byte for byte.
 //
-// Compress must not change the meaning, so it keeps more than a plain list of
-// words would. It never joins lines and keeps their indentation. Modal verbs
-// stay. Punctuation goes with its word. Compounds and words of other languages
-// stay whole. A filler stays if the sense depends on it ("not just", "Maybe.").
+// Compress must not change the meaning, so it does not simply remove every word of
+// a list. It never joins lines and keeps their indentation. Modal verbs stay.
+// Punctuation goes with its word. Compounds and words of other languages stay
+// whole. A filler stays if the sense depends on it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {
 		return text
@@ -142,7 +142,7 @@ func compressChunk(s string, level Level) string {
 
 func replace(out []byte, f found) ([]byte, int) { return append(out, f.becomes...), f.end }
 
-// replaceConnective replaces a connective by its sign. It leaves a connective
+// replaceConnective replaces a connective with its sign. It leaves a connective
 // that ends its sentence, as in "Why? Because.", where a sign would connect
 // nothing.
 func replaceConnective(out []byte, f found) ([]byte, int) {

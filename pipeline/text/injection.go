@@ -48,8 +48,8 @@ type Piece struct {
 }
 
 // Pieces divides a text into the parts that StripInjections keeps and the parts that it
-// removes. Together they are the whole text. If the kept part IsInjectedOnly, all of the
-// text is injected.
+// removes. Together they are the whole text. If IsInjectedOnly is true for the kept
+// parts, Pieces returns the whole text as one injected piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
@@ -77,8 +77,8 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is the part of a text that is still there. at holds the place of each of
-// its bytes in the whole text.
+// A remainder is the part of a text that is left after removals. at holds, for each byte
+// of that part, its place in the whole text.
 type remainder struct {
 	text string
 	at   []int

@@ -23,8 +23,8 @@ var (
 	path    = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
 )
 
-// protect replaces by holes all regions that must stay byte for byte: code, addresses,
-// tags, ids, paths and hashes.
+// protect puts holes in the place of all regions that must stay byte for byte: code,
+// addresses, tags, ids, paths and hashes.
 func protect(text string) guarded {
 	g := guarded{text: text}
 	g.guard(fences(g.text))

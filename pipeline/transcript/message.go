@@ -146,8 +146,9 @@ type Part struct {
 	// Attached is the number of bytes at the start of a user's text that are FromFile,
 	// because the harness puts attached files into the same text.
 	Attached int
-	// Typed is the line that the user typed, if the harness has put the template of a
-	// command in its place, for example "/review main". Then no word of Text is the user's.
+	// Typed is the line that the user typed, for example "/review main", if the harness
+	// has put the text that belongs to this command (its template) in the place of the
+	// line. Then no word of Text is the user's.
 	Typed string
 	// Path leads to the part.
 	Path string

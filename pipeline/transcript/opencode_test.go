@@ -265,7 +265,8 @@ func TestUnknownsPassByteIdentical(t *testing.T) {
 	}
 }
 
-// units gives every part that can be a unit a unit in the given state.
+// units returns a function that gives a unit with this edit to every part that can be
+// one.
 func units(edit frozen.EditKind) render.UnitOf {
 	tag := 0
 	return func(p *transcript.Part) *frozen.Unit {

@@ -20,7 +20,7 @@ var pluginTools = map[string]ToolClass{
 	"lsp_prepare_rename":  {Idempotent: true},
 }
 
-// withPluginTools adds the tools of plugins to those of a harness.
+// withPluginTools returns the tools of a harness together with the tools of plugins.
 func withPluginTools(own map[string]ToolClass) map[string]ToolClass {
 	all := maps.Clone(pluginTools)
 	maps.Copy(all, own)

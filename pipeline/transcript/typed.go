@@ -6,9 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// WithTyped returns the codec c with the lines that the user typed, by message key, and
-// that the harness replaced by the templates of commands. The messages themselves do not
-// contain these lines.
+// WithTyped returns a codec that works like c and sets Part.Typed from lines, which holds
+// the typed lines by message key. The messages themselves do not contain these lines.
 func WithTyped(c Codec, lines map[string]string) Codec {
 	if len(lines) == 0 {
 		return c
@@ -26,8 +25,8 @@ type typedCodec struct {
 	lines map[string]string
 }
 
-// Decode implements Codec. The template is the first text of the user's message. The other
-// texts of the message are attached files.
+// Decode implements Codec. In a message that was made from a command, the first text with
+// the user's origin is the command's template. The other texts belong to attached files.
 func (c typedCodec) Decode(raw json.Value) Message {
 	m := c.Codec.Decode(raw)
 	line := c.lines[m.Key]
