@@ -332,7 +332,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	wait(t, "the request to stop", r.server.StopRequested())
 }
 
-// P3: 256 connections that sent no message kept every new client out, for as long as they stayed.
+// P3: once, 256 connections that sent no message kept every new client out, for as long as they stayed.
 func TestSilentConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})
@@ -351,7 +351,7 @@ func TestSilentConnectionEnds(t *testing.T) {
 	})
 }
 
-// 256 connections that never initialized kept every new client out, even if each had sent a message.
+// Once, 256 connections that never initialized kept every new client out, even if each had sent a message.
 func TestNewClientTakesThePlaceOfOneThatNeverInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})

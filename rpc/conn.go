@@ -60,7 +60,7 @@ type conn struct {
 	stopping bool
 	shutdown *jsonrpc2.ID // the shutdown request, answered after all other calls
 	client   clientInfo
-	names    reservation // the memory of the names of the client's directories
+	names    reservation // the memory that the names of the client's open directories take
 }
 
 // maxQuickCalls bounds how many calls that bypass the lanes, such as status,

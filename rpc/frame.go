@@ -45,8 +45,8 @@ const (
 	maxHeaderLineBytes = 1 << 10
 
 	readBufferBytes = 256 << 10
-	// firstGrowBytes bounds the memory that readExactly allocates because a
-	// header announces a length, before any of the bytes arrive.
+	// firstGrowBytes bounds the memory that readExactly allocates for the
+	// length in a header before any of these bytes arrive.
 	firstGrowBytes = 4 << 20
 	// growth is the factor by which the memory then grows. With a factor of 16, an
 	// attachment of any size is copied at most twice while its memory grows.
@@ -56,8 +56,9 @@ const (
 // readFrame reads the next frame, into memory that it reserves with mem. It
 // returns io.EOF if the stream ends between frames. If reading cannot go on, the
 // error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
-// io.ErrUnexpectedEOF. If only the attachment finds no memory, the next read
-// begins after it.
+// io.ErrUnexpectedEOF. If there is memory for the body but not for the
+// attachment, the frame comes without its attachment, and the next read begins
+// after it.
 func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {

@@ -162,9 +162,9 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// deadline returns the time limit of a call. For a transform it is the limit
-// that the directory's initialize result promised, for any other call that of
-// its method.
+// deadline returns the time limit of a call. For a transform, it is the limit
+// that the directory's initialize result promised. For any other call, it is
+// the limit of the method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {

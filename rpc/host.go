@@ -65,7 +65,8 @@ type Host interface {
 	// matching session, and when the pass's request is answered.
 	Subscribe(context.Context, client.Client, schema.SubscribeParams) (schema.Empty, error)
 
-	// SessionExport returns the facts that make a trace complete by itself.
+	// SessionExport returns the facts that a replay of a trace needs besides
+	// the frames.
 	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)
 
 	// Disconnected is the last call for a client. All others have returned

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A client may choose any number or string as an id. The host answered -1 as
-// 18446744073709551615, and closed the connection at 1.5.
+// A client may choose any number or string as an id. Once, the host answered -1
+// as 18446744073709551615, and closed the connection at 1.5.
 func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":%ID%,"method":"status","params":{}}`
 	for _, id := range []string{

@@ -43,9 +43,9 @@ func newLanes() *lanes {
 
 // submit queues c in the lane of its session. If that lane is full, submit
 // refuses the call. The caller then answers a request with the refusal; it drops
-// and logs a notification. How much memory all waiting calls may take is bounded
-// where their frames are read, see memory. The reader never
-// waits for a lane, because the next frame may be a $/cancelRequest.
+// and logs a notification. The memory of all waiting calls is bounded where
+// their frames are read, see memory. The reader never waits for a lane, because
+// the next frame may be a $/cancelRequest.
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

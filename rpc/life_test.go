@@ -333,8 +333,8 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
-// F23: a question to a client that had left waited for its deadline. Then it failed as if the client had
-// only been slow.
+// F23: once, a question to a client that had left waited for its deadline, and then failed as if the client
+// had only been slow.
 func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})

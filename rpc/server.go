@@ -137,7 +137,7 @@ func (s *Server) requestStop(cause string) {
 	})
 }
 
-// stopCause returns the line for the older host's log. The line names the release that replaces it.
+// stopCause returns the line for the older host's log. The line names the release that replaces the host.
 func stopCause(p schema.ShutdownParams) string {
 	if p.Version == "" {
 		return "a client asked for it"
@@ -156,7 +156,7 @@ const refusalTimeout = 5 * time.Second
 
 // silenceTimeout is how long a connection may stay before its client has sent a message. A client sends its first
 // message at once. So a silent connection belongs to a program that hangs, and it keeps another client out. The
-// timeout is longer than stallTimeout, which ends a connection within its first message with a reason.
+// timeout is longer than stallTimeout, which ends a connection that stops within its first message, and logs why.
 const silenceTimeout = 2 * stallTimeout
 
 // initializeTimeout is how long a connection without an initialize keeps its place when there are too many

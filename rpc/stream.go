@@ -96,10 +96,10 @@ func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)
 	return s
 }
 
-// stallTimeout is how long the rest of a frame may take without a single byte.
-// Otherwise an unfinished frame would keep its memory from all other clients.
-// The timeout is long, because a person may stop a harness for a moment
-// (Ctrl-Z).
+// stallTimeout is how long a connection may send no byte in the middle of a
+// frame. Otherwise an unfinished frame would keep its memory from all other
+// clients. The timeout is long, because a person may stop a harness for a
+// moment (Ctrl-Z).
 const stallTimeout = time.Minute
 
 // A stallGuard reads from a connection, and fails if no byte of an unfinished

@@ -24,9 +24,9 @@ type Dial func(context.Context) (io.ReadWriteCloser, error)
 // the answer, and the shim waits for the pass only a few seconds.
 const exportTimeout = 2 * time.Second
 
-// ExportFrom makes the trace complete by itself: the recorder asks the host for
-// the state that the frames do not show, and writes it into the trace. It must
-// be called before the first frame is recorded.
+// ExportFrom gives the trace all that a replay needs: the recorder asks the
+// host for the state that the frames do not show, and writes this state into
+// the trace. It must be called before the first frame is recorded.
 func (r *Recorder) ExportFrom(dial Dial) { r.dial = dial }
 
 // exportedState records what the trace already holds. Only the goroutine that forwards the shim's frames
@@ -47,8 +47,8 @@ type RecordedExport struct {
 	Error  string                     `json:"error,omitzero"`
 }
 
-// export asks for the state that the answer to f depends on, and records it. A
-// frame that is not a transform changes nothing.
+// export asks for the state that the answer to f depends on, and records it.
+// If f is not a transform, export asks nothing.
 func (r *Recorder) export(ctx context.Context, f frame) {
 	if r.dial == nil || r.hasEnded() {
 		return
@@ -75,8 +75,8 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 	}
 }
 
-// isDue reports whether the state of the session is needed again. If so, it counts the
-// state as asked for.
+// isDue reports whether the state of the session is needed again. If so, isDue assumes that the caller asks
+// for it now.
 func (k *exportedState) isDue(p schema.TransformParams) bool {
 	at, isKnown := k.sessions[p.Session]
 	if isKnown && p.Base != 0 && at == k.opened {

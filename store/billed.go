@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A BilledPass holds the figures of a journalled pass that its bill depends on.
+// A BilledPass holds those figures of a journalled pass that determine its
+// bill.
 type BilledPass struct {
 	Pass      int
 	Cause     string

@@ -62,7 +62,7 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 }
 
 // inheritHistory stores the compartments and the head of a copy. The copy begins with generation 0. If the
-// head has to be folded again, it gets another generation.
+// head has to be folded again, the head gets another generation.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

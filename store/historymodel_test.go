@@ -128,7 +128,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		ok(rt, err)
 		defer func() { s.Close() }()
 		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
-		// runs are names of runs that have begun at some time and may still
+		// holders are names of runs that have begun at some time and may still
 		// want to publish. Most steps are those of run a, so that long
 		// histories come about.
 		holders := rapid.SampledFrom([]string{"a", "a", "a", "b"})

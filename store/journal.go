@@ -109,8 +109,8 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 	return nil
 }
 
-// MarkBust records in the journal that an event after the pass lost its prefix, for example a changed system
-// prompt. If the pass is already a bust, it keeps its cause, and isNew is false.
+// MarkBust records in the journal that a pass lost its prefix because of a later event, for example a
+// changed system prompt. If the pass is already a bust, it keeps its cause, and isNew is false.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`

@@ -7,9 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// MarkOverflow records, at the time at (Unix ms), that the provider refused the prompt of a pass as too long.
-// tokens is the size of the prompt that the provider named, or 0. If the refusal is already known, isNew is
-// false: harnesses report a refusal more than once.
+// MarkOverflow records that the provider refused the prompt of a pass as too long. at is the time of the
+// refusal, in Unix ms. tokens is the size of the prompt as the provider named it, or 0. If the refusal is
+// already known, isNew is false: harnesses report a refusal more than once.
 func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`

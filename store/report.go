@@ -48,8 +48,8 @@ type SessionReport struct {
 	History HistorySummary
 }
 
-// A BustRow is a pass of the journal whose wire did not continue the previous one. If the pass itself decided to be
-// steady, for example because the harness changed the prompt, Resent and Removed are 0.
+// A BustRow is a pass of the journal whose wire did not continue the previous one. If the pass itself was steady,
+// and the bust has another reason, for example a prompt that the harness changed, Resent and Removed are 0.
 type BustRow struct {
 	Pass int
 	At   int64

@@ -87,7 +87,7 @@ func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// Forget removes the session's file. If that fails, it does no harm, because of leaves out units
+// Forget removes the session's file. If that fails, it does no harm, because the method of leaves out units
 // that are stored.
 func (s *Waiting) Forget(key Key) {
 	s.has.Delete(key)

@@ -13,8 +13,8 @@ import (
 // An Asker runs a hidden agent on one prompt.
 //
 // Ask returns soon after ctx has ended. Before it returns, it stops the agent in the harness, because an
-// agent whose client only disconnects goes on calling tools. An error of type *Error has its kind of
-// failure. Classify finds the kind of any other error.
+// agent goes on calling tools if its client only disconnects. If the error is an *Error, its Kind is the
+// kind of failure. Classify finds the kind of any other error.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
@@ -42,7 +42,8 @@ type Answer struct {
 	Usage Usage
 }
 
-// Usage counts the tokens of a question, one number for each price.
+// Usage counts the tokens of a question and its answer. Each field has its own
+// price.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite int
 }

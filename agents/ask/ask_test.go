@@ -129,8 +129,8 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A harness that reported 10 tokens for each question made a historian of endless answers look free, so it was
-// asked 93 times.
+// Once, a harness reported 10 tokens for each question. A historian with endless answers then looked free, and
+// was asked 93 times.
 func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
 	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)

@@ -29,8 +29,8 @@ const (
 )
 
 // Final reports whether no other model may be asked after the failure. After an abort, the run must not go
-// on. After a timeout, its time is used up. After an overflow, the prompt must be shortened, and sending it
-// again does not help.
+// on. After a timeout, the question's time is used up. After an overflow, the prompt must be shortened, and
+// sending it again does not help.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
 // An Error is a failed question.

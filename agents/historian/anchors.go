@@ -95,7 +95,7 @@ type collector struct {
 	found []Anchor
 	seen  map[string]bool
 	count map[AnchorKind]int
-	// texts and outputs are how many bytes may still be searched.
+	// texts and outputs are the numbers of bytes that may still be searched.
 	texts, outputs int
 	// lines are the lines already searched for an error. Logs repeat their lines.
 	lines map[string]bool
@@ -241,9 +241,9 @@ func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string
 	}
 }
 
-// paths collects the paths of a word that has only characters of paths. If the word is too long, it may be a
-// list of paths, such as PATH. The pattern is not matched against long words: at each position it would look
-// for a slash up to the end of the word.
+// paths collects the paths in a word. All characters of the word may occur in paths. A word that is too long
+// may be a list of paths, such as the value of PATH, so it is split at colons. The pattern is matched only
+// against short words, because at each position it looks for a slash up to the end of the word.
 func (c *collector) paths(word string, ordinal int) {
 	if len(word) > maxPathText {
 		for _, piece := range strings.Split(word, ":") {

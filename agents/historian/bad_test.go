@@ -107,9 +107,9 @@ func TestAnswersTextIsData(t *testing.T) {
 	}
 }
 
-// Bug class H24 (docs/defects.md): the client of a run was cancelled, but the agent went on in the harness.
-// Here both the end of ctx and the end of the question's time reach the asker's context. The run waits until
-// the asker has returned.
+// Bug class H24 (docs/defects.md): once, the client of a run was cancelled, but the agent went on in the
+// harness. Here both the end of ctx and the end of the question's time reach the asker's context. The run
+// waits until the asker has returned.
 func TestBugH24AbortReachesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := 0

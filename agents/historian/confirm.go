@@ -83,8 +83,8 @@ func typedIn(messages []Message) []haystack {
 	return all
 }
 
-// confirm removes the quotes that no message confirms from a compartment's title and tiers. If nothing else is
-// left of a tier, the tier above it takes its place.
+// confirm removes the quotes that no message confirms from a compartment's title and tiers. If nothing is left
+// of a tier, the tier before it takes its place.
 func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
 	var tiers [4]string
@@ -103,8 +103,8 @@ func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Tiers = tiers
 }
 
-// WithoutQuotes returns a compartment clean and without quotes of the user. It is for a text that was not compared with
-// the words of the user, such as the harness's own summary.
+// WithoutQuotes cleans a compartment's texts, and removes the quotes of the user from them. It is for a text that was
+// not compared with the words of the user, such as the harness's own summary.
 func WithoutQuotes(c chronicle.Compartment) chronicle.Compartment {
 	c.Title = clean(c.Title)
 	for i, tier := range c.Tiers {
@@ -147,8 +147,8 @@ const (
 	maxQuoted = 20  // sentences of a quote that are looked for one by one
 )
 
-// beginning returns the sentences at the beginning of a quote that one message of the user contains: all of them,
-// some, or none.
+// beginning returns the whole quote if one message of the user contains it. Otherwise it returns the first
+// sentences that such a message contains, or "".
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
 		return words
@@ -212,9 +212,9 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
-// symbol or quoted words. If a fact has no anchors, a sentence must say the same. For a rule or a constraint, only
-// the words of the user and the words and calls of the model count, because a web page must not make rules for
-// every later session.
+// symbol or quoted words. If a fact has no anchors, a sentence of such a message must say the same as the fact.
+// For a rule or a constraint, only the words of the user and the words and calls of the model count, because a web
+// page must not make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"

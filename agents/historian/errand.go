@@ -11,8 +11,9 @@ import (
 // An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
 // again, and a wrap-up to make new ones.
 type Errand struct {
-	// Job is the template for each run. RunErrand sets its chunk and its messages. After the first chunk, it
-	// also sets the references. No run leaves its last compartment to the next run.
+	// Job holds the settings of all runs. For each run, RunErrand sets the chunk and the messages in it.
+	// After the first chunk, it also sets the references. No run leaves its last compartment to the next
+	// run.
 	Job Job
 	// Range is the range to summarise.
 	Range chronicle.Range
@@ -63,7 +64,7 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the last ordinal of the chunk that failed at done.Next. The next chunk from there must end
+	// failedAt is the last ordinal of the last failed chunk from done.Next on. The next chunk must end
 	// before failedAt.
 	failedAt int
 }

@@ -14,7 +14,7 @@ var exampleFile string
 // bandSeparator begins a band of importance in the file of examples.
 const bandSeparator = "=== band "
 
-// shownExamples is how many examples a prompt shows. Each one is from another band.
+// shownExamples is how many examples a prompt shows. Each one is from a different band.
 const shownExamples = 4
 
 // bands returns the examples by band of importance, highest band first.

@@ -99,7 +99,8 @@ func (e *extract) title() string {
 	}
 }
 
-// importance begins at the value of routine work. It rises with the user's rules, changed files and commits.
+// importance returns the importance of the range: 35 for routine work, and more if the range has rules of
+// the user, changed files or commits.
 func (e *extract) importance() int {
 	n := 35
 	for kind, worth := range map[AnchorKind]int{RuleAnchor: 20, WrittenAnchor: 10, CommitAnchor: 5} {

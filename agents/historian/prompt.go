@@ -73,7 +73,7 @@ func editPrompt(answer string) string {
 func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
 
 // data encloses text that is not an instruction. The lines around the text carry a number computed from the
-// text. So the text cannot contain the line that ends it, and equal texts have equal lines in every prompt.
+// text. So no text can contain its own end line, and equal texts have equal lines in every prompt.
 func data(name, text string) string {
 	sum := sha256.Sum256([]byte(name + "\n" + text))
 	number := hex.EncodeToString(sum[:8])

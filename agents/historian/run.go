@@ -25,8 +25,8 @@ const (
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout bounds all questions of a run to the historian together. It is enough for a question,
-	// its repair and one other model.
+	// DefaultRunTimeout bounds the time of all questions together that a run asks the historian. It is enough
+	// for a question, its repair and one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )
 
@@ -75,8 +75,8 @@ type Result struct {
 	Facts        []chronicle.Fact
 	// Unconfirmed counts the parts that were left out because the raw messages do not confirm them.
 	Unconfirmed Unconfirmed
-	// Next is the first ordinal that no compartment covers. The next run finds the facts of the messages from
-	// Next on.
+	// Next is the first ordinal that no compartment covers. The facts of the messages from Next on are left
+	// to the next run.
 	Next int
 	// Discarded means that the last compartment of the answer was left to the next run.
 	Discarded bool
@@ -134,10 +134,10 @@ func shorterMayHelp(attempts []Attempt) bool {
 	})
 }
 
-// Run summarises a chunk. It asks the first model. If the answer is invalid and not endless, it asks this model
-// once for a repair. Then it asks the other models, and the session's own model last. It validates every answer. If no
-// answer is valid, or if a failure is final (see ask.Kind), it returns extractive compartments, unless the job
-// can wait. So a bad model makes summaries worse but never stops the progress.
+// Run summarises a chunk. It asks the first model. If the answer is invalid, it asks this model once for a repair,
+// unless the answer is longer than maxRepaired. Then it asks the other models, and the session's own model last. It
+// validates every answer. If no answer is valid, or if a failure is final (see ask.Kind), it returns extractive
+// compartments, unless the job can wait. So a bad model makes summaries worse but never stops the progress.
 //
 // Run fails only if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Then it
 // returns only the attempts, and the caller must publish nothing.

@@ -161,8 +161,8 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	}
 }
 
-// Bug class H25 (docs/defects.md): an answer without text was no error of the call, so the other models were
-// never asked.
+// Bug class H25 (docs/defects.md): once, an answer without text did not count as an error, so the other
+// models were never asked.
 func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}

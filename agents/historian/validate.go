@@ -154,13 +154,12 @@ func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// discardSlack is a number of messages. If the last compartment ends so close to the end of the chunk, we
-// assume that only the end of the chunk ended it.
+// discardSlack is a number of messages. If at most so many follow the last compartment in the chunk, we
+// assume that the compartment's topic goes on after the chunk.
 const discardSlack = 2
 
-// discardLast removes the last of several compartments if it ends at the end of the chunk. Its topic may go
-// on after the chunk, so the next run makes it again. A single compartment stays, because each run must make
-// progress.
+// discardLast removes the last of several compartments if it ends near the end of the chunk. The next run
+// makes this compartment again. A single compartment stays, because each run must make progress.
 func discardLast(found []chronicle.Compartment, chunk *Chunk) ([]chronicle.Compartment, bool) {
 	last := len(found) - 1
 	if last < 1 || chunk.End-found[last].End > discardSlack {

@@ -33,7 +33,7 @@ func (f dataDirFlag) resolve() (string, error) {
 }
 
 // createDataDir creates the data directory and its log directory. It refuses a data directory of another
-// user, because that user could replace the log by a link to any file of this user.
+// user, because that user could replace the log with a link to any file of this user.
 func createDataDir(dir string) error {
 	if err := file.CheckOwner(dir); err != nil {
 		return err

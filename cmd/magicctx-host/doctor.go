@@ -134,7 +134,8 @@ func otherDirs(dataDir string) []string {
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
-// versionTimeout bounds `--version` of a harness: OpenCode unpacks itself on its first run.
+// versionTimeout bounds the wait for `--version` of a harness. It is long because OpenCode unpacks itself
+// on its first run.
 const versionTimeout = 10 * time.Second
 
 // versionOf returns the version that a program prints. If the program fails, the error is the last line of

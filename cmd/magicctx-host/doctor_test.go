@@ -46,7 +46,7 @@ func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	}
 }
 
-// P11: the program was moved, and doctor reported the same cause twice for each plugin.
+// P11: once, after the program was moved, doctor reported the same cause twice for each plugin.
 func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// H8: the repository has its own file in the place of our loader. install overwrote it without a backup, and
-// uninstall deleted it.
+// H8: the repository has its own file in the place of our loader. Once, install overwrote it without a
+// backup, and uninstall deleted it.
 func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		t.Run(harness, func(t *testing.T) {
@@ -66,7 +66,8 @@ var repositoriesWithLoader = map[string]struct{ settings, content, loader string
 	"pi": {"project/.pi/settings.json", `{"packages": ["./pi-shim/index.js"]}`, "project/.pi/pi-shim/index.js"},
 }
 
-// P10: both harnesses use the schema of the settings.
+// P10: both harnesses use the schema of the settings, so it stays until both
+// are uninstalled.
 func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -91,8 +92,8 @@ func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	}
 }
 
-// H8: after the installation, a directory of the project becomes a link that leads to another project. uninstall
-// deleted the other project's loader.
+// H8: after the installation, a directory of the project becomes a link that leads to another project. Once,
+// uninstall then deleted the other project's loader.
 func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -125,7 +126,8 @@ func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// H8: the repository has its own file in the place of our loader. doctor said that this file starts our host.
+// H8: the repository has its own file in the place of our loader. Once, doctor said that this file starts our
+// host.
 func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	c := newClone(t)
 	if out, errs, code := c.command("install", "opencode", "--project", "--yes"); code != 0 {
@@ -149,7 +151,7 @@ func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 }
 
 // H10: an empty file of the repository has the name of another plugin for the same job, so magicctx does not work in
-// that project. doctor --fix then changed the user's own configuration, which all projects use.
+// that project. Once, doctor --fix then changed the user's own configuration, which all projects use.
 func TestHostileCloneDoctorLeavesTheUserAlone(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"another plugin":    func(c *clone) { c.write("project/.opencode/plugin/dcp.js", "") },

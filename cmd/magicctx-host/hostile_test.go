@@ -325,7 +325,7 @@ func TestHostileCloneOutputIsPrintable(t *testing.T) {
 	wantPrintable(t, "an error of replay", errs)
 }
 
-// The path of a plugin is so long that the search for its package.json, in every directory above it,
+// The path of a plugin is very long. Once, the search for its package.json, in every directory above it,
 // took minutes.
 func TestHostileCloneDoctorEnds(t *testing.T) {
 	c := newClone(t)

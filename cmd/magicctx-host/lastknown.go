@@ -53,8 +53,8 @@ func (r *storeReader) Session(ctx context.Context, p schema.SessionStatusParams)
 // farewellSessions bounds the sessions that uninstall names.
 const farewellSessions = 5
 
-// farewell describes the sessions whose next prompt will not fit into their window once magicctx is gone. The harness
-// then sends them whole.
+// farewell describes the sessions whose next prompt will not fit into their window once magicctx is gone, because the
+// harness then sends all messages.
 func farewell(ctx context.Context, place install.Place) (notes []string) {
 	endpoint, err := daemon.NewEndpoint(place.DataDir)
 	if err != nil {

@@ -70,7 +70,8 @@ func isTerminal(f any) bool {
 // wantsColor reports whether output to f should have colours.
 func wantsColor(f any) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
 
-// maxLogBytes is the size at which a log file is renamed. The new name replaces the file that was renamed before.
+// maxLogBytes is the size at which a log file is renamed. The renamed file replaces the one that was renamed
+// before.
 const maxLogBytes = 10 << 20
 
 // A logFile is an append-only file that keeps one predecessor. It is safe for concurrent use.

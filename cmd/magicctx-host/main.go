@@ -114,8 +114,8 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // run is the whole program and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// kong ends the process for --help and --version. A panic with this type ends only this function,
-	// so tests can call it.
+	// kong ends the process for --help and --version. A panic with this type ends only run, so tests can
+	// call run.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {

@@ -56,7 +56,7 @@ func TestReplaySaysThatThePageCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A bug: if the end of a file was missing, replay still exited with 0.
+// Once, if the end of a file was missing, replay still exited with 0.
 func TestB9TruncatedTraceFails(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz"))
 	if err != nil {

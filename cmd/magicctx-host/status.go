@@ -143,7 +143,8 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// A sessionAsker returns the status of one session. Its error has IsInvalidParams if the harness has no such session.
+// A sessionAsker returns the status of one session. If the harness has no such session, IsInvalidParams of the error
+// is true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 // session asks for the session that the user named, or for the session with the newest pass.
@@ -255,7 +256,7 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
 }
 
-// otherProgram returns the warning that the running host is another program than this one, or none.
+// otherProgram returns a warning if the running host is another program than this one.
 func otherProgram(st schema.StatusResult) []schema.Warning {
 	if st.PID == 0 { // no host is running
 		return nil

@@ -69,8 +69,8 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 // harness waits for it.
 const conflictsTimeout = 500 * time.Millisecond
 
-// conflictsOf returns the conflicts that doctor and install find, as warnings for the shim and for status, and the reason to
-// stand down if one of them is a competitor.
+// conflictsOf returns a function that finds the same conflicts as doctor and install. They become warnings for the shim
+// and for status. If one of them is another context plugin, the function also returns the reason to stand down.
 func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) ([]config.Warning, string) {
 	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning, competitor string) {
 		h := install.HarnessOf(harness)

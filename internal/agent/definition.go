@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A definition is a hidden agent: what a harness registers, and under which configuration.
+// A definition describes a hidden agent: what a harness registers, and which configurations offer it.
 type definition struct {
 	schema.AgentDefinition
 	isOffered func(schema.Config) bool
@@ -19,8 +19,8 @@ type definition struct {
 // definitions is the table of the hidden agents. A new agent needs a row here.
 //
 // An agent has no tools unless it cannot work without them. The history contains text that other people wrote.
-// If a hidden agent could read files, such a text could make it copy a file into a summary that the user never
-// meant to show to a model. The harness is no protection: it may let a hidden agent read without asking the
+// If a hidden agent could read files, such a text could make it copy a file that the user never meant to show
+// to a model into a summary. The harness is no protection: it may let a hidden agent read without asking the
 // user, and may follow links out of the project.
 var definitions = []definition{
 	// A historian answers in one step. The second step is for a model that calls a tool although it has none.
@@ -33,8 +33,8 @@ func summarises(cfg schema.Config) bool { return !cfg.Historian.Disable }
 //go:embed agent.md
 var agentMD string
 
-// brief is the prompt of an agent whose system prompt each run sends itself. The harness keeps a registered
-// prompt until it restarts.
+// brief is the prompt with which each agent is registered. A harness keeps a registered prompt until it
+// restarts, so each run sends the real system prompt itself.
 var brief = strings.TrimSpace(agentMD)
 
 // Definitions returns the hidden agents that a harness registers under a configuration.

@@ -21,7 +21,7 @@ func (e *Error) RPCCode() int { return e.code }
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
 // ErrClientLeft means that no further message of the client can arrive: the client has closed the connection,
-// or its end of it.
+// or only its output.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
 // Invalid returns an error for a mistake of the caller.

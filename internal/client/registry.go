@@ -32,9 +32,9 @@ type directory struct {
 type facts struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
-	// Limits holds the limits of each model as this harness's catalogue reported them.
+	// limits holds the limits of each model as this harness's catalogue reported them.
 	limits map[schema.Model]schema.ModelLimits
-	// KeptWarm is how long the harness keeps the prefixes of idle sessions in the provider's cache.
+	// keptWarm is how long the harness keeps the prefixes of idle sessions in the provider's cache.
 	keptWarm time.Duration
 }
 
@@ -96,8 +96,8 @@ func (r *Registry) Config(harness, path string) schema.Config {
 	return cfg
 }
 
-// KnownConfig returns the configuration of a directory as it was last read. It reads no file, because a status
-// must not open a project's files.
+// KnownConfig returns the configuration of a directory as it was last read, or the default if it was never
+// read. It reads no file, because a status must not open a project's files.
 func (r *Registry) KnownConfig(harness schema.Harness, path string) schema.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()

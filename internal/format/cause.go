@@ -33,6 +33,6 @@ var causes = map[string]string{
 	"delta-over-baseline": "as much added as written",
 }
 
-// Cause returns the words for a cause of the host, for example "after a pause" for "idle". It returns the cause
-// itself if a newer host has named it.
+// Cause returns the words for a cause of the host, for example "after a pause" for "idle". If the cause is
+// unknown, because a newer host has sent it, Cause returns it as it is, but safe to print.
 func Cause(code string) string { return cmp.Or(causes[code], Clean(code)) }

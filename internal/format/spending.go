@@ -11,7 +11,7 @@ type Carry struct {
 }
 
 // Spending describes the effect of the key "spending", for example "balanced: removing early saved about $3.10 so far".
-// If the setting is unknown, it is empty, and so is the result.
+// If setting is empty, because it is unknown, the result is empty.
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {
@@ -23,7 +23,7 @@ func Spending(setting string, early float64, c Carry) string {
 		text += ": removing early cost " + AboutDollars(-early) + " so far, and saves with each request"
 	}
 	if setting != "generous" || c.Tokens <= 0 || c.Price <= 0 {
-		return text // each other setting removes it soon
+		return text // with any other setting, a bust removes such content soon
 	}
 	text += fmt.Sprintf("; %s tokens could go, and carrying them cost %s of what removing them costs", Tokens(c.Tokens), Percent(float64(c.Paid)/float64(c.Price)))
 	if c.Cost > 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Array is a JSON array whose elements have not been decoded. After Unmarshal they alias the document,
-// but the elements of a []Value are copies: an array of messages would be copied twice, once as a whole
-// and once in parts. An Array must not be read from a stream, because a stream reuses its buffer.
+// An Array is a JSON array whose elements have not been decoded. After Unmarshal, the elements alias the
+// document. With a []Value, they would be copies: an array of messages would be copied twice, once as a
+// whole and once in parts. An Array must not be read from a stream, because a stream reuses its buffer.
 type Array []Value
 
 // UnmarshalJSONFrom implements the interface of package json for types that read their own value.

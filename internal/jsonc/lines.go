@@ -15,7 +15,7 @@ type Line struct {
 }
 
 // deepest is the number of keys in the longest path that Lines returns. No program reads longer ones, and the paths
-// of many elements below 500 lists would take a gigabyte.
+// of many deeply nested elements would take much memory.
 const deepest = 16
 
 // Lines returns the line of each key and each element of a list, in the order of the file. data is the

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A pause holds the number of tokens that a pass expects the provider to read from its cache. The usage that
-// comes with the answer shows whether the prefix was still alive.
+// A pause describes the idle time before a pass, and the tokens that the provider then reads from its cache
+// if the prefix is still alive. The usage that comes with the answer shows whether it was.
 type pause struct {
 	model schema.Model
 	npm   string
@@ -63,8 +63,8 @@ func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 
 // NotePause compares the usage of the newest pass with the predicted cache read. It does so once per pass. If
 // three quarters of the messages' tokens were read, the messages count as read. If less than a quarter was
-// read, they count as missed. The margins are wide because providers count tokens with other vocabularies
-// than ours.
+// read, they count as missed. Anything in between proves nothing. The margins are wide because providers
+// count tokens with other vocabularies than ours.
 func (l *Learner) NotePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
 	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {

@@ -40,7 +40,7 @@ type markers struct {
 	applied     appliedMarker
 }
 
-// A PendingMarker asks for a marker after the message with this ordinal. Its members are in alphabetical order,
+// A pendingMarker asks for a marker after the message with this ordinal. Its members are in alphabetical order,
 // so that two equal pending markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
@@ -48,7 +48,7 @@ type pendingMarker struct {
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// An AppliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
+// An appliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
 // belongs to the message after which the marker was asked for.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
@@ -207,8 +207,8 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 var isMarking = session.NewLastingSlot[bool]()
 
 // consider changes the session's marker in the background if a change is due. After the change, the
-// session's next pass gets an array that begins elsewhere. The head covers the hidden messages of that
-// array as well.
+// session's next pass gets an array that begins elsewhere. The head also covers the messages that this
+// array lacks.
 func (k *Keeper) consider(ps *pass.Pass) {
 	s := ps.Session
 	if k.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.Decision.Cause == pipeline.CauseBusy {

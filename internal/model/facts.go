@@ -57,8 +57,8 @@ func (f Facts) Rewriting(tokens int) *float64 {
 	return &cost
 }
 
-// RereadCost returns the amount that the provider charged for the content that was read again, as content
-// newly written to its cache.
+// RereadCost returns the cost of the removed content that the model read again. The provider charges for it
+// as for content newly written to its cache.
 func (f Facts) RereadCost(all []schema.Removal) float64 {
 	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A41: a limit was read from a half-written file, or the whole window was used
-// as the limit of the prompt.
+// A41: once, a limit was read from a half-written file, or the whole window was
+// used as the limit of the prompt.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// A window is our current estimate of a model's prompt limit, with its source
+// A Window is our current estimate of a model's prompt limit, with its source
 // (catalogue, overflow, usage) and the time we learned it.
 type Window struct {
 	// Tokens is 0 if the limit is unknown. Then pressure is measured against pipeline.DefaultLimitTokens, and

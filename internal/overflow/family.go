@@ -17,7 +17,7 @@ type family struct {
 }
 
 // A pattern is a regular expression that is compiled at its first use. Few processes ever see a refusal,
-// and compiling all patterns took a tenth of a process's start.
+// and compiling all patterns would take a tenth of the time in which a process starts.
 type pattern func() *regexp.Regexp
 
 // number matches a token count as people write it, with or without separators,

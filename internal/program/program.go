@@ -41,8 +41,8 @@ var Name = sync.OnceValue(func() string {
 	return NameOf(path, exec.LookPath)
 })
 
-// NameOf returns the command that starts the program at path: magicctx-host if that is the same file on the PATH, else the
-// path, in quotes if a shell needs them. lookPath finds a program on the PATH.
+// NameOf returns the command that starts the program at path. If the PATH leads to the same file, the command is
+// magicctx-host. Otherwise it is the path, in quotes if a shell needs them. lookPath finds a program on the PATH.
 func NameOf(path string, lookPath func(string) (string, error)) string {
 	if found, err := lookPath(bareName); err == nil && IsSameFile(found, path) {
 		return bareName

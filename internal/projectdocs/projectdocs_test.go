@@ -87,8 +87,8 @@ func TestLargestDocument(t *testing.T) {
 	}
 }
 
-// Bug class H34: a repository linked a document to a private file, and the file's content was sent to the
-// model. Now no link is followed, not even one inside the project.
+// Bug class H34: once, a repository linked a document to a private file, and the file's content was sent to
+// the model. Now no link is followed, not even one inside the project.
 func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	outside := write(t, t.TempDir(), "id_ed25519", "secret")
 	for name, target := range map[string]string{

@@ -78,9 +78,9 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// Each of these slices holds, at index i, a total over the requests before i: grown the tokens that they add,
-	// ready the tokens of pieces that become ready, counts the number of these pieces, rate the price of carrying
-	// one token, and rent that price times the ready tokens.
+	// Each of these slices holds, at index i, a total over the requests before i. grown counts the tokens that
+	// they add, ready the tokens of the pieces that become ready, and counts the number of these pieces. rate is
+	// the price of carrying one token through these requests, and rent the price of carrying all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
 	// pieces lists all pieces by their place. Each has the request from which on it is ready.
@@ -120,8 +120,8 @@ func LookBack(session []Passage, limit int) *Hindsight {
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at next removes something, if the last one was at last. Busts that remove nothing
-// would only confuse the reader. The end of the session is always reached.
+// removes reports whether a bust at next removes something, if the last one was at last. It is also true if next
+// is the end of the session. Busts that remove nothing would only confuse the reader.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
@@ -146,7 +146,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
 	}
-	removed := make([]int, len(h.pieces)+1) // the number of tokens in the first pieces that are ready
+	removed := make([]int, len(h.pieces)+1) // removed[i] counts the tokens of the ready ones among the first i pieces
 	for i, p := range h.pieces {
 		removed[i+1] = removed[i]
 		if p.at <= at {

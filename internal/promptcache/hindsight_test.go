@@ -122,7 +122,8 @@ func replayed(session []Passage, busts []int) (cost float64) {
 	return cost / tokensPerPrice
 }
 
-// No choice of busts is cheaper than the best one, and the computed cost equals that of the prompts.
+// No choice of busts is cheaper than the best one, and the computed cost equals the cost of sending the
+// prompts.
 func TestHindsightIsTheCheapest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		session := drawSession(t, 9)
@@ -151,8 +152,8 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 
 // rentOrBuy returns the busts of a session that buys when the rent since the last bust, including that of the next
 // request, reaches the price. It knows no later request. With lumps, it decides as a pass does: if at least lump
-// tokens become ready at once, it expects the next lump after as many requests as the last one is ago, and adds
-// the rent until then.
+// tokens become ready at once, it expects the next lump after as many requests as lie between the last two lumps,
+// and adds the rent until then.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// H9: a link to a file of the kernel, for example to /proc/self/pagemap, which is a regular file of size 0 that
-// never ends. The test uses /proc/self/status instead, so that a failure does not fill the memory.
+// H9: a repository may hold a link to a file of the kernel, for example to /proc/self/pagemap, which is a
+// regular file of size 0 that never ends. The test uses /proc/self/status instead, so that a failure does not
+// fill the memory.
 func TestHostileCloneKernelFilesAreEmpty(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/proc/self/status", link); err != nil {

@@ -10,8 +10,8 @@ type Cliff struct {
 	Factor float64
 }
 
-// At returns the factor by which a request with a prompt of so many tokens costs more than the model's
-// prices say. It is 1 up to the cliff.
+// At returns the factor by which a request costs more than the model's prices say. prompt is the size of
+// its prompt in tokens. The factor is 1 up to the cliff.
 func (c Cliff) At(prompt int) float64 {
 	if c.Above > 0 && prompt > c.Above {
 		return c.Factor

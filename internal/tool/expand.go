@@ -233,7 +233,7 @@ func fit(text string, budget int) (bytes, size int) {
 // and no message can pretend that the record has ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
-	if p.offset == 0 { // if only a part of the message was shown, a line end belongs to it
+	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays
 		body = strings.TrimSuffix(body, "\n")
 	}
 	sum := sha256.Sum256([]byte(body))

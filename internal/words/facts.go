@@ -155,7 +155,7 @@ func HitRate(st schema.SessionStatus) string {
 	return format.Percent(st.CacheHitRate)
 }
 
-// Saved says how much the session has cost less than the same session with nothing dropped.
+// Saved says how much less the session has cost than the same session with nothing dropped.
 func Saved(st schema.SessionStatus) string {
 	switch {
 	case st.Saved != nil:

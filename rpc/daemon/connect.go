@@ -17,7 +17,7 @@ const startPoll = time.Millisecond
 
 // lookEverywhere is the number of dials after which one dial looks in all directories. The new host has the
 // environment of this process, so it listens where this process would. Only a host that another process
-// starts at this moment listens elsewhere.
+// starts at this moment may listen elsewhere.
 const lookEverywhere = 50
 
 // Connect dials the host of the endpoint's data directory, in whichever runtime directory its socket is. If

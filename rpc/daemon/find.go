@@ -35,9 +35,9 @@ func LookDirs(dataDir string) []string {
 }
 
 // Dial connects to the running host and makes sure that the host belongs to this
-// user. It looks in all LookDirs of the data directory, or only in the one
-// directory of an endpoint of EndpointIn. If no host is running, the error is
-// ErrNoHost.
+// user. It looks in all LookDirs of the data directory. For an endpoint that
+// EndpointIn returned, it looks only in that endpoint's directory. If no host is
+// running, the error is ErrNoHost.
 func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	conn, _, err := find(ctx, e)
 	return conn, err

@@ -50,9 +50,9 @@ func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, 
 // know.
 const codeMethodNotFound = -32601
 
-// askVersion does not ask for the host's status, because a status can fail: it
-// reads the store, and names sessions and clients. Only a host that does not know
-// the method "version" is asked for its status.
+// askVersion returns the version of a host. It calls the method "version",
+// because a status can fail: it reads the store, and names sessions and clients.
+// Only a host that does not know this method is asked for its status.
 func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	var r schema.VersionResult
 	err := client.Call(ctx, schema.MethodVersion, schema.VersionParams{}, &r)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A bug: if a named pipe stood in place of a lock, of the token file or of the log, the start hung for ever.
+// Once, if a named pipe stood in the place of a lock, the token file or the log, the start hung for ever.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, c := range []struct {
 		name string

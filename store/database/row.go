@@ -4,7 +4,7 @@ import "github.com/ncruces/go-sqlite3"
 
 // MaxCount bounds a counter of messages, passes, tags or tokens. No host writes a larger or a negative one. If a
 // row holds one, a broken disk or another program has changed it. The session must still work, so reads replace
-// the number by the nearest plausible one.
+// the number with the nearest plausible one.
 const MaxCount = 1 << 48
 
 // Count reads a counter. It returns 0 for a negative one, and at most MaxCount.

@@ -41,7 +41,7 @@ var exported = []struct{ name, where string }{
 	{"agent_runs", ofSession},
 	{"thinking", ofSession},
 	{"removals", ofSession},
-	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the usage of the newest pass may not be known yet
+	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
 	{"memories", ofProject},
 	{"memory_changes", ofProject},
 	{"model_limits", ""},

@@ -134,9 +134,9 @@ const highestVersion = 10_000
 // isOfNewerHost reports whether a newer release may have written the version. Its tables may be the same.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// suspectOrphans makes the database suspect if it holds units of a session that it does not hold. If a page of
-// the table of sessions is lost and reads as empty, nothing else shows the loss, and its sessions would begin
-// again. The query reads a few rows of each session.
+// suspectOrphans makes the database suspect if it holds units whose session is missing. If a page of the table
+// of sessions is lost and reads as empty, nothing else shows the loss, and the sessions on this page would
+// begin again. The query reads a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
@@ -211,9 +211,9 @@ const missingUnits = `
 // Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
 // also marks the database for a check at the next start.
 //
-// If SQLite refuses a row because an equal one exists, that means damage as well: a host only adds rows that
-// it has not read, so an index must have a row that its table lacks. If the whole database was found sound
-// when it was opened, such an error has another reason.
+// If SQLite refuses a row because an equal one exists, that means damage as well: a host adds only rows that
+// it did not find in the table, so an index must have a row that its table lacks. If the whole database was
+// found sound when it was opened, such an error has another reason.
 func (f *File) Explain(ctx context.Context, err error) error {
 	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
 	if isTwice || meansDamage(err) {

@@ -310,8 +310,8 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// Another program put a trigger into the database. On the next pass, the trigger emptied the table of units, and
-// no check named it.
+// Once, a trigger that another program had put into the database emptied the table of units on the next pass,
+// and no check named the trigger.
 func TestPlantedTriggersNeverRun(t *testing.T) {
 	for _, open := range map[string]func(dir string){
 		"host": func(dir string) { openIn(t, dir).Close() },
@@ -343,7 +343,8 @@ func TestPlantedTriggersNeverRun(t *testing.T) {
 	}
 }
 
-// In the past, the remedy was to free space on the disk.
+// Once, the error for a directory in the place of the database told the user to
+// free space on the disk.
 func TestDirectoryInPlaceOfTheDatabaseIsForeign(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(PathIn(dir), 0o700))

@@ -14,7 +14,7 @@ import (
 // address space is not used memory.
 const reservedBytes = (1 + maxReaders + 2) * 256 << 20
 
-// checkMemory fails if the process may not reserve bytes of address space, for example below ulimit -v.
+// checkMemory fails if the process may not reserve bytes of address space, for example under ulimit -v.
 // SQLite panics if a connection cannot reserve its share, in whichever goroutine opens the connection.
 func checkMemory(ctx context.Context, bytes int64) (err error) {
 	defer func() {

@@ -64,9 +64,9 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies those of migrations that it lacks. The File calls release
-// before it closes the writer's connection, so that the caller can finalize its statements on that
-// connection. Open moves a damaged database aside and replaces it with an empty one, see Recovered.
+// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. The File calls release
+// before it closes the writer's connection, so that the caller can finalize its statements on that connection. Open
+// moves a damaged database aside and replaces it with an empty one, see Recovered.
 //
 // Open fails with ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist. Then
 // nothing stays open and the file is unchanged, except that migrations which succeeded are kept. Under go

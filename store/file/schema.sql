@@ -422,8 +422,8 @@ CREATE TABLE histories (
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- The work of an agent for a subject: a session, or a project. A row of a session names it a second time, so that it
--- goes with the session; a project's row has NULL there.
+-- The work of an agent for a subject: a session, or a project. The row of a session also names the session in
+-- harness and session_id, so that it is deleted with the session. In a project's row, session_id is NULL.
 CREATE TABLE agent_work (
 	subject       TEXT    NOT NULL, -- store.Subject as a text
 	agent         TEXT    NOT NULL,

@@ -39,8 +39,8 @@ var (
 	ErrUnanswered = errors.New("no finished answer follows the place")
 )
 
-// A Marker names the rows of a compaction marker. OpenCode's array then begins with the boundary, which is a
-// prompt of the user.
+// A Marker names the rows of a compaction marker. As long as they exist, OpenCode's array begins with the
+// boundary, which is a prompt of the user.
 type Marker struct {
 	Boundary       string `json:"boundaryMessageId"`
 	Summary        string `json:"summaryMessageId"`

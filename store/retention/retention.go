@@ -28,9 +28,9 @@ const (
 // may wait for it.
 const forgottenRows = 500
 
-// TrustedTidies is how many tidies, at least tidyGap apart, must agree that something has expired. Until then
-// it stays in the database with all its rows, and can be used again as before. So a wrong clock deletes
-// nothing unless it stays wrong for two weeks of use.
+// TrustedTidies is how many tidies (searches for expired data), at least tidyGap apart, must agree that
+// something has expired. Until then it stays in the database with all its rows, and can be used again as
+// before. So a wrong clock deletes nothing unless it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
 // tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
