@@ -235,8 +235,8 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 	}
 }
 
-// checkLowMark ignores a low mark that is not below the high mark of each model: a bust would free nothing, and
-// the next request would bust again.
+// checkLowMark ignores a low mark that is not below the high mark of each model. With such a mark, a bust would
+// free nothing, and the next request would bust again.
 func (c *checker) checkLowMark(cfg *schema.Config) {
 	high := cfg.ExecuteThresholdPercentage
 	for _, model := range slices.Sorted(maps.Keys(high)) {

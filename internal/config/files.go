@@ -94,13 +94,13 @@ func without(file string, candidates []string) []string {
 }
 
 // read parses the first candidate that exists. If that file does not parse, read warns and leaves the level
-// empty, because the user did not mean another file.
+// empty, because the user meant this file and no other.
 //
 // project is the directory of the project that the candidates belong to, "" for the user's own files.
 func (l *loader) read(project string, candidates []string) level {
 	stat := os.Stat
 	if project != "" {
-		stat = os.Lstat // an error for a link makes the user notice it
+		stat = os.Lstat // a link, even a broken one, then leads to a warning that the user notices
 	}
 	for i, file := range candidates {
 		info, err := stat(file)

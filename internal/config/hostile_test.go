@@ -123,7 +123,8 @@ var taste = []string{
 	"dreamer.description", "dreamer.color", "sidekick.description", "sidekick.color",
 }
 
-// Every key has a rule for projects, and Load follows it with values on both sides of the user's.
+// Every key has a rule for projects. Load follows it, whether the project's value is lower or higher than the
+// user's.
 func TestHostileCloneEveryKeyHasARule(t *testing.T) {
 	load := newLoad(t)
 	var loose []string
@@ -328,8 +329,8 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository could contain a link, under our file name, to a file of the user. The file's content was then
-// quoted in warnings.
+// A repository may contain a link, under our file name, to a file of the user. Once, warnings quoted the content of
+// that file.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)

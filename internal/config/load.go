@@ -80,7 +80,7 @@ func (l *loader) config(levels []*level) schema.Config {
 	return c.config(merge(levels[1].tree, levels[0].tree))
 }
 
-// warnNoEffect gives one warning about all keys of a file that nothing reads yet.
+// warnNoEffect gives one warning for a file, with all of its keys that nothing reads yet.
 func (l *loader) warnNoEffect(lv *level) {
 	idle := idleKeys(lv, nil, lv.tree, reflect.TypeFor[schema.Config]())
 	if len(idle) > 0 {
@@ -88,8 +88,8 @@ func (l *loader) warnNoEffect(lv *level) {
 	}
 }
 
-// idleKeys returns the keys of an object at a path that nothing reads yet, each with its line,
-// for example "memory.auto_search (line 4)". t is the struct of the object.
+// idleKeys returns those keys of tree, the object at a path, that nothing reads yet, each with its line, for
+// example "memory.auto_search (line 4)". t is the struct of the object.
 func idleKeys(lv *level, at path, tree object, t reflect.Type) []string {
 	var idle []string
 	for _, f := range fieldsOf(t) {

@@ -10,10 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// anyModel is the key whose value holds for every model that a map by model does not name.
+// anyModel is a key in the settings that map models to values. Its value holds for every model without a key of its
+// own.
 const anyModel = "default"
 
-// warnModelNames warns about names in the maps by model of a file that no model can have.
+// warnModelNames warns about names that no model can have. It looks at the file's settings that map models to
+// values.
 func (l *loader) warnModelNames(lv *level) {
 	for _, f := range fieldsOf(reflect.TypeFor[schema.Config]()) {
 		byModel, ok := lv.tree[f.name].(object)

@@ -51,7 +51,7 @@ func keysWithEffect(at path, t reflect.Type) (all []path) {
 	return all
 }
 
-// nearest returns the candidate that the author of name probably meant, or nothing.
+// nearest returns the candidate that the author of name probably meant, or "".
 func nearest(name string, candidates []string) string {
 	if len(name) > maxTypo {
 		return ""

@@ -67,8 +67,8 @@ func keysOf(provider, model string) []string {
 }
 
 // CacheTTL returns how long, according to the user, the provider keeps an unused prompt of the model.
-// It takes the value of "provider/model", "model" or "default", and never cuts the id. The result is
-// nil if that value is "auto", missing or invalid. Then the route of the model decides.
+// It takes the value of "provider/model", "model" or "default" and, unlike Threshold, tries no shorter ids. The
+// result is nil if that value is "auto", missing or invalid. Then the route of the model decides.
 func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	for _, key := range append(keysOf(provider, model), "default") {
 		if text, ok := cfg.CacheTTL[key]; ok {

@@ -14,7 +14,7 @@ import (
 // rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
 // or list.
 type rules struct {
-	bare         string // the map key that a bare value stands for; on a list, any text means that one bare value may stand for the list
+	bare         string // the key whose value may replace the whole map; for a list, any text allows one value instead
 	def          []string
 	enum         []string
 	examples     []string // quoted

@@ -35,7 +35,7 @@ type Finding struct {
 	Fixed   bool `json:"fixed,omitzero"`
 
 	fix func(context.Context) error
-	// stops is true if magicctx does not work because of this finding. Every Fail does.
+	// stops is true if magicctx does not work because of this finding. For the level Fail, that is always so.
 	stops bool
 	// isFallback is true if Repair may apply the fix only as long as another problem remains.
 	isFallback bool

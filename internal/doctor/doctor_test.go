@@ -701,7 +701,7 @@ func TestPiFindings(t *testing.T) {
 				h.RenewShim = func(context.Context) error { return nil }
 			}, "plugin", Fail, "/x, which is gone", "install pi",
 		},
-		{ // P11: the recorded host was only half of a program, and the examination gave four warnings.
+		{ // P11: the recorded host is only half of a program. Once, the examination gave four warnings.
 			"host broken", func(_ *testing.T, o *Options, h *Harness) {
 				h.Shim = func(context.Context) ([]ShimProblem, error) {
 					return []ShimProblem{{Problem: "the plugin starts another program than this one: /x", Program: "/x"}}, nil

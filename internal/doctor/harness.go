@@ -51,7 +51,7 @@ type Harness struct {
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	// Shim finds the problems of the plugin that install has put into the data directory.
 	Shim func(context.Context) ([]ShimProblem, error)
-	// RenewShim installs the plugin of this program there.
+	// RenewShim installs the plugin of this program in the data directory.
 	RenewShim func(context.Context) error
 }
 

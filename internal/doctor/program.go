@@ -73,8 +73,8 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// anyHost asks the host of this data directory, wherever it has its socket, and returns that directory.
-// A session looks into the same directories before it starts a host.
+// anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the
+// socket. A session looks into the same directories before it starts a host.
 func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
 	var failed error
 	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {
@@ -90,8 +90,8 @@ func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.
 }
 
 // OtherProgram returns the problem that the running host is not the program with this version and hash, for
-// example because it is still running after an update. If there is no such problem, both texts are empty. An empty
-// hash is unknown.
+// example because it is still running after an update. If there is no such problem, both texts are empty. If hash
+// is empty, only the versions are compared.
 func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy string) {
 	remedy = fmt.Sprintf("end process %d; the next session starts a new host", st.PID)
 	switch {

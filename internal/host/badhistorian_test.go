@@ -106,9 +106,8 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// A historian answered at length, but its harness reported hardly any tokens, so the host asked 33 times
-// before the first extract. Now any failed run that a model has worked for counts, and an extract soon
-// follows.
+// Once, a historian answered at length, but its harness reported hardly any tokens, so the host asked 33 times
+// before the first extract. Now any failed run that a model has worked for counts, and an extract soon follows.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

@@ -35,8 +35,8 @@ func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	}
 }
 
-// eachNonsense sets each column of the tables to nonsense, one at a time, and makes two passes of the template's
-// session, each after goOn. It returns the number of cases.
+// eachNonsense sets each column of the tables to nonsense, one at a time, each in a new copy of template. It makes
+// two passes of the copy's session, and calls goOn before each of them. It returns the number of cases.
 func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h *harness, pass int)) (cases int) {
 	t.Helper()
 	template.stop()

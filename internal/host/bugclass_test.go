@@ -63,7 +63,7 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: a requested bust was stored in a place that other code cleared. So the request came back with every
+// A5: once, a requested bust was stored in a place that other code cleared. So the request came back with every
 // pass.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
@@ -79,8 +79,7 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: a restart made the host forget the requests since the pause, so that the
-// session seemed idle again.
+// A10: once, a restart made the host forget the requests since the pause, so that the session seemed idle again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -96,7 +95,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: midnight changed the date in the system prompt, and with it the prefix.
+// A11: once, midnight changed the date in the system prompt, and with it the prefix.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -113,7 +112,7 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: a new date waited for a request. If that request never came, the date was lost.
+// A12: once, a new date waited for a request. If that request never came, the date was lost.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)
@@ -139,8 +138,7 @@ func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	}
 }
 
-// A13: a hash that looks like a number was stored as a number, and never
-// compared equal again.
+// A13: once, a hash that looks like a number was stored as a number, and never compared equal again.
 func TestBugA13HashIsText(t *testing.T) {
 	h := turn(t)
 	for _, hash := range []string{"0012345678901234567890123456789012345678", "1e5", "0x10", "12345678901234567890"} {
@@ -154,7 +152,7 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: if one tag was already taken, the whole pass was rolled back. Dropped content came back in each
+// A14, A15: once, if one tag was already taken, the whole pass was rolled back. Dropped content came back in each
 // turn until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
@@ -187,7 +185,7 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge changed content that had already been sent. Now it is a note at the end of content that no
+// A22: once, a nudge changed content that had already been sent. Now it is a note at the end of content that no
 // request has held yet, and every later wire repeats it.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
@@ -218,8 +216,8 @@ func TestBugA22ReminderBustsNothing(t *testing.T) {
 	})
 }
 
-// A26, and defect C14: each pass read the model's permissions from the first
-// user message of the array, and so could get another answer each time.
+// A26, and defect C14: once, each pass read the model's permissions from the first user message of the array, and
+// so could get another answer each time.
 func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h := newHarness(t)
 	say := func(id, tools string) {
@@ -243,8 +241,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: if the threshold was above the cap, parts of the program disagreed about pressures between the
-// two.
+// A28: once, if the threshold was above the cap, parts of the program disagreed about pressures between the two.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -260,7 +257,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: passes that ran at the same time mixed up their reasons for a bust.
+// A36: once, passes that ran at the same time mixed up their reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -293,7 +290,7 @@ func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	}
 }
 
-// A38: the limit from one model's refusal was applied to the next model.
+// A38: once, the limit from one model's refusal was applied to the next model.
 func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -312,7 +309,7 @@ func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	}
 }
 
-// B19: a bust had removed the pile, but the level of the last reminder still suppressed the next one.
+// B19: once, after a bust had removed the pile, the level of the last reminder still suppressed the next one.
 func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
@@ -332,7 +329,8 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: the session's only message was used up while the limit was unknown, and was then never sent.
+// B20: once, the reminder that a session gets only once was used up while the limit was unknown, and was then never
+// sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}
@@ -350,7 +348,7 @@ func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	}
 }
 
-// B23: a broken PNG had a size below zero.
+// B23: once, a broken PNG had a size below zero.
 func TestBugB23BrokenImageHasASize(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff\x08\x06\x00\x00\x00"
 	h := newHarness(t)
@@ -373,7 +371,7 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: each pass asked another process again for facts that do not change.
+// B24: once, each pass asked another process again for facts that do not change.
 // TestSteadyPassRendersOnlyTheNewTail tests that a steady pass does not open the transcript again.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
@@ -402,7 +400,7 @@ func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	}
 }
 
-// C20: the drops, edits and sources of removed messages stayed for ever.
+// C20: once, the drops, edits and sources of removed messages stayed for ever.
 func TestDefectC20RemovedMessageLeavesNothing(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

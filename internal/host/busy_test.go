@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/ncruces/go-sqlite3/driver" // another program that uses the file has this driver
+	_ "github.com/ncruces/go-sqlite3/driver" // the tests use this driver to act as another program that uses the file
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -47,9 +47,9 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: another program locked the database while the user's instructions changed. The pass could not be
-// stored, but the changed system prompt was. The journal then recorded the bust for the previous pass, which
-// had kept its prefix, and none for the pass that lost it.
+// F27: another program locks the database while the user's instructions change. So the pass cannot be stored, but
+// the changed system prompt is. Once, the journal then recorded the bust for the previous pass, which had kept its
+// prefix, and none for the pass that lost it.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -78,8 +78,8 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host was killed before it had answered the system prompt of a session's first request. So that
-// request left without the guidance. The next request had the guidance, but the journal recorded no bust.
+// F28: the host is killed before it has answered the system prompt of a session's first request. So that request
+// leaves without the guidance, and the next one has it. Once, the journal recorded no bust for the next one.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -133,7 +133,7 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
-// F19: while another program had locked the database, the event of an answer waited five seconds for each of
+// F19: once, while another program had locked the database, the event of an answer waited five seconds for each of
 // its writes. The session's next pass had to wait for these events.
 func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h := binding(t)
@@ -166,7 +166,7 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
-// F19: the event of a refused prompt also waited for the lock. Now, if the refusal cannot be stored in time,
+// F19: once, the event of a refused prompt also waited for the lock. Now, if the refusal cannot be stored in time,
 // the host remembers it until a pass has freed space.
 func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	h := turn(t)
@@ -191,7 +191,7 @@ func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	}
 }
 
-// F19: a host that has just started stores the model's limits in the middle of its first pass. That write
+// F19: a host that has just started stores the model's limits in the middle of its first pass. Once, that write
 // could wait without limit.
 func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	h := turn(t)
@@ -205,8 +205,8 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	}
 }
 
-// F21: the first pass of a session could not be stored, so its request left without the host's system prompt.
-// The host nevertheless bound the thinking in the answer to a prompt with that system prompt.
+// F21: the first pass of a session cannot be stored, so its request leaves without the host's system prompt. Once,
+// the host bound the thinking in the answer as if the request had that system prompt.
 func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
@@ -233,7 +233,7 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: a pass during a lock was lost together with the host, and with it the new units. A queued drop then
+// D6: once, a pass during a lock was lost together with the host, and with it the new units. A queued drop then
 // removed the next message that got the same tag, and this message was the user's.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4

@@ -163,9 +163,8 @@ func worked(t testing.TB) *harness {
 	return h
 }
 
-// Defect D5 (docs/defects.md): forks copied no edits, so a fork began with
-// everything that its original had dropped. Now it begins with its original's
-// wire, byte for byte.
+// Defect D5 (docs/defects.md): once, forks copied no edits, so a fork began with everything that its original had
+// dropped. Now it begins with its original's wire, byte for byte.
 func TestDefectD5ForkBeginsWithTheWireOfItsOriginal(t *testing.T) {
 	for _, at := range []string{"the end", "the middle", "before the drops"} {
 		t.Run(at, func(t *testing.T) {

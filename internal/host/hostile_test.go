@@ -174,7 +174,7 @@ func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	}
 }
 
-// Bad transforms were refused without a remedy.
+// Once, bad transforms were refused without a remedy.
 func TestRefusedTransformsNameTheRemedy(t *testing.T) {
 	for _, test := range []struct {
 		params schema.TransformParams

@@ -104,7 +104,7 @@ func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 			h.talk(0, 20, 950, 40_000)
 			h.user("now", "go on")
 			failures, told := 0, 0
-			for i := 0; failures < 5; i++ { // a notice of each second failure would come again
+			for i := 0; failures < 5; i++ { // if every second failure caused a notice, it would come again here
 				if i == 64 {
 					t.Fatalf("the historian failed %d times, in %d questions", failures, asked)
 				}

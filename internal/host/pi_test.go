@@ -295,7 +295,7 @@ func TestPiEvents(t *testing.T) {
 }
 
 // Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
-// seemed older than the refusal, so one more pass freed space.
+// has an earlier date than the refusal. Once, one more pass then freed space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)
@@ -452,7 +452,7 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 }
 
 // A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
-// and thinking, even after a message whose time does not last.
+// and thinking, even after a message whose time Pi changes when it stores the message.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")

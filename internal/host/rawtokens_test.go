@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// uninstall warned that the next prompt would have 158k tokens without magicctx. The harness had compacted the session,
-// so that prompt had 19k.
+// Once, uninstall warned that the next prompt would have 158k tokens without magicctx. But the harness had
+// compacted the session, so the prompt would have had 19k.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

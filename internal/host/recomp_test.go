@@ -362,7 +362,7 @@ func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// The host did not tell the store of a revert that removed no compartment. So a running historian published a
+// Once, the host did not tell the store of a revert that removed no compartment. So a running historian published a
 // summary of messages that were gone, and the head hid the messages that the user had written instead.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
@@ -390,9 +390,9 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run had lost its lease, but went on with messages that another run had summarised. Then the harness compacted
-// the session, which hid these messages. The host mistook them for reverted, and withdrew the summary that the
-// head shows.
+// Once, a run had lost its lease, but went on with messages that another run had summarised. Then the harness
+// compacted the session, which hid these messages. The host mistook them for reverted, and withdrew the summary
+// that the head shows.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")

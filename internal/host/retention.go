@@ -41,8 +41,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time that is one retention period before the oldest of the tidies that must agree. A
-	// single clock reading may be wrong.
+	// before returns the time before which unused data has expired. It counts from agreed (see retention.Tidied)
+	// and not from now, because a single clock reading may be wrong.
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())

@@ -27,8 +27,8 @@ func (h *harness) believed() int {
 }
 
 // filled returns a session that has filled its window, freed space, and continued. The provider counts
-// 4,000 tokens besides the messages, and counts messages as the host does. Before is the number of messages
-// at the pass that freed space.
+// 4,000 tokens besides the messages, and counts messages as the host does. before is the number of messages at the
+// pass that freed space.
 func filled(t *testing.T) (h *harness, before int) {
 	h = newHarness(t)
 	for n := 1; n < 80; n++ {
@@ -54,7 +54,7 @@ func (h *harness) wantBelieved(real int) {
 	}
 }
 
-// Defect D5 (docs/defects.md): after a revert to a point before a bust, the host relied on the usage of the
+// Defect D5 (docs/defects.md): once, after a revert to a point before a bust, the host relied on the usage of the
 // whole prompt.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
@@ -76,8 +76,9 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// While the harness did not reach the host, it sent the raw array, which the provider refused. The host believed
-// that its own wire was refused: it dropped content from a wire that fitted, and believed in the raw size.
+// While the harness does not reach the host, it sends the raw array, which the provider refuses. Once, the host
+// then believed that its own wire was refused, and as large as the raw array: it dropped content from a wire that
+// fitted.
 func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
 	for _, isPatched := range []bool{false, true} { // with patches, the refused prompt is smaller than the raw array
 		testRefusalOfAnother(t, isPatched)
@@ -141,7 +142,7 @@ func TestDefectD5LostDatabase(t *testing.T) {
 	}
 }
 
-// D5: after a refusal the host freed space as if the prompt had just reached the limit, and the next prompt
+// D5: once, after a refusal, the host freed space as if the prompt had just reached the limit, and the next prompt
 // was refused again. The refusal names the real size of the prompt.
 func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
@@ -172,8 +173,8 @@ func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 }
 
 // A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says
-// nothing about the shorter prompt that follows. But until an answer reported its usage, the host assumed
-// that this prompt was as large.
+// nothing about the shorter prompt that follows. Once, until an answer reported its usage, the host assumed that
+// the shorter prompt was as large as the refused one.
 func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string

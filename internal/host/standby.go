@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in the gate. It is larger than the number of calls that can run at the
-// same time.
+// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at the same
+// time.
 const allCalls = 1 << 30
 
 // closeTimeout bounds how long Close waits for running calls. The server has already given them their grace

@@ -13,9 +13,8 @@ import (
 // text. For example, it removes a leading `§12§`. It removes only tags that the session has given to units;
 // see render.CutImitations. The rest of the text stays byte for byte.
 //
-// If the model binds its thinking, TextComplete leaves the text unchanged. The model may still send thinking
-// that is bound to this text, and it is not known yet whether it will. For such a model, render leaves the
-// tags out of the wire later, unless thinking does follow.
+// If the model binds its thinking, TextComplete leaves the text unchanged: the model may still send thinking, and
+// that would be bound to this text. If no thinking follows, render leaves the tags out of the wire later.
 func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
 		h.guard.Wrote(err) // the event at the end of the answer tries the binding again

@@ -203,9 +203,9 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and neither has any answer of a provider that does not report it. The
-// event of such an answer bound no thinking. So a fork directly after it, or a restart of the harness, lost
-// valid thinking.
+// F15: an aborted answer has no usage, and neither has any answer of a provider that does not report it. Once, the
+// event of such an answer bound no thinking. So a fork directly after it, or a restart of the harness, lost valid
+// thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)
@@ -240,7 +240,7 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 }
 
 // Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
-// text/complete removed an imitated tag from the text before the later thinking had arrived. That made the
+// Once, text/complete removed an imitated tag from that text, before the later thinking had arrived. That made the
 // thinking invalid.
 func TestImitatedTagStaysBeforeBoundThinking(t *testing.T) {
 	h := binding(t)

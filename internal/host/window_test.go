@@ -113,8 +113,9 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. Its size and its refusal
-// counted as those of the session's prompt: a window of 48k became one of 73.5k, and the next request made a needless bust.
+// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. Once, the size and the
+// refusal of that conversation counted as those of the session's prompt: a window of 48k became one of 73.5k, and
+// the next request made a needless bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
@@ -155,7 +156,7 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
-// After a refusal, a summary alone had freed enough space. But the overflow stayed recorded, so the next pass
+// Once, if a summary alone had freed enough space after a refusal, the overflow stayed recorded. So the next pass
 // assumed the refused size again and made one more bust.
 func TestASummaryEndsTheOverflow(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
@@ -178,8 +179,8 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// A window of 8,192 tokens was mistaken for an error and replaced by one of 128,000, so the host freed no space
-// before the refusal.
+// Once, a window of 8,192 tokens was mistaken for an error and replaced by one of 128,000, so the host freed no
+// space before the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
@@ -197,8 +198,8 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	}
 }
 
-// A clock that was ahead for a while left an answer dated tomorrow. Until then, this answer made the host ignore
-// every refusal.
+// If the clock was ahead for a while, an answer may be dated tomorrow. Once, such an answer made the host ignore
+// every refusal until tomorrow.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -213,7 +214,7 @@ func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	}
 }
 
-// The reverse case: because of a refusal dated tomorrow, today's answers did not end the overflow.
+// A refusal may be dated tomorrow, too. Once, today's answers then did not end the overflow.
 func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
 	for _, isHeard := range []bool{true, false} {
 		h := turn(t)
@@ -285,8 +286,8 @@ func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the maximum answer as a part of the prompt. The host learned the same window again, so
-// the prompt grew to the refused size once more.
+// P13: the provider counts the maximum answer as a part of the prompt. Once, the host learned the same window again
+// after a refusal, so the prompt grew to the refused size once more.
 func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
@@ -334,8 +335,8 @@ func TestPassesUseTheLearnedLimit(t *testing.T) {
 	}
 }
 
-// F23: the shim's end of the connection closed while a pass asked for the catalogue's entry of a new model. The
-// pass went on without an answer, and stored the profile of an unknown provider. All passes up to the next hard
+// F23: once, the shim's end of the connection closed while a pass asked for the catalogue's entry of a new model.
+// The pass went on without an answer, and stored the profile of an unknown provider. All passes up to the next hard
 // one rendered with that profile. For example, the text of a step was removed together with its dropped calls.
 func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	h := turn(t)

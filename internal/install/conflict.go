@@ -130,7 +130,7 @@ func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (foun
 // An entry is an element of a configuration that loads a plugin.
 type entry struct{ list, spec, position string }
 
-// entriesOf returns the elements of all lists whose plugins the harness loads.
+// entries returns the elements of all lists whose plugins the harness loads.
 func (c configuration) entries() (all []entry) {
 	for _, list := range append([]string{c.Harness.List}, c.Harness.moreLists...) {
 		m := member(c.root, list)

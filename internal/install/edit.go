@@ -19,8 +19,8 @@ type former struct {
 	Compaction map[string]json.Value `json:"compaction,omitempty"`
 }
 
-// formerOf reads the values that a later removal has to restore. It fails if the document has a value
-// of the wrong type where an insertion is needed, for example a string under "plugin".
+// former reads the values that a later removal has to restore. It fails if the document has a value of the wrong
+// type where an insertion is needed, for example a string under "plugin".
 func (c configuration) former(spec string) (former, error) {
 	var f former
 	plugins, err := c.plugins()
@@ -122,7 +122,7 @@ func (c configuration) disable(spec string, f former) error {
 // maxPlugins bounds the work on a list that a repository wrote: several files are read for each plugin.
 const maxPlugins = 1000
 
-// pluginsOf returns the list of plugins, nil if the document has none.
+// plugins returns the list of plugins, nil if the document has none.
 func (c configuration) plugins() (*hujson.Array, error) {
 	m := member(c.root, c.Harness.List)
 	if m == nil {

@@ -36,7 +36,7 @@ type Harness struct {
 	// projectDirectories returns the possible directories of a project's configuration.
 	projectDirectories func(project string) []string
 	// inForce returns the configurations that apply at a place, each of them merged over the ones before
-	// it. It also returns the directories in which the harness and its plugins look for more.
+	// it. It also returns the directories in which the harness and its plugins look for more files.
 	inForce func(Place) (files, dirs []string)
 
 	// specOf returns the value that names the plugin in an entry of the list, nil if the entry has none.

@@ -18,7 +18,7 @@ var (
 
 // A Plan is a change to a configuration that has not been applied yet.
 type Plan struct {
-	// File is the configuration as the harness finds it. Real is its path without links, which is written.
+	// File is the configuration as the harness finds it. Real is its path without links. Apply writes there.
 	File, Real string
 	// Before and After are the contents of File. nil means that the file does not exist.
 	Before, After []byte

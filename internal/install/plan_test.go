@@ -150,8 +150,8 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// All harnesses read the same file of a project, so installing for a second harness adds none. It would
-// hide the settings that the first one reads, or would have no effect.
+// All harnesses read the same file of a project, so installing for a second harness adds none. A second file would
+// hide the settings that the first harness reads, or would have no effect.
 func TestProjectHasOneSettingsFile(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {

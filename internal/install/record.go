@@ -101,7 +101,7 @@ func (v vault) readBackup(r *record) ([]byte, error) {
 	return content, nil
 }
 
-// checkBackup refuses to replace a file in the backup's place that no installation wrote.
+// checkBackup returns an error if the new backup would replace a file that no installation wrote.
 func (v vault) checkBackup(earlier *record) error {
 	content, err := readOwn(v.backup)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +147,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content that an installed file would have without our changes. exact is true if the
-// content equals the former file byte for byte. If the file would not exist, withoutUs returns nil.
+// withoutUs returns the content that a configuration would have without our changes. exact is true if the content
+// equals the former file byte for byte. If the file would not exist, withoutUs returns nil.
 func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
 	backup, err := v.readBackup(r)
 	if err != nil {

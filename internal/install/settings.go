@@ -17,7 +17,7 @@ import (
 )
 
 // Settings is a magicctx.jsonc that holds every default as a comment. It comes with the JSON Schema
-// that it names, so that editors know the keys without a network. The file of a project names none.
+// that it names, so that editors know the keys without a network. A project's file names no schema.
 type Settings struct {
 	File    string
 	Content []byte

@@ -20,9 +20,10 @@ import (
 
 // A Shim holds the plugin that is built into this program, and the program that the plugin starts.
 type Shim struct {
-	// Bundle is the plugin. It is in the data directory.
+	// Bundle is the plugin. An installation writes it into the data directory.
 	Bundle []byte
-	// Loader loads the bundle from the data directory of the user who runs it. It is in a project.
+	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
+	// project.
 	Loader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string

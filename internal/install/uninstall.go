@@ -27,7 +27,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p.vault); err != nil {
 			return nil, err
 		}
-		// Settings that stay name the schema: the user's own, and those of another harness.
+		// The schema is removed only if no settings that name it stay: neither the user's own nor those of another
+		// harness.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}

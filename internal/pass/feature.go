@@ -22,7 +22,8 @@ type Feature struct {
 	Decided func(context.Context, *Pass)
 	// Storing adds rows to the transaction of the pass.
 	Storing func(*Pass, *store.PassCommit)
-	// Stored is called after this transaction. The session is still as before the pass.
+	// Stored is called after the transaction of the pass. At that point, the session in memory is still as it was
+	// before the pass.
 	Stored func(*Pass)
 	// Done is called when the answer is ready, before it is sent. It is not called after a failed pass.
 	Done func(context.Context, *Pass)

@@ -67,8 +67,8 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times its size, and the host may then be idle for minutes. So it
-// returns that memory to the system as soon as the harness has its answer.
+// A resync leaves garbage of several times its size, and the host may then be idle for minutes. So the host returns
+// that memory to the system as soon as the harness has its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
@@ -355,7 +355,7 @@ func (ps *Pass) isOverflow() bool {
 }
 
 // isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
-// refused prompt, or the harness had sent another prompt than the wire because it did not reach the host.
+// refused prompt, or the refused prompt was not the wire, because the harness did not reach the host.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {
@@ -511,8 +511,8 @@ func (ps *Pass) answer() schema.WireMutation {
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
-		// system prompt than the next one, and thinking in its answer will be invalid in the next one
-		// (F21).
+		// system prompt than the next one, and thinking in its answer will be invalid there. Without a token, no
+		// thinking of this answer is bound (F21 in docs/defects.md).
 		m.Wire = ""
 	}
 	if ps.Decision.Verdict != schema.Steady {

@@ -80,8 +80,8 @@ type piStep struct {
 	results []int
 }
 
-// join joins the messages of a branch to steps, as join of adapters/pi-shim/src/steps.ts does. The results
-// after an unreadable line belong to that line's step, because the line may have been their answer.
+// join joins the messages of a branch into steps, like the function join in adapters/pi-shim/src/steps.ts. The
+// results after an unreadable line belong to that line's step, because the line may have been their answer.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false

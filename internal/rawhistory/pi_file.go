@@ -131,7 +131,7 @@ func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
 	case err != nil:
 		e.guess(line)
 		e.parent = index - 1
-	case l.ID == "": // without an id, no entry can name it as its parent
+	case l.ID == "": // no entry can name a line without an id as its parent
 		return
 	default:
 		if l.ParentID != nil {
@@ -159,8 +159,8 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 // beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// guess describes an unreadable line. If the beginning of the line does not rule out a message, the line
-// keeps the place of a message.
+// guess describes an unreadable line. Unless the beginning of the line shows that it was no message, the line
+// counts as one.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)
@@ -174,7 +174,7 @@ func (e *piEntry) guess(line []byte) {
 	}
 }
 
-// silentRole marks a broken line that has no place among the messages.
+// silentRole marks a broken line that does not count as a message.
 const silentRole = "system"
 
 // describe notes how an entry counts among the messages of its session.
@@ -196,8 +196,9 @@ func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	}
 }
 
-// messageIn returns the message that Pi makes of an entry, or nil if it makes none. A compaction gives a
-// message only in the array. Here it gives none, because we read the messages that it summarises.
+// messageIn returns the message that Pi makes of an entry, or nil if it makes none. For a compaction, messageIn
+// returns nil, too, although Pi's array holds a message for it: we read the messages that the compaction
+// summarises.
 func messageIn(l *piLine) json.Value {
 	switch {
 	case l.Type == "message" && len(l.Message) > 0:

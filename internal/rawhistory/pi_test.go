@@ -105,8 +105,8 @@ func TestPiEditsChangeTheirTargets(t *testing.T) {
 	}
 }
 
-// An unreadable line keeps the place of its message, and the branch continues before it. A last line that
-// Pi is still writing does not count.
+// An unreadable line counts as a message, and the entry before it counts as its parent. A last line that Pi is
+// still writing does not count.
 func TestPiBrokenLinesKeepTheirPlaces(t *testing.T) {
 	home := t.TempDir()
 	p := rawhistorytest.NewPi(t, home, session)

@@ -20,8 +20,8 @@ type Session struct {
 	Directory string
 	// Anchors are the messages with known ordinals, in the order of their ordinals.
 	Anchors []chronicle.Place
-	// Typed holds the lines that the user typed and that the harness replaced by the templates of commands, by
-	// message key. The harness's store does not hold these lines.
+	// Typed holds, by message key, the command lines that the user typed, for example "/review main". The harness's
+	// store holds only the texts with which the harness replaced them.
 	Typed map[string]string
 }
 

@@ -20,8 +20,8 @@ type TextOptions struct {
 const outlined = 200
 
 // Text returns a message as text. Unless it is outlined, the text is verbatim. Each part begins with the
-// ordinal, and a text with the letter of its origin. All other lines of a part are indented, so that no
-// content looks like the beginning of a part. For example:
+// ordinal. In a part with a text, the letter of the text's origin follows. All other lines of a part are indented,
+// so that no content looks like the beginning of a part. For example:
 //
 //	[12] U: Why does it fail?
 //	[13] A: I look at the test.
@@ -29,8 +29,8 @@ const outlined = 200
 //	[13] result of bash:
 //	    --- FAIL: TestX
 //
-// For words that the harness keeps from the provider, the text only says that they exist, because a model
-// may read it. The text ends with a line end.
+// Text does not show words that the harness keeps from the provider, because a model may read the result. It only
+// says that there are such words. The text ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
 // Parts returns the parts of Text, each without its final line break. There is at least one.

@@ -36,10 +36,9 @@ type prompt struct {
 	head int
 }
 
-// request returns the usage that the provider would report for a prompt at a time, and the sources of the
-// prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness does: on the
-// system prompt and on the newest messages. If a breakpoint is left over, it goes on the head's
-// acknowledgement.
+// request returns the usage that the provider would report for a prompt sent at the given time, and the sources of
+// the prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness does: on the
+// system prompt and on the newest messages. If a breakpoint is left over, it goes on the head's acknowledgement.
 func (b *biller) request(at int64, model string, r route.Route, p prompt) (promptcache.Tokens, Sources) {
 	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
 	blocks, from := []promptcache.Block{}, Sources{}

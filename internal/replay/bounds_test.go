@@ -295,8 +295,8 @@ func (s *fakeShim) measure(c *conversation) {
 	}
 }
 
-// Some traces begin in the middle of a session, or are of a second harness. In the past they were replayed
-// without a window and without a history, so the replay showed no busts where the session had three. Each
+// Some traces begin in the middle of a session, or record a second harness of the same host. Once, they were
+// replayed without a window and without a history, so the replay showed no busts where the session had three. Each
 // pass of the replay must decide as the recorded host did.
 func TestC12TraceIsCompleteByItself(t *testing.T) {
 	w := newWorld(t)

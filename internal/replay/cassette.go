@@ -44,7 +44,7 @@ type take struct {
 	failure string
 	// isWithdrawn is true if the recorded host sent agent/abort.
 	isWithdrawn bool
-	// due is closed when the replay reaches the answer. If the trace ends before, it stays open.
+	// due is closed when the replay reaches the answer. If the trace ends first, it stays open.
 	due chan struct{}
 }
 
@@ -184,8 +184,8 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits until the host has finished all background work that it can do now. Each work has then ended,
-// or waits for an answer that is not due yet.
+// settle waits until the host has finished all background work that it can do now. Each job has then ended, or
+// waits for an answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()

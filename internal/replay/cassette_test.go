@@ -234,7 +234,7 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 }
 
 // edited returns the trace with some lines changed. It passes only the lines of agents to edit, and replaces
-// each of them by the lines that edit returns.
+// each of them with the lines that edit returns.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)

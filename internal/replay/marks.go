@@ -19,8 +19,8 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a setting of the dial with a pair of high and low mark, in percent of the window. Low is 0 if passes
-// choose the low mark by price.
+// Marks are a setting of the dial, which is the key spending of the configuration, with a high and a low mark in
+// percent of the window. Low is 0 if passes choose the low mark by price.
 type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`
@@ -118,11 +118,11 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the other settings of the dial, and at the marks around those of its options. The
-// first bill comes from own, which is the summary of a replay at the dial and the marks of o. RunMarks calls open
-// once for each run. o.Progress counts the steps of all runs together. RunMarks ignores o.AsRecorded, because the
-// recorded usage belongs to the recorded marks. For the same reason, own must not come from a replay with
-// AsRecorded.
+// RunMarks replays a trace at the other settings of the dial, and at marks near the chosen ones, which are those of
+// o.Config or of the recorded configuration. The first bill is for the chosen marks. It comes from own, the summary
+// of a replay with o. RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
+// RunMarks ignores o.AsRecorded, because the recorded usage belongs to the recorded marks. For the same reason, own
+// must not come from a replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {

@@ -236,9 +236,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Replace the recorded token by the token of this replay. Older shims sent no tokens, and their traces
-	// have none. Then we assume that each request left with the wire of its pass. If a session began before
-	// the trace, its first token belongs to a wire from that time.
+	// Replace the recorded token with the token of this replay. Older shims sent no tokens, and their traces have
+	// none. Then we assume that each request left with the wire of its pass. If a session began before the trace,
+	// its first token belongs to a wire from that time.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -317,7 +317,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
-	// If a system prompt came before its pass, its bust does not show in the messages.
+	// If a new system prompt came before its pass, the bust that it caused does not show in the messages.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true

@@ -43,8 +43,8 @@ func (p *player) readSavings(ctx context.Context) error {
 	return nil
 }
 
-// Regret returns the removals of all sessions by rule and cause, the largest first, with the price of what was
-// read again.
+// Regret returns the removals of all sessions by rule and cause, the largest first, with the price of the tokens
+// that were read again.
 func (s Summary) Regret() (sum Regret) {
 	for _, id := range slices.Sorted(maps.Keys(s.Regrets)) {
 		sum.Cost += s.Regrets[id].Cost
@@ -62,8 +62,8 @@ func (s Summary) Regret() (sum Regret) {
 	return sum
 }
 
-// Saving returns the sum of what the sessions have saved. ok is false if it is not known for any session,
-// because the trace has no price for the models.
+// Saving returns the sum of the sessions' savings. ok is false if none is known, because the trace has no price for
+// the models.
 func (s Summary) Saving() (sum schema.Saving, ok bool) {
 	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because the sum of fractions depends on it
 		v := s.Saved[id]

@@ -156,8 +156,8 @@ type Summary struct {
 	Bill     float64 `json:"bill"`
 	RawBill  float64 `json:"rawBill"`
 	HostMS   Times   `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). Bill
-	// does not hold the cost of the historian; Saved has subtracted it.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The
+	// historian's cost is not part of Bill, but is subtracted in Saved.
 	Saved map[string]schema.Saving `json:"saved,omitempty"`
 	// Regrets counts, for each session, the tokens that busts removed and those that the model soon read again.
 	Regrets map[string]Regret `json:"regrets,omitempty"`

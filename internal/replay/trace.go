@@ -140,9 +140,9 @@ func isResync(recorded json.Value) bool {
 	return len(recorded) > 0 && json.Unmarshal(recorded, &e) == nil && e.Code == schema.CodeResync
 }
 
-// stateFirst moves the state of each continued session before the session's first step. The recorder asks for
-// the state before the first pass, but a command or a system prompt request may come earlier. Without the
-// state, the replay's host would treat the session as new.
+// stateFirst moves the recorded state of each continued session to the place just before the session's first step.
+// The recorder asks for the state before the first pass, but a command or a system prompt request may come earlier.
+// Without the state, the replay's host would treat the session as new.
 func (t *trace) stateFirst() {
 	first := make(map[string]int)         // the index of the first step of each session
 	states := make(map[int][]step)        // the states that move, by the index of that step

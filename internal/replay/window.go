@@ -11,8 +11,9 @@ type Prompts struct {
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not
-	// count Unseen, so in reality the refusal may come even earlier. If the provider accepted a prompt in
-	// the recording that was 100 tokens above the window, unmodified prompts may exceed it by as much.
+	// count Unseen, so in reality the refusal may come even earlier. If the provider accepted, in the recording, a
+	// prompt 100 tokens above the window, an unmodified prompt counts as refused only if it is more than 100 tokens
+	// above the window.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 

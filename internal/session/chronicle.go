@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
-// again after each publication.
+// A Chronicle holds the facts about a session's history that its passes use. It is read with the session, and again
+// after each publication.
 type Chronicle struct {
 	Compartments []chronicle.Compartment
 	// Withdrawn are the compartments that a revert has taken.
@@ -44,7 +44,8 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	}
 	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: compartments, Withdrawn: withdrawn, End: end, HeadGeneration: end.Generation}
 	if len(compartments) > 0 {
-		// The log is read first: if a memory changes between the two reads, the next log repeats the change.
+		// The log is read first. If a memory changes between the two reads, the memories already show the change,
+		// and the next read of the log repeats it.
 		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 			return Chronicle{}, err
 		}

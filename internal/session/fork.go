@@ -22,9 +22,9 @@ type inherited struct {
 }
 
 // BuildCopy builds a session that begins with history. A fork is such a session: the harness has copied
-// messages and gave them new ids. BuildCopy applies the decisions about the originals to the copies, so that
-// the copy's wire equals the original's. The copy then fits into the window, and the provider still has its
-// prefix in the cache. If BuildCopy finds no original, the session starts without inherited state.
+// messages and given them new ids. BuildCopy applies the decisions about the originals to the copies, so that the
+// copy's wire equals the original's. The copy then fits into the window, and the provider still has its prefix in
+// the cache. If BuildCopy finds no original, the session starts without inherited state.
 func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
 	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
@@ -55,12 +55,13 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 }
 
 // lookedFor is the number of the copy's first messages that are compared with other sessions. It is more than
-// one, because the original need not know the first message: that message may be the summary of a compaction
-// after the original's newest pass.
+// one, because no pass of the original may have seen the first message: it may be the summary of a compaction after
+// the original's newest pass.
 const lookedFor = 4
 
-// Original returns the session that the array of key copies, with the extent of the copy. If there is no
-// original, both results are empty. If there are several, Original returns the one with the most copied units.
+// Original returns the session whose messages the session of key has copied, and which of them. o is the outline of
+// the copy's array. If there is no original, both results are empty. If there are several, Original returns the one
+// with the most copied units.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
@@ -177,8 +178,9 @@ type copiedHistory struct {
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
 // harness, it also has the messages that the summary hides. We assume that these messages have the same keys as
-// in the original. If the head covers messages that the copy does not have, historyOfCopy returns it as a revert
-// leaves it: its last message is missing. Then the copy's first pass makes a new head from the compartments.
+// in the original. If the head covers messages that the copy does not have, historyOfCopy returns the head without
+// the key of its last message, as after a revert. Then the copy's first pass makes a new head from the
+// compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""

@@ -25,8 +25,9 @@ type gap struct {
 }
 
 // Uncovered returns the messages that no compartment covers. If the array does not show where it continues
-// after the compartments, Uncovered asks the harness's store. It is not ok while the store holds compartments of
-// messages that are gone, or lacks those of messages that are back.
+// after the compartments, Uncovered asks the harness's store. ok is false if that store does not hold the array's
+// first message. It is also false as long as there are stored compartments of messages that are gone, or withdrawn
+// ones of messages that are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
 		return u, false
@@ -99,7 +100,7 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 // fillerImportance is above the middle of 1 to 100, because no other compartment has these messages.
 const fillerImportance = 60
 
-// Filler returns the compartment that has to be published before those of a run, nil for none.
+// Filler returns the compartment that has to be published before those of a run, or nil if there is none.
 func (s *Session) Filler() *chronicle.Compartment {
 	if s.gap == nil || len(s.gap.filler.Keys) == 0 {
 		return nil

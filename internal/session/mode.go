@@ -8,7 +8,7 @@ import (
 
 // Mode returns the session's mode. The first pass decides the mode and stores it. If each pass decided it,
 // the mode could change back and forth, and each change would cost the prefix (bug class A26 in
-// docs/defects.md). Before the first pass, mode returns the zero Mode, in which the model sees no tags.
+// docs/defects.md). Before the first pass, Mode returns the zero Mode, in which the model sees no tags.
 func (s *Session) Mode() mode.Mode {
 	m, _ := mode.Parse(s.Row.Mode)
 	return m

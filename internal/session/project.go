@@ -14,10 +14,10 @@ func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	}
 }
 
-// Enter notes that a session is in a directory, and the identity of the directory's project, as far as it is known.
-// A session stays in the project of a repository if its directory is found without one, for example because
-// another user owns the repository now. If the project of a running session changes, Enter reads its memories.
-// The caller holds the session's lock.
+// Enter notes the directory of a session and, if it is known, the identity of the directory's project. If the
+// session was in a repository's project, and the directory now seems to be in no repository, for example because
+// another user owns it now, the session keeps its project. If the project of a running session changes, Enter reads
+// the new project's memories. The caller holds the session's lock.
 func (ss *Sessions) Enter(ctx context.Context, s *Session, directory string) error {
 	before, found := s.Row.Project, ss.Projects.Known(directory)
 	if s.Row.Directory != directory {

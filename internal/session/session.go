@@ -34,19 +34,18 @@ type Session struct {
 	// waiting call can give up when its context ends, even if the running call never returns.
 	locked chan struct{}
 	Key    store.Key
-	// Row is the stored form of the session. pipe is nil until the first transform, and after a failed
-	// transform.
+	// Row is the stored form of the session. Pipe is nil until the first transform, and after a failed transform.
 	Row   store.SessionRow
 	Known bool // whether Row was read from the store
 	Pipe  *pipeline.Session
-	// Revision identifies the array that both pipe and the client hold.
+	// Revision identifies the array that both Pipe and the client hold.
 	Revision uint64
 	// Unsaved are units that a busy store could not take yet. They also wait in a file, so that even after a
 	// restart no other unit gets their tags.
 	Unsaved []frozen.Unit
 	// Inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
 	Inherited *inherited
-	// Chronicle is read from the store together with pipe.
+	// Chronicle is read from the store together with Pipe.
 	Chronicle Chronicle
 	// gap is nil if the array itself shows where it continues after the compartments.
 	gap *gap
@@ -62,7 +61,7 @@ type Session struct {
 	AnsweredAt int64
 	// Bytes is the size of the session's messages. Reading it needs no lock.
 	Bytes atomic.Int64
-	// used is the tick of the newest use. The mutex of sessions guards it.
+	// used is the tick of the newest use. Sessions.mu guards it.
 	used uint64
 	// LastPass is the duration of the last pass in µs. Reading it needs no lock.
 	LastPass atomic.Int64
@@ -213,9 +212,8 @@ func (s *Session) Build(snap store.Snapshot, codec transcript.Codec) {
 	}, meta, stateFromSnapshot(snap, s.Chronicle.Compartments))
 }
 
-// About returns descriptions of a session's units by their keys. The store holds no content, so about returns
-// nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one
-// runs.
+// About returns descriptions of a session's units by their keys. The store holds no content, so About returns
+// nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one runs.
 func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]

@@ -1,7 +1,7 @@
 package session
 
-// A Slot is the place of a feature's own state in each session. A feature declares one for each type of its
-// state, and so adds nothing to Session:
+// A Slot gives each session a place for a feature's own state. A feature declares one Slot for each type of its
+// state, so Session needs no field for it:
 //
 //	var counts = session.NewSlot[int]()
 //

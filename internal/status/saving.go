@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares a session with the same session with nothing removed from its prompts, in tokens. docs/status.md describes
-// the estimate.
+// A saving compares, in tokens, a session with the same session as it would be if nothing had been removed from its
+// prompts. docs/status.md describes the estimate.
 type saving struct {
 	// upTo is the last pass that the saving covers. passes counts the passes whose usage is known.
 	upTo, passes int
@@ -25,8 +25,8 @@ type saving struct {
 	// those of the actual requests. It can be negative, because a bust makes the provider write tokens that it
 	// would have read.
 	spared promptcache.Tokens
-	// early is the part of dropped that only busts for rent have removed so far. earlySpared is its part of
-	// spared.
+	// early is the part of dropped that busts for rent have removed since the last bust for another reason: without
+	// them, these tokens would still be in the prompt. earlySpared is the part of spared that comes from early.
 	early       int
 	earlySpared promptcache.Tokens
 	// cliff and window are the facts about the model with which the saving was computed.
@@ -63,7 +63,7 @@ func (v saving) add(p store.BilledPass) saving {
 
 // without returns the tokens that would have been billed for a request if its prompt still held the dropped ones.
 // If sparesBust is true, the request would also have had no bust. Then the provider would have read from its cache
-// what it has written again.
+// the tokens that it has written again.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway

@@ -192,7 +192,7 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// publish sends the session's status to its subscribers. If there are no subscribers, it costs nothing.
+// Publish sends the session's status to its subscribers. If there are no subscribers, it costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	listeners := sb.Clients.Listeners(key.Harness, key.Session)
 	if len(listeners) == 0 {

@@ -49,8 +49,8 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	}
 }
 
-// The previous pass had weighed the next bust, found that it frees only 80 tokens, and put it off. But the status
-// said that it "frees about 23.2k" (P9).
+// The previous pass has weighed the next bust, found that it frees only 80 tokens, and put it off. Once, the status
+// nevertheless said that it "frees about 23.2k" (P9).
 func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
 	facts := model.Facts{}

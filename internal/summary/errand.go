@@ -33,8 +33,8 @@ type errand struct {
 	host *Historian
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises. next is the first message of the range
-	// without a new summary when the errand begins. An interrupted errand goes on there.
+	// scope is the range of messages that the errand summarises. next is the first of these messages that has no
+	// new summary when the errand begins: a continued errand has summarised the messages before it already.
 	scope chronicle.Range
 	next  int
 	// source and codec are used to read the messages.
@@ -55,7 +55,7 @@ type errand struct {
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
-	// attempts are the questions asked since the last stored result, so no stored result includes them.
+	// attempts are the questions whose usage is in no stored record of a run yet.
 	attempts []historian.Attempt
 	// done is the last message with a new summary.
 	done atomic.Int64
@@ -87,8 +87,8 @@ func (es *errands) of(key store.Key) *errand {
 	return es.under[key]
 }
 
-// cancel ends the session's errand if it was begun by command. It returns false if the errand has already
-// ended, because it can no longer be stopped.
+// cancel ends the session's errand if it was begun by command. If no such errand runs, for example because it has
+// just ended, cancel returns false.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()

@@ -39,7 +39,7 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It runs once the head fits
+// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits
 // the array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a
 // message that a revert has taken, restores the withdrawn ones whose messages are back, and ends the running
 // historian if it summarises a message that is gone.
@@ -95,8 +95,8 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 }
 
 // goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
-// run under way. If the revert has taken none, it returns 0. standing is the number of compartments that it has
-// not reached.
+// run under way. If the revert has taken none, it returns 0. standing is the number of compartments that the revert
+// has left whole.
 func goneFrom(s *session.Session, standing int) int {
 	all := s.Chronicle.Compartments
 	if standing < len(all) {
@@ -113,8 +113,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// If the last messages of the run are gone, firstGone returns the ordinal of the first of them. If the run's last
-// message is still there, it returns 0.
+// firstGone returns the ordinal of the first of the messages that are gone at the end of lines. If the last of
+// these messages is still there, it returns 0.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -32,8 +32,9 @@ import (
 // continues the story.
 const references = 6
 
-// detailed is how many of these the historian reads in their first tier. It does not get the other tiers,
-// because they only repeat the same content, and most of a run's cost is the text that it reads.
+// detailed is how many of the references, the newest ones, the historian reads in their first tier. It reads each
+// compartment in one tier only, because the other tiers repeat the same content, and most of a run's cost is the
+// text that it reads.
 const detailed = 2
 
 // readChunk returns the text of the eligible messages of a snapshot, as far as it fits into a budget of tokens.
@@ -157,7 +158,7 @@ func publication(p *run, r historian.Result) store.Publication {
 }
 
 // compartmentsOf returns the compartments that a run has made of raw messages, with the sizes of these messages. afterSummary is
-// Compartment.AfterSummary.
+// their Compartment.AfterSummary.
 func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {

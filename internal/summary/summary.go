@@ -35,7 +35,7 @@ import (
 // summarises the oldest messages that no compartment covers, and publishes the result.
 // The next pass that busts shows it in the head (docs/history.md).
 
-// The passFacts are the facts of the newest pass that the historian needs. They are zero until the session's
+// The passFacts are those facts about the newest pass that the historian needs. They are zero until the session's
 // first pass in this process.
 type passFacts struct {
 	client    client.Client
@@ -332,7 +332,7 @@ func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	return p, err
 }
 
-// begins reports whether the planned run may begin. Then it completes the run, and takes the session's lease for
+// begins reports whether the planned run may begin. If so, it completes the run, and takes the session's lease for
 // it. It refuses the run if the throttle or the messages have changed since the run was planned.
 func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, about *prospect) (bool, error) {
 	w := stateOf(s)
@@ -374,7 +374,7 @@ func (w *passFacts) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
 
-// runBudget returns what a run may cost because of rent, in tokens read from the cache, and -1 if no run may begin for
+// runBudget returns how much a run for rent may cost, in tokens read from the cache, or -1 if no run may begin for
 // rent.
 func (w *passFacts) runBudget(s *session.Session) int {
 	if w.config.Spending == schema.SpendingGenerous {

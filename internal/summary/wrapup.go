@@ -109,8 +109,8 @@ func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) 
 	return lines
 }
 
-// A WrapUp is an errand that summarises everything before the newest turns. It publishes each chunk, and
-// makes the next pass show all of them.
+// A wrapUp is an errand that summarises everything before the newest turns. It publishes each chunk, and makes the
+// next pass show all of them.
 type wrapUp struct {
 	*errand
 	keep int

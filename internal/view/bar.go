@@ -170,7 +170,7 @@ func (s *screen) flow(entries, painted []string) {
 	}
 }
 
-// fullness describes the prompt beside the window, for example "61k of 200k tokens (31%)".
+// fullness compares the size of the prompt with the window, for example "61k of 200k tokens (31%)".
 func fullness(st schema.SessionStatus) string {
 	switch {
 	case st.InputTokens == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// labelColumns is the width of the labels that stand left of a session's facts.
+// labelColumns is the width of the labels to the left of a session's facts.
 const labelColumns = 13
 
 // card draws everything that is known about one session.
@@ -36,7 +36,8 @@ func (s *screen) picture(st schema.SessionStatus) {
 	s.legend(st.Tokens)
 }
 
-// cutRest joins all texts with dots. It leaves out texts after the first one that do not fit.
+// cutRest returns the texts after the first one, each after a dot. The first text counts only for the width. If a
+// text is empty, or does not fit, cutRest leaves it out.
 func cutRest(texts []string, width int) string {
 	rest, used := "", columns(texts[0])
 	for _, text := range texts[1:] {

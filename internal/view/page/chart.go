@@ -45,7 +45,7 @@ var (
 	}
 )
 
-// A plot is the input of the template. Positions are shares of its width and height (0..1), from the
+// A plot is one drawing of curves, for page.html. Positions are shares of its width and height (0..1), from the
 // left and from the top.
 type plot struct {
 	Width, Height int
@@ -121,7 +121,8 @@ func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(n)
 }
 
-// average returns the mean value in a column. It keeps areas true, and the area is the bill.
+// average returns the mean value in a column. So the area below the curve stays right, and this area stands for the
+// bill.
 func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {

@@ -139,7 +139,7 @@ func billTile(s replay.Summary) tile {
 	return tile{Name: "bill", Value: format.Money(s.Bill + v.Historian), Note: format.Saving(v.Money)}
 }
 
-// promptTile shows the largest prompt beside its window.
+// promptTile shows the size of the largest prompt, and the window.
 func promptTile(s replay.Summary) tile {
 	note := "tokens"
 	if s.Prompts.Window > 0 {

@@ -63,7 +63,7 @@ type sessionView struct {
 
 // A refusal marks the first unmodified prompt that the provider would refuse.
 type refusal struct {
-	// At is its place from the left, and Window the place of the window from the top.
+	// At is the place of the mark from the left. Window is the place of the window's line from the top.
 	At, Window float64
 	Label      string
 	// IsLate means that the mark is near the right end, so that its label stands to the left of it.
@@ -178,7 +178,7 @@ func scale(passes []*replay.Pass) (float64, []limit) {
 	return top, lines
 }
 
-// addSizes draws the prompts beside the unmodified ones, both in full.
+// addSizes draws the whole sizes of the prompts, with and without magicctx.
 func (v *sessionView) addSizes(passes []*replay.Pass, c columns) {
 	own := func(p *replay.Pass) int { return p.Tokens.Prompt() }
 	raw := func(p *replay.Pass) int { return p.Raw.Prompt() }

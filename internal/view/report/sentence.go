@@ -57,8 +57,8 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside names the session that a saving is compared with, or returns "" if it is the unmodified session. If a
-// provider would have refused the unmodified session, it is another session.
+// beside says with what a saving is compared, or returns "" if that is the unmodified session. If a provider would
+// have refused the unmodified session, it is a session in which nothing is dropped until the window is full.
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""
