@@ -285,7 +285,8 @@ func (a *agents) want(what string, kind ask.Kind, message string, err error) {
 	}
 }
 
-// wantOnly waits until OpenCode has only these sessions. Pi has a file for each session, and no file for an agent.
+// wantOnly waits until OpenCode has only these sessions. In Pi there is nothing to check, because a hidden agent of Pi
+// has no session.
 func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Helper()
 	o, ok := oc.(*agent.OpenCode)

@@ -11,8 +11,8 @@ import (
 )
 
 // A fork holds copies of the messages with new ids. Its first request begins with the request of its
-// original: units that were dropped there are dropped here, and the provider reads the prefix from its
-// cache.
+// original: units that are dropped in the original are dropped in the fork, too, and the provider reads
+// the prefix from its cache.
 func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and TestBoundThinking has a fork")
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessOpenCode)

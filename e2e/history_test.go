@@ -191,7 +191,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 // tellsInParts is a good historian, which makes a compartment of each 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
-// tellsInPartsOf returns such a historian. Its summaries begin with a word.
+// tellsInPartsOf returns a historian like tellsInParts. Its summaries begin with word.
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {
 	return func(r chronicle.Range) mockllm.Step {
 		var parts []string

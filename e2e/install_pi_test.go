@@ -56,7 +56,8 @@ func (d *download) openPi(args ...string) *piOpening {
 	return o
 }
 
-// ask sends a prompt and reports whether the provider got it from magicctx.
+// ask sends a prompt. It asserts that the provider got the prompt through magicctx, or without it if isManaged
+// is false.
 func (o *piOpening) ask(text string, isManaged bool) {
 	o.t.Helper()
 	o.prompt(o.pi, o.session, text)

@@ -144,7 +144,8 @@ func (o *opening) wantToast(words ...string) {
 	}
 }
 
-// ask sends a prompt and reports whether the provider got it from magicctx.
+// ask sends a prompt. It asserts that the provider got the prompt through magicctx, or without it if isManaged
+// is false.
 func (o *opening) ask(text string, isManaged bool) {
 	o.t.Helper()
 	o.prompt(o.oc, o.session, text)

@@ -207,8 +207,8 @@ var (
 	aTime      = regexp.MustCompile(`\b1[6-9]\d{11}\b|\b20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z`)
 )
 
-// namedAnew replaces each random name by a number, in the order in which the names appear, and each time and the
-// path of the test's directory by a placeholder. It leaves out the host's tools in the list of tools that Pi
+// namedAnew replaces random names with numbers, in the order in which the names appear. It replaces times, and the
+// path of the test's directory, with placeholders. It leaves out the host's tools in the list of tools that Pi
 // stores.
 func (w *world) namedAnew(lines []string) []string {
 	numbers := map[string]string{}

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// A compaction marker hides the messages that the head stands for from OpenCode. OpenCode's array becomes
+// A compaction marker hides from OpenCode the messages that the head stands for. OpenCode's array becomes
 // short, and the requests stay the same. If the user switches markers off, the marker is removed.
 func TestMarker(t *testing.T) {
 	needs(t, schema.HarnessOpenCode)

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A model that keeps reading big files gets the hint that it could drop some of them. Each text stands at the
+// A model that keeps reading big files gets the hint that it could drop some of them. Each hint stands at the
 // end of content that no request has held before, and from then on it is the same in every request.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")

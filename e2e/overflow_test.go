@@ -15,7 +15,7 @@ import (
 // limitTimeout bounds the time until an event has reached the host.
 const limitTimeout = 20 * time.Second
 
-// The host keeps the limit in a refusal until the provider accepts a larger prompt. OpenCode reports to the
+// The host keeps the limit that a refusal names until the provider accepts a larger prompt. OpenCode reports to the
 // host both the refusal and the usage.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessOpenCode)

@@ -528,8 +528,8 @@ type typed struct {
 	shows []string
 }
 
-// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the one before. A
-// machine without a program that provides a terminal skips the test; in CI the test fails there.
+// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the one before. If
+// the machine has no program that provides a terminal, the test is skipped; in CI it fails.
 func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	w.t.Helper()
 	p, err := pitest.StartTerminal(w.ctx, o)
@@ -588,8 +588,8 @@ func TestPiScreen(t *testing.T) {
 	}
 }
 
-// Pi writes "Auto-compaction cancelled" after each turn above its threshold, as if something had gone wrong. The extension
-// replaces that line.
+// Pi writes "Auto-compaction cancelled" after each turn above its threshold, as if something had gone wrong. The
+// extension replaces that line.
 func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

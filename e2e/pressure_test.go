@@ -223,8 +223,9 @@ const (
 	goalSlack = largeWindow / 20
 )
 
-// checkRelief asserts that the session had one relief, in the middle of a turn. It must reach the goal
-// of the pass, or leave only units that are protected by their age. It returns the place of the bust.
+// checkRelief asserts that the session had one relief, in the middle of a turn. The bust must
+// reach the goal of the pass, or leave only units that are protected by their age. checkRelief returns the
+// index of the bust.
 func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes []store.PassRow) (at int) {
 	t.Helper()
 	var busts []int

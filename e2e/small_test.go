@@ -17,7 +17,7 @@ import (
 type shortCase struct {
 	name string
 	test func(*world, agent.Agent) (session string)
-	// unsent is the pass for whose request Pi did not ask the provider, counted from 0; 0 if there is none.
+	// unsent is the pass whose request Pi did not send to the provider, counted from 0; 0 if there is none.
 	unsent int
 }
 
@@ -53,7 +53,7 @@ func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
 	options.Config["snapshot"] = true // a revert restores files from snapshots
 	oc := w.launch(options)
 
-	var sessions []string // after these sessions, their journal is compared with their requests
+	var sessions []string // at the end, the journal of each session is compared with its requests
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			w := w.in(t)

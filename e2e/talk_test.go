@@ -58,8 +58,8 @@ func (w *world) withHistorian() opencodetest.Options {
 	return o
 }
 
-// talk begins a session. The historian answers each of its prompts, which shows a range of messages, as answer
-// says.
+// talk begins a session. Each prompt for its historian shows a range of messages, and answer returns the historian's
+// answer for that range.
 func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mockllm.Step) *talk {
 	w.t.Helper()
 	k := &talk{world: w, agent: a, session: w.session(a), name: name, reader: w.worker(mockllm.Anthropic), words: 100, lines: 30}

@@ -20,7 +20,7 @@ import (
 // A worker is a model that reads a log until it has read enough. Its answers depend on the size of the
 // prompts that it receives. So pressure comes from real content, and a bust relieves it.
 type worker struct {
-	// dialect is the wire format. Only in Anthropic's does the worker think, and sign its thinking.
+	// dialect is the wire format. The worker thinks, and signs its thinking, only in Anthropic's.
 	dialect mockllm.Dialect
 	project string
 	tools   script.Tools
@@ -57,7 +57,7 @@ type worker struct {
 const (
 	// logLines is the number of lines that the worker has to read.
 	logLines = 4_000
-	// callsPerStep calls of usualLines each make some 900 tokens. A call of largeLines makes 8,000.
+	// callsPerStep calls of usualLines make some 900 tokens together. A call of largeLines makes 8,000.
 	callsPerStep = 2
 	usualLines   = 30
 	largeLines   = 640

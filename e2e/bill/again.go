@@ -23,8 +23,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again plays a trace of an earlier run through the host, without OpenCode, at each setting of the dial and each
-// price of reading. When this host asks its historian, the scripted summariser answers. The model's calls of
+// again plays a trace of an earlier run through the host, without OpenCode, at each setting of spending (the dial) and
+// each price of reading. When this host asks its historian, the scripted summariser answers. The model's calls of
 // ctx_reduce come from the trace.
 //
 // This is many times faster than a run with OpenCode, so it is used to compare settings. Its bills are close to

@@ -18,7 +18,7 @@
 //	go run ./e2e/bill                      from the root of the repository
 //	go run ./e2e/bill -recall              counts details instead of money
 //	go run ./e2e/bill -scene 64k           only this scene
-//	go run ./e2e/bill -spending frugal     magicctx with another setting of the dial; balanced is the default
+//	go run ./e2e/bill -spending frugal     magicctx with another spending (the dial); balanced is the default
 //	go run ./e2e/bill -reads 0.1,0.05      with other prices of reading from the cache, as shares of the input price
 //	go run ./e2e/bill -without-historian   also magicctx without its historian
 //	go run ./e2e/bill -unbounded           also runs in a window that never fills

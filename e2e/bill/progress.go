@@ -39,7 +39,7 @@ func (p *progress) turn(turn int, t tally) {
 	}
 }
 
-// end finishes the line on the terminal, so that later output starts a new one.
+// end clears the line on the terminal, so that later output takes its place.
 func (p *progress) end() {
 	if p.terminal {
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -51,7 +51,7 @@ func isSummary(text string) bool {
 // checkEvery is the number of turns between two counts of the needles.
 const checkEvery = 20
 
-// isCheck reports whether the needles are counted after this turn of so many.
+// isCheck reports whether the needles are counted after a turn. turns is the number of turns in the session.
 func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turns }
 
 // A recall counts the needles that a session has told by the last prompt of a turn. It counts each needle

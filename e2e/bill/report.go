@@ -69,8 +69,8 @@ type figure struct {
 	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all answers.
 	// Ratio is 0 if the other variant did not run, or if some turns of this run got no answer.
 	Ratio float64 `json:"ratio"`
-	// Hindsight is the bill with the answers at the best bust times, and BestBusts their number. Hindsight is 0
-	// without magicctx.
+	// Hindsight is the bill, answers included, that the run would have had at the best bust times. BestBusts is
+	// the number of these times. Hindsight is 0 without magicctx.
 	Hindsight float64 `json:"hindsight"`
 	BestBusts int     `json:"best_busts"`
 	Seconds   float64 `json:"seconds"`
@@ -302,7 +302,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 }
 
 // lostNeedles lists the missed bounds for needles: magicctx may lose none. If OpenCode has compacted the session,
-// magicctx's last prompt must hold more of them than OpenCode's. A prompt that was never compacted holds all.
+// magicctx's last prompt must hold more of them than OpenCode's. A session that OpenCode has not compacted is not
+// compared, because its prompt holds all needles.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {

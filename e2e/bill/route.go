@@ -46,7 +46,7 @@ const (
 
 var gptPrices = schema.Price{Fresh: 3, Write: 3, Read: 0.3, Output: 15}
 
-// has reports whether the bill has the requests to a model, given by its id. Titles come from another model.
+// has reports whether the requests to the model with this id are on the bill. Titles come from another model.
 func (b billed) has(id string) bool {
 	return id == modelID(b.model) || id == modelID(b.other)
 }

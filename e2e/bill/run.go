@@ -122,8 +122,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns the causes of busts in magicctx's journal, and what the busts have removed. It returns an error if some requests had no pass.
-// Those requests went out without magicctx, so the figures would be wrong.
+// causes returns the causes of busts in magicctx's journal, and the tokens that the busts have removed. It returns an
+// error if some requests had no pass. Those requests went out without magicctx, so the figures would be wrong.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {

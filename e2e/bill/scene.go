@@ -25,7 +25,7 @@ type scene struct {
 	// asks makes the model ask for drops if it has the tool.
 	asks bool
 	// pauses lists the turns before which the user waits for longer than the provider keeps the prompt. From
-	// the turn switchAt on, another model answers. It is 0 if the model never changes.
+	// the turn switchAt on, another model answers. switchAt is 0 if the model never changes.
 	pauses   []int
 	switchAt int
 }

@@ -12,8 +12,8 @@ const testTurns = 60
 
 func testStory() story { return story{project: "/project", turns: testTurns} }
 
-// The steps are as large as those of published measurements of other tools: an output of 3 KB, about
-// 1.1 k tokens in all.
+// The steps are as large as in published measurements of other tools: an output of 3 KB, about 1.1 k
+// tokens in all.
 func TestStepsHaveTheirSize(t *testing.T) {
 	s := testStory()
 	files := s.files()

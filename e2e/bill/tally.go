@@ -31,7 +31,7 @@ type tally struct {
 	Thinking thinking
 
 	prices schema.Price       // the prices of the model, in $ per million tokens
-	cliff  route.Cliff        // the cliff of these prices
+	cliff  route.Cliff        // from this size on, a prompt costs more than these prices
 	extra  promptcache.Tokens // the tokens that are charged in addition to Tokens, because of the cliff
 	last   []promptcache.Hash // the newest prompt of the main conversation
 }
@@ -114,9 +114,9 @@ func (t *tally) clone() tally {
 	return c
 }
 
-// step counts a request of the main conversation, which had reached the place at.
-// The first head blocks of the prompt end with the acknowledgement of magicctx's head; head is 0 without
-// one. It reports whether the request is a bust.
+// step counts a request of the main conversation, which had reached the place at. head is the number of blocks
+// up to the end of the acknowledgement in magicctx's head, or 0 without a head. step reports whether the request
+// is a bust.
 func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) (isBust bool) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))

@@ -14,7 +14,7 @@ import (
 
 // A session that goes on without its host gets a message that says so. The message is stored when a turn has
 // ended, at a moment when the user may be sending the next prompt. At any such moment, each prompt must make
-// one request, and the session must get one message. A bug: if a prompt came while the message was being
+// one request, and the session must get one message. Once, if a prompt came while the message was being
 // stored, OpenCode called the model once more, with an array that ended with an answer.
 func TestMarkMeetsAPrompt(t *testing.T) {
 	const spread = 80 * time.Millisecond // the spread of the moments at which the second prompts come

@@ -106,8 +106,8 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be sets the behaviour of the host's binary from its next start on. A shim may start the binary at this moment, so
-// the file is never seen empty.
+// be sets the behaviour of the host's binary from its next start on. A shim may start the binary at any moment, so
+// be replaces the file as a whole.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	next := s.behaviour() + ".next"

@@ -139,7 +139,7 @@ async function compact(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** Takes back the newest turns. The next prompt, which has new ids, deletes their rows. */
+/** Takes back the newest turns. Their rows are deleted at once, although OpenCode deletes them with the next prompt. */
 export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : []))

@@ -38,7 +38,7 @@ export interface Sizes {
   expected: number
   /** The same without the head, for a pass that finds the head reverted. */
   headless: number
-  /** The expected size if content that comes back is as the original of the session last sent it. */
+  /** For a fork: the expected size if content that comes back is as the fork's original last sent it. */
   copied: number
   /** The size of the outputs that OpenCode has pruned. */
   pruned: number

@@ -114,7 +114,7 @@ export class Judge {
    * pass could not be stored, or its answer came too late. This request may be the reason for the next bust.
    */
   private halfKnown: readonly Turn[] | undefined
-  /** The newest request since the last good one that has no line in the journal: the digest of its system prompt. */
+  /** Of the newest request without a line in the journal since the last good one: the digest of its system prompt. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private hasLostDatabase = false
@@ -209,7 +209,8 @@ export class Judge {
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.leaves)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi a single message can also be left out, together with its last content. Then it must have its own edits.
+    // In Pi, a message also disappears if it has no content left. The head does not cover such a message, so it must
+    // have edits of its own.
     if (this.leaves) {
       let through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
       // If a revert takes the head's newest message while there is no host, the shim keeps the head for the remaining
@@ -282,10 +283,12 @@ export class Judge {
   /**
    * The size of the prompt if each message were sent as it was last sent, and new messages raw. A message that comes
    * back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
-   * (-seed 750049). Without the head, these messages are sent as well. If the host copied its edits, a message that
-   * the copy has not sent yet is sent as the original last sent it: in the first request (-seed 900057), if the copy
-   * loses its head (-seed 5000375), or if the message comes back with its branch (-seed 6000355). If a summary by
-   * OpenCode hid the message during the fork, the host has no edits for it (-seed 7000035).
+   * (-seed 750049). Without the head, these messages are sent as well.
+   *
+   * In a fork, the host has copied the original's edits. So a message that the copy has not sent yet is sent as the
+   * original last sent it: in the first request (-seed 900057), if the copy loses its head (-seed 5000375), or if the
+   * message comes back with its branch (-seed 6000355). But if a summary by OpenCode hid the message during the fork,
+   * the host has no edits for it (-seed 7000035).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
@@ -352,7 +355,7 @@ export class Judge {
 
   /**
    * A head must equal the stored one, and compartments must cover all messages that it stands for. The model loses a
-   * message that is in neither.
+   * message that is neither sent nor in a compartment.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)

@@ -324,7 +324,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
     // If an answer must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
-    // OpenCode replaces the result by a sentence.
+    // OpenCode replaces the result with a sentence.
     const result = tagOf(resultOf(now))
     const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)

@@ -55,7 +55,7 @@ export class World {
   readonly say: (line: string) => void
   private readonly most: number
   private readonly dump: string
-  /** Whether a pass may miss its deadline early and be sent without the host. */
+  /** Whether the passes have short deadlines, so that a request is soon sent without a host that is slow. */
   private readonly isHasty: boolean
   session: Session
   instructions = 0

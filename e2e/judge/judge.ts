@@ -114,11 +114,12 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 }
 
 /**
- * Rules, or findings by their identity, that do not count if the raw array breaks another rule. If its last answer
- * begins with a text, because the harness asked twice in a turn, then thinking after that text has no effect. If the
- * array ends with an answer, the provider refuses it however the answer begins. If the array has a blank text, the
- * provider refuses that text with or without a breakpoint. If only the wire has a blank text, that is a finding of
- * `text-blank`.
+ * Maps a rule, or the identity of a finding, to another rule. A finding does not count if the raw array breaks the
+ * other rule. If the array's last answer begins with a text, because the harness asked twice in a turn, then thinking
+ * after that text has no effect. If the array ends with an answer, the provider refuses the array however the answer
+ * begins.
+ * If the array has a blank text, the provider refuses that text with or without a breakpoint. If only the wire has a
+ * blank text, that is a finding of `text-blank`.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

@@ -96,7 +96,7 @@ function filePart(p: { mime?: string; url?: string; filename?: string }): Any {
 }
 
 /**
- * Whether OpenCode leaves an answer out. An answer with an error is sent only if it was aborted after more than
+ * Whether OpenCode leaves an answer out. An answer with an error is sent only if it was aborted, and holds more than
  * thinking.
  */
 function isLeftOut(m: Message): boolean {

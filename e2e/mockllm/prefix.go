@@ -167,8 +167,8 @@ func difference(was, now *prefix, n int) string {
 	return fmt.Sprintf("%s was not there when this block was created.", now.pieces[len(was.pieces)].where)
 }
 
-// continues reports whether the n-th piece that is not thinking, counted from 0, belongs to an answer.
-// A text may have got a tag at its start.
+// continues reports whether the n-th piece that is not thinking, counted from 0, belongs to an answer,
+// given by its texts and the ids of its calls. A text may have got a tag at its start.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

@@ -24,7 +24,7 @@ type Server struct {
 	cache    promptcache.Cache
 	nextID   int
 	binding  binding
-	// When a client gives up a request, the server closes abandoned and replaces it by a new channel.
+	// When a client gives up a request, the server closes abandoned and replaces it with a new channel.
 	abandoned chan struct{}
 }
 

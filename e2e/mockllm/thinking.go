@@ -6,7 +6,7 @@ type BlockState int
 const (
 	// BlockValid: everything before the block is unchanged.
 	BlockValid BlockState = iota
-	// BlockInvalid: something before the block has changed, or the server did not make it.
+	// BlockInvalid: the server did not make the block, or the block or something before it has changed.
 	BlockInvalid
 	// BlockForeign: another model made the block. The API drops it silently.
 	BlockForeign
@@ -31,7 +31,7 @@ const (
 	// Lost: everything before the block is unchanged, and the rest of its answer follows. The client
 	// could have sent the block.
 	Lost Absence = iota
-	// Cut: something before the block has changed, so it would have been invalid.
+	// Cut: something before the block has changed, so the block would have been invalid.
 	Cut
 	// Gone: the request no longer contains the block's answer.
 	Gone

@@ -21,7 +21,7 @@ type Version string
 const (
 	// V087 runs on Node 22.19 or newer. It is the version of Options that name none.
 	V087 Version = "0.87"
-	// V074 is the oldest release that the shim supports. It delivers events apart from its agent loop.
+	// V074 is the oldest release that the shim supports. It delivers events independently of its agent loop.
 	V074 Version = "0.74"
 )
 
@@ -36,8 +36,8 @@ type Program struct {
 
 // Find returns the Pi of a version in the node_modules of the repository at repo, or ErrNotInstalled.
 //
-// npm installs Node for Linux only, because the other platforms lack a package of that version. There
-// Find takes the node in the PATH if it is new enough.
+// npm installs Node for Linux only, because the other platforms lack a package of that version. On the
+// others, Find takes the node in the PATH if it is new enough.
 func Find(ctx context.Context, repo string, v Version) (Program, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {

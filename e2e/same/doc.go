@@ -1,5 +1,5 @@
 // Command same compares the wires that two versions of this repository send. It replays every committed trace
-// in every mode for every provider profile with both, and compares verdict, cause and bytes of each wire. It
+// in every mode for every provider profile with both versions, and compares verdict, cause and bytes of each wire. It
 // also compares the stories and the other goldens of the pipeline.
 //
 //	go run ./e2e/same -with HEAD~10

@@ -228,7 +228,7 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
   }
   for (const [i, samples] of resynced.entries()) all.resyncs[i]!.resync = quantiles(samples)
   for (const one of running) await one.hooks.dispose!()
-  await sleep(lingerMS) // if this came earlier, a shim would start its host again
+  await sleep(lingerMS) // if the hosts were killed earlier, the shims would start them again
   for (const one of running) {
     process.kill(Number(/\d+/.exec(readFileSync(join(one.dir, "magicctx.lock"), "utf8")))) // the lock file names the host's process
   }

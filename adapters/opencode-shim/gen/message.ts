@@ -1,9 +1,9 @@
 import { all, cases, fields, list, nothing, type Projection } from "../../shim-core/gen/declare.ts"
 
 /**
- * The parts of an OpenCode message that the host uses. It leaves out members that never reach a model and that are
- * large or that OpenCode changes later: tool metadata (it repeats outputs), diff summaries (OpenCode fills them in
- * later), snapshots and costs.
+ * The parts of an OpenCode message that the host uses. The projection leaves out members that never reach a model, if
+ * they are large or OpenCode changes them later: tool metadata (it repeats outputs), diff summaries (OpenCode fills
+ * them in later), snapshots and costs.
  */
 
 const summary = cases([], [[true, all]], nothing) // in user messages it is an object of diffs

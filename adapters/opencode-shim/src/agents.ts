@@ -35,7 +35,8 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     }
     const error = signal.aborted ? "aborted" : (await running).error
     const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
-    // The answer to the call is less exact than the event, for example about an unknown model.
+    // The event session.error, whose error is in children, is more exact than the answer to the call, for example
+    // about an unknown model.
     const isSpent = stepsOf.get(id) === 0
     return resultOf(messages, error && (children.get(id) ?? error), isSpent ? `the agent has used up its ${steps} steps` : undefined)
   } finally {
@@ -72,8 +73,8 @@ function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: str
 }
 
 /**
- * Removes the child sessions of processes that have ended in the middle of a run. If another process now uses the id of
- * an ended process, its sessions are removed when they are a day old.
+ * Removes the child sessions of processes that have ended in the middle of a run. If another process now has the id of
+ * the ended one, the shim removes the ended one's sessions a day after their last change.
  */
 export async function removeOrphans(client: Client): Promise<void> {
   for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {

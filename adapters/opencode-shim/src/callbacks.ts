@@ -26,8 +26,8 @@ export function handlers(client: Client): Handlers {
 }
 
 /**
- * Stores a text that the user sees and the model does not, as soon as no turn of the session runs. Such a text is
- * ignored and not synthetic: OpenCode's screen hides a synthetic text.
+ * Stores a text that the user sees and the model does not, as soon as no turn of the session runs. The text is marked
+ * as ignored, which hides it from the model. It is not marked as synthetic, because OpenCode's screen hides such texts.
  */
 export function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
   const send = async () => {

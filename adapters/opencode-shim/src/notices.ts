@@ -5,8 +5,9 @@ const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref(
 
 /**
  * Notices that wait for the user. OpenCode shows a toast only to clients that are connected at that moment, and
- * replaces it by the next one. So the notices wait until a user is there, and are then shown one after the other. A
- * notice of trouble does not wait: the user has to know at once that prompts are sent without magicctx.
+ * replaces it with the next one. So the notices wait until a user is there, and are then shown one after the other. A
+ * notice of trouble comes before all others, because the user has to know at once that prompts are sent without
+ * magicctx.
  */
 export class Notices {
   private readonly waiting: Array<() => string> = []

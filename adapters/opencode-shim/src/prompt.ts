@@ -50,7 +50,8 @@ const abortMS = 1_000
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
   stepsOf.set(session, 0)
-  // The request must not be sent. If the call fails, the run ends at its deadline.
+  // The hook waits for the abort, because the request must not be sent. If the abort fails, the run ends at its
+  // deadline.
   await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
 }
 

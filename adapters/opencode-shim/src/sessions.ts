@@ -153,7 +153,7 @@ export class Sessions extends Turns {
     if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
   }
 
-  /** OpenCode is about to store a message with these parts. It made the message from a command that the user typed. */
+  /** Notes a command that the user typed. OpenCode has made these parts from it, and will store them as a message. */
   commanded({ sessionID, command, arguments: words }: { sessionID: string; command: string; arguments: string }, parts: unknown[]): void {
     const text = textsOf(parts)[0] // a command that runs in a subtask has no text
     if (text === undefined) return
@@ -201,7 +201,7 @@ export class Sessions extends Turns {
   }
 }
 
-/** The texts of a message that OpenCode takes for the user's. */
+/** The texts of a message that are not synthetic: OpenCode takes them for the user's. */
 function textsOf(parts: unknown[]): string[] {
   return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }

@@ -23,7 +23,7 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   }
 })
 
-// A bug: if the patch of one message no longer fitted, all other messages were sent raw, with all their dropped
+// Once, if the patch of one message no longer fitted, all other messages were sent raw, with all their dropped
 // content.
 test("without an answer, a message that its patch no longer fits stays raw, and the others keep their patches", async (t) => {
   const { hooks } = await load(t)
@@ -113,7 +113,7 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// A bug: OpenCode called the model once more, with an array that ended with an answer.
+// Once, OpenCode called the model once more, with an array that ended with an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])

@@ -1,8 +1,8 @@
 import { all, cases, fields, list } from "../../shim-core/gen/declare.ts"
 
 /**
- * The parts of a step of Pi that the host uses. It leaves out members that never reach a model: details, costs, and
- * the identifiers of responses.
+ * The parts of a step of Pi that the host uses. The projection leaves out members that never reach a model:
+ * details, costs, and the identifiers of responses.
  */
 
 const block = cases(
@@ -16,7 +16,7 @@ const block = cases(
   all,
 )
 
-// It may also be a string, which is kept whole.
+// The content may also be a string, which is kept whole.
 const content = list(block)
 
 const usage = fields({ input: all, output: all, cacheRead: all, cacheWrite: all })

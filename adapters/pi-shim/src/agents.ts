@@ -9,7 +9,10 @@ import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
  * How long a process of Pi may take to end after its last event, and how long after the shim has told it to end, in ms.
  */
 const graceMS = 2_000
-/** Longer lines of the output are skipped. A line may hold a whole message, and 0.74 writes one for each piece of it. */
+/**
+ * Longer lines of the output are skipped. A line may hold a whole message, and Pi 0.74 writes such a line for each
+ * piece of an answer.
+ */
 const longestLine = 16 << 20
 /** How much of the error output is kept, in characters. */
 const longestError = 2_000
@@ -30,7 +33,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
     // If an argument is the path of a file, Pi reads that file instead. So the system prompt is in a file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
-    // The arguments of a compiled Pi do not hold a file of Pi.
+    // process.argv[1] is Pi's script. A compiled Pi has no such file.
     const entry = process.argv[1]
     const args = [
       ...(entry && existsSync(entry) ? [entry] : []),
@@ -79,7 +82,7 @@ interface PiEvent {
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
-  /** From here on, the process id may belong to another process. */
+  /** Whether the process has ended. From then on, its id may belong to another process. */
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
@@ -99,7 +102,7 @@ class Pi {
     })
   }
 
-  /** Sends the prompt, and waits for the end. Returns the reason for it, for a process that has not answered. */
+  /** Sends the prompt, and waits for the end of the process. Returns its error output, or otherwise how it ended. */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))

@@ -27,10 +27,11 @@ interface Payload {
 const most = 4
 
 /**
- * Returns a copy of the request in which the head's acknowledgement carries a cache breakpoint, so that the provider
- * can still read the baseline from its cache after a pass has changed the delta or the tail. The breakpoint has the
- * same life as Pi's own breakpoint before it, because a provider refuses a longer life after a shorter one. Returns
- * undefined if the request does not begin with the head, has no breakpoint of Pi, or already has as many as allowed.
+ * Returns a copy of the request in which the head's second message, the acknowledgement, carries a cache breakpoint.
+ * With it, the provider can still read the baseline from its cache after a pass has changed the delta or the tail. The
+ * breakpoint has the same life as Pi's own breakpoint before it, because a provider refuses a longer life after a
+ * shorter one. Returns undefined if the request does not begin with the head, has no breakpoint of Pi, or already has
+ * as many as allowed.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]

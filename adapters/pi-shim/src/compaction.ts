@@ -2,20 +2,21 @@ import type { Instance } from "./instance.ts"
 import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry } from "./pi.ts"
 
 /**
- * Decides about Pi's own compaction.  While magicctx works, it frees space itself. So the shim cancels a compaction
- * that Pi starts because of the size, but not one that the user asks for. After a refusal of a prompt as too long, a
- * cancelled compaction would end the turn with an error, and Pi's own compaction would replace the history by a
- * summary. So Pi gets a compaction that keeps every entry. Then Pi retries the turn, and the host, which knows of the
- * refusal, makes room in the pass of that retry. If that prompt is refused as well, Pi compacts as it would without
- * us.
+ * Decides about Pi's own compaction. While magicctx works, it frees space itself. So the shim cancels a compaction that
+ * Pi starts because of the size, but not one that the user asks for.
+ *
+ * Pi also compacts if the provider has refused a prompt as too long. To cancel this compaction would end the turn with
+ * an error, and Pi's own compaction would replace the history with a summary. So the shim gives Pi a compaction that
+ * keeps every entry. Then Pi retries the turn, and the host, which knows of the refusal, makes room in the pass of that
+ * retry. If the retry is refused as well, Pi compacts as it would without us.
  */
 export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
   if (!instance.enabled || instance.isInTrouble) return undefined
   const session = ctx.sessionManager.getSessionId()
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
-      // Pi 0.74 writes its line as soon as this handler has returned, and sends no event about it. It does not name
-      // its mode either. But only its screen writes to a terminal, so the output shows the mode.
+      // Pi 0.74 writes "Auto-compaction cancelled" as soon as this handler has returned, and sends no event about it.
+      // It does not name its mode either. If the output is a terminal, the shim assumes the mode "tui".
       if (event.reason === undefined && process.stdout.isTTY) setTimeout(() => replaceCancelled(instance))
       return { cancel: true }
     case "overflow":
@@ -32,8 +33,8 @@ export function compactFailed(instance: Instance, { reason, aborted }: CompactFa
 }
 
 /**
- * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. If nothing follows
- * Pi's newest status line, a notice of the kind "info" takes its place.
+ * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the
+ * kind "info" takes the place of Pi's newest status line if nothing follows that line.
  */
 function replaceCancelled(instance: Instance): void {
   instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")
@@ -65,7 +66,7 @@ function isCompaction(entry: Entry): entry is Compaction {
   return entry.type === "compaction"
 }
 
-/** Finds out why a version before 0.87 compacts, because such a version does not say so. */
+/** Finds out why a version before 0.87 compacts, because such a version does not say why. */
 function reasonOf({ preparation, branchEntries }: BeforeCompact, { model }: Context): BeforeCompact["reason"] {
   const last = branchEntries.findLast(isAnswer)
   if (last?.message.stopReason === "error" && tooLong.test(last.message.errorMessage ?? "")) return "overflow"

@@ -87,7 +87,7 @@ export interface ToolDefinition {
   execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
 }
 
-/** The extension interface of Pi. Handlers are registered by `subscribe`, because each version has other events. */
+/** The extension interface of Pi. Each version has other events, so index.ts declares how handlers are registered. */
 export interface Pi {
   registerTool(tool: ToolDefinition): void
   registerCommand(name: string, command: { description?: string; handler(args: string, ctx: Context): Promise<void> }): void

@@ -70,9 +70,9 @@ function isPlain(value: unknown): value is object {
 }
 
 /**
- * Makes the keys of the messages of one array. A key is the same in every version of Pi, in the array and at the end of
- * the message, before and after a fork: it consists of values that Pi copies unchanged. The id of a session entry
- * changes in a copy, and in 0.74 the newest messages have no entry yet.
+ * Makes the keys of the messages of one array. A key is the same in every version of Pi, in the array and in the event
+ * message_end, before and after a fork, because it consists of values that Pi copies unchanged. The id of a session
+ * entry cannot be the key: it changes in a copy, and in 0.74 the newest messages have no entry yet.
  */
 class Keys {
   private readonly seen = new Map<string, number>()

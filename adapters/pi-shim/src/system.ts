@@ -17,12 +17,13 @@ interface Run {
 }
 
 /**
- * The system prompt of the running turn. The host is asked once, before the first pass of the run, because its answer
- * holds for all of them. If it does not answer, the next pass asks again.  From 0.87 on, each request carries its
- * system prompt as a message, which the event context_with_system lets us replace. So a run gets the host's prompt
- * even if no prompt of the user has started it. Another extension may force a prompt on the run. Pi later replaces
- * the message by the forced prompt, so the shim then has to force its own prompt as well. Before 0.87, a prompt can
- * only be set at the start of a run.
+ * The system prompt of the running turn, which Pi calls a run. The shim asks the host once, before the first pass of
+ * the run, because the answer holds for all its passes. If the host does not answer, the next pass asks again.
+ *
+ * From 0.87 on, each request carries its system prompt as a message, which the shim replaces in the event
+ * context_with_system. So a run gets the host's prompt even if no prompt of the user has started it. If another
+ * extension forces a prompt on the run, Pi later replaces the message with the forced prompt. Then the shim has to
+ * force its own prompt as well. Before 0.87, a prompt can only be set at the start of a run.
  */
 export class RunPrompt {
   private run: Run | undefined

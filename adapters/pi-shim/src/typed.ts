@@ -11,7 +11,10 @@ const remembered = 100
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /** Notes a line before Pi reads it. A program that drives Pi may pipe its lines, and each is one the user typed. */
+  /**
+   * Notes a line before Pi reads it. Lines of the source "rpc" come from a program that drives Pi. They count as typed,
+   * although they come through a pipe.
+   */
   note(session: string, text: string, source?: string): void {
     const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
     this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]
@@ -19,8 +22,8 @@ export class Lines {
 
   /**
    * Looks for new prompts whose text is not just their line, and calls replaced with the prompt's id and the line.
-   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A skill
-   * becomes an element of the prompt, followed by the words of the line.
+   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A line
+   * that begins with /skill: is left out, because Pi puts the words of the line into the prompt, after the skill.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {

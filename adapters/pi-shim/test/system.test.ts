@@ -35,7 +35,8 @@ test("the host knows a run's prompt before its first pass", async (t) => {
   assert.deepEqual(fake.story().slice(before).filter((method) => method.startsWith("session/s") || method.startsWith("session/t")).slice(-2), ["session/system", "session/transform"])
 })
 
-// Before 1.0 Pi starts such a run without before_agent_start, so a prompt that is set there would be missing.
+// Before 1.0, Pi sends no before_agent_start if a message of an extension starts a run. A prompt that is set in this
+// event would then be missing.
 test("a run that a message of an extension starts has the same prompt", async (t) => {
   const { pi } = await load(t, {}, answers)
   await pi.emit("before_agent_start", { systemPrompt: "You code.", systemPromptOptions: {} })
@@ -52,7 +53,7 @@ test("a prompt that Pi changes in the middle of a run is asked about anew", asyn
   assert.deepEqual(asked(received), ["You code.\n\n<cwd>", "You code with another tool."])
 })
 
-// After all extensions, Pi replaces the system message by a forced prompt.
+// After all extensions, Pi replaces the system message with a forced prompt.
 test("a prompt that another extension forces is the one that the host adds to", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   const options: { forceSystemPrompt?: string } = {}

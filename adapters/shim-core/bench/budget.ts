@@ -18,8 +18,8 @@ import { opencode, pi, type Bench } from "./harness.ts"
 import { session } from "./session.ts"
 
 /**
- * The number of passes in a measurement. It ends after `least` passes once enough were undisturbed, and at the latest
- * after `most`.
+ * The number of passes in a measurement. The measurement ends after `least` passes once enough were undisturbed, and at
+ * the latest after `most`.
  */
 const passes = { least: 100, undisturbed: 60, most: 200 }
 /** How long one measurement may wait, in total, for other processes to leave the core, in ms. */
@@ -37,7 +37,7 @@ interface Figures {
   passes: number
   wholeP50: number
   wholeP95: number
-  /** The figure of the passes during which no other process used the core; undefined if there are too few of them. */
+  /** The passes during which no other process used the core. Their figures are undefined if the passes are too few. */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -138,8 +138,8 @@ async function dropAll(host: Host, directory: string, messages: number): Promise
 }
 
 /**
- * How many times slower this machine is than the one that the budgets were set on. There Bun writes the 29 MB of
- * 5,000 messages as JSON in 44 ms. The result is at least 1, so a faster machine is measured by the budgets
+ * How many times slower this machine is than the one that the budgets were set on. On that machine, Bun writes the
+ * 29 MB of 5,000 messages as JSON in 44 ms. The result is at least 1, so a faster machine is measured by the budgets
  * themselves.
  */
 function slowness(): number {
@@ -155,8 +155,8 @@ function slowness(): number {
 
 /**
  * Lets the garbage collector run now rather than in the middle of the next pass. It does not sleep. A real harness has
- * just read its database for 80 ms or more when it calls the hook, so its processor is awake. Otherwise the time to
- * wake an idle processor at each hop would be part of the figures.
+ * just read its database for 80 ms or more when it calls the hook, so its processor is awake. After a sleep, the
+ * time to wake an idle processor at each hop would be part of the figures.
  */
 function settle(): void {
   ;(globalThis as { Bun?: { gc(sync: boolean): void } }).Bun?.gc(true)

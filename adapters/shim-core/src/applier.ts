@@ -64,7 +64,7 @@ export class MutationApplier {
     return unfit
   }
 
-  /** Learns from the answer to a pass whose wire is not needed, because the next answer builds on it. */
+  /** Takes over the state from the answer to a pass whose wire is not needed. The next answer builds on this state. */
   learn(messages: readonly unknown[], mutation: WireMutation): void {
     this.commit(this.next(messages, mutation, false, noDraft))
   }

@@ -29,9 +29,9 @@ export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness
   /**
-   * Whether the child keeps this process alive until stop is called. Otherwise a harness that ends when its event loop
-   * is empty would end in the middle of a hook. Such a child also gets its own process group, because the terminal's
-   * Ctrl-C reaches the harness's whole group.
+   * Whether the child keeps this process alive until stop is called. Without this, a harness that ends when its event
+   * loop is empty would end in the middle of a hook. Such a child also gets its own process group, because the
+   * terminal's Ctrl-C reaches the harness's whole group.
    */
   readonly keepsAlive: boolean
 }

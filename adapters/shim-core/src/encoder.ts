@@ -9,8 +9,8 @@ export interface Delta {
   /** The projected messages after the first keep ones, as JSON. */
   attachment: string
   /**
-   * The same messages as values. When the host confirms the delta, the harness's own array has already become the
-   * wire.
+   * The same messages as values. Their snapshots are made from these, because the harness's own array has become the
+   * wire before the delta is confirmed.
    */
   readonly tail: readonly unknown[]
   /** Snapshots of the array of revision base. */

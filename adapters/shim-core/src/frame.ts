@@ -41,7 +41,7 @@ export class FrameReader {
     this.onFrame = onFrame
   }
 
-  /** Takes the next chunk and reports each frame that it completes. Throws FrameError when the stream is out of step. */
+  /** Takes the next chunk and reports each frame that it completes. Throws FrameError if the bytes are not frames. */
   push(chunk: Buffer): void {
     this.chunks.push(chunk)
     this.size += chunk.length

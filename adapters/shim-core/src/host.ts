@@ -137,12 +137,15 @@ export class Host {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
-    // A host that is only slow will answer the withdrawn request.
+    // If the host is only slow, it will answer the withdrawn request, and this ends the silence.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
     if (connection.silence) throw new Error(this.trouble)
   }
 
-  /** Sends a notification, in order with the calls. If there is no host, it waits for the next one, up to a bound. */
+  /**
+   * Sends a notification, in order with the calls. If there is no host, the notification waits for the next one. If too
+   * much waits already, it is dropped.
+   */
   notify<M extends keyof HostNotifications>(method: M, params: HostNotifications[M]): void {
     const { connection } = this.#supervisor
     const send = (to: Connection) => to.notify(method, params)

@@ -65,7 +65,10 @@ function recordedHost(bundleURL: string): string | undefined {
   }
 }
 
-/** Returns the path of the host that was packaged with the bundle at bundleURL. Appends each path that it has tried to the array tried. */
+/**
+ * Returns the path of the host that was packaged with the bundle at bundleURL; undefined if there is none. Appends each
+ * place that it has searched to tried.
+ */
 export function packagedHost(bundleURL: string, tried: string[]): string | undefined {
   for (const candidate of candidates(bundleURL, tried)) if (isExecutable(candidate)) return candidate
   return undefined

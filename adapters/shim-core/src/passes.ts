@@ -42,10 +42,10 @@ interface SessionState {
   last: Promise<unknown>
   /** The token of the last request's wire, if the request left with the wire that the host made. */
   sent: string | undefined
-  /** Whether the host may have changed the system prompt since the shim last asked for it. Hard passes do. */
+  /** Whether the host may have changed the system prompt since the shim last asked for it, as in a hard pass. */
   isSystemOld: boolean
   /**
-   * The lines that the user typed and that the harness replaced by the templates of commands, by message id, until
+   * The lines that the user typed and that the harness replaced with the templates of commands, by message id, until
    * the host has them.
    */
   typed: Map<string, string>
@@ -99,7 +99,7 @@ export class Passes {
     return this.#fallBack(state, messages).outcome
   }
 
-  /** Notes a line that the user typed, if the harness has replaced it by the template of a command in a message. */
+  /** Notes a line that the user typed. In this message, the harness has replaced it with the template of a command. */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
   }
@@ -123,7 +123,7 @@ export class Passes {
     return this.#sessions.get(session)?.sent
   }
 
-  /** The messages before the session's newest wire, as the host sent them. */
+  /** The head's messages in the session's newest wire, as the host sent them. */
   head(session: string): readonly unknown[] {
     return this.#sessions.get(session)?.applier.head ?? []
   }
@@ -143,7 +143,7 @@ export class Passes {
     const told = typed.size > 0 ? messages.map(this.#format.key) : []
     state.sent = undefined
     try {
-      await this.#host.reach() // this comes before the shim encodes the array, because after a failure that is the whole array
+      await this.#host.reach() // this comes first, because after a failure the shim has to encode the whole array
       if (state.generation !== this.#host.generation) state.encoder.reset()
       const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
       // If this answer cannot be applied, the next delta must not build on the host's array.

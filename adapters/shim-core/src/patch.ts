@@ -119,7 +119,7 @@ function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: rea
   }
   if (Array.isArray(target) && (op === "add" || op === "remove")) {
     if (!above) throw missing(path)
-    // Elements of an array move, so the write replaces the array by a changed copy.
+    // Elements of an array move, so the write replaces the array with a changed copy.
     const changed = target.slice()
     for (const one of earlier) if (one.target === target) changed[one.name as number] = one.value
     if (op === "remove") changed.splice(place(path[last]!, target.length, path), 1)
@@ -157,7 +157,7 @@ function container(value: unknown, path: readonly Segment[]): Container {
   return value as Container
 }
 
-/** Whether a message can hold a value. Members that an object inherits are functions, so they do not count. */
+/** Whether a message can hold a value. A function is a member that the object inherits, for example toString. */
 function isJSON(value: unknown): boolean {
   return value !== undefined && typeof value !== "function"
 }

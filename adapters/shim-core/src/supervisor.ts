@@ -12,7 +12,7 @@ const provenMS = 1_000
 const mostFailedStarts = 5
 /** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
 export const attemptMS = 1_000
-/** If no bytes come this long after a missed deadline, in ms, the connection is closed. */
+/** How long the host may stay silent after a missed deadline before the connection is closed, in ms. */
 const silenceMS = 10_000
 /** How long the process of a broken connection may take to end, in ms. */
 const brokenGraceMS = 200

@@ -51,7 +51,7 @@ export class SystemPrompts {
       // another prefix, so the provider would have to process all of it again.
       const last = this.last.get(session)
       if (last?.question === question) return { system: last.system, kind: "replayed" }
-      // Any other failure means that there is no host. The pass reports that.
+      // An RpcError is a refusal. Any other failure means that there is no host, and the pass reports that.
       return err instanceof RpcError ? { ...bare, refusal: err } : bare
     }
   }

@@ -57,7 +57,7 @@ export const opening = (directory: string): InitializeParams => ({
   directory,
 })
 
-/** A script, and the log that the fake host writes while it follows it. */
+/** A script, and the log that the fake host writes while it follows the script. */
 export class FakeHost {
   readonly dir = mkdtempSync(join(tmpdir(), "fake-host-"))
 

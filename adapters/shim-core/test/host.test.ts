@@ -196,7 +196,7 @@ test("a call that ends every host is not sent for ever", async (t) => {
   assert.equal(fake.received("session/system").length, 2)
 })
 
-// A bug: the shim counted two lost connections as two hosts that had ended because of the call. So the first system
+// Once, the shim counted two lost connections as two hosts that had ended because of the call. So the first system
 // prompt after a kill was sent without the guidance.
 test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
@@ -227,7 +227,7 @@ test("a call that was not sent is not lost, even if it has effects", async (t) =
   assert.equal(fake.received("tool/execute").length, 1)
 })
 
-// A bug: if a pass came while the older host was finishing, the shim mistook that host's refusal for an answer, and
+// Once, if a pass came while the older host was finishing, the shim mistook that host's refusal for an answer, and
 // the pass was lost.
 test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })

@@ -27,7 +27,7 @@ const user = (id: string, ...parts: Part[]): Message => ({ info: { id, role: "us
 const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, value: "§1§ " })
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
-/** Returns the wire of now, for a pass without an answer, after before was patched by edits. */
+/** Applies edits to the array before. Then runs a pass without an answer over the array now, and returns its wire. */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)
   const last = condense ? lastOf(before).condensed() : lastOf(before)
@@ -38,7 +38,7 @@ function reapplied(before: Message[], edits: Record<string, Patch>, now: Message
 }
 
 // In plan mode OpenCode adds a reminder only to the newest user message, so the previous message loses its reminder.
-// The patch of that message's second part then did not fit, and the whole array was sent raw.
+// Once, the patch of that message's second part then did not fit, so the whole array was sent raw.
 test("if a reminder has left a message, the patches of other messages still apply", () => {
   const before = [user("a", text("1", "huge")), user("b", text("2", "plan"), reminder("you are in plan mode"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0"), tag("/parts/1")] }
@@ -46,7 +46,8 @@ test("if a reminder has left a message, the patches of other messages still appl
   assert.deepEqual(reapplied(before, edits, now), { texts: [["[dropped §2§]"], ["§1§ plan"], ["go", "you are in plan mode"]], unfit: 0 })
 })
 
-// When a part at the front is removed, the others move. The patch of `/parts/0` was then written into another part.
+// When a part at the front is removed, the others move. Once, the patch of `/parts/0` was then written into
+// another part.
 test("a patch follows its part to another index", () => {
   const before = [user("a", reminder("r"), text("1", "one"), text("2", "two"), text("3", "three"))]
   const edits = { a: [{ op: "replace", path: "/parts/0/text", value: "" }, tag("/parts/1"), dropped("/parts/2"), { op: "remove", path: "/parts/3" }] as PatchOp[] }

@@ -237,7 +237,7 @@ const imagesAreGood: Check = ({ turns }) =>
 const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where: "body", detail: `${breakpoints} cache breakpoints` }] : [])
 
 /**
- * The newest message ends with a breakpoint, because its whole prompt has to be in the cache for the next request. If
+ * The newest message ends with a breakpoint, because the whole prompt has to be in the cache for the next request. If
  * a request has too many breakpoints, the packages remove them from the end, so this one is the first to be lost. A
  * request without any breakpoint leaves the cache to another program, for example a gateway.
  */
