@@ -86,7 +86,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldRefold)
 	case a.Verdict == schema.Hard:
 		return s.fold(r, shown, FoldReason(a.Cause))
-	case len(shown) > now.Shows():
+	case len(shown) > now.Shows(), len(untold(r.History, now)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
@@ -228,10 +228,13 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	text := history.Delta(history.DeltaInput{
 		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
 		Memories: since(h.Memories, next.MemoryMark, func(m chronicle.Memory) int64 { return m.ID }),
-		Updates:  since(h.Updates, next.UpdateMark, func(u chronicle.MemoryChange) int64 { return u.ID }),
+		Updates:  untold(h, next),
 	})
 	if reason, needed := history.NeedsFold(text, next.BaselineTokens, h.BudgetTokens); needed {
 		return s.fold(r, shown, FoldReason(reason))
+	}
+	if text.Text == next.Delta { // the model was told of the changed memories before
+		return headChange{covered: s.coveredBy(next)}
 	}
 	next.Delta, next.DeltaTokens, next.InDelta = text.Text, text.Tokens, len(shown)-next.InBaseline
 	change := s.changeTo(next, s.cover(&next, shown, r))
@@ -372,6 +375,11 @@ func marksOf(h *History) (memory, update int64) {
 		update = max(update, u.ID)
 	}
 	return memory, update
+}
+
+// untold returns the changes of memories since the fold of head.
+func untold(h *History, head frozen.Head) []chronicle.MemoryChange {
+	return since(h.Updates, head.UpdateMark, func(u chronicle.MemoryChange) int64 { return u.ID })
 }
 
 // since returns the values with a higher id than mark.

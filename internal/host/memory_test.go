@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -37,13 +38,56 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Unlock()
 	c, err := h.host.sessions.ReadChronicle(t.Context(), s)
 	if err != nil {
+		s.Unlock()
 		t.Fatal(err)
 	}
 	want := []chronicle.MemoryChange{{ID: 1, Project: project, Kind: chronicle.MemoryDeleted, Memory: 1}}
-	if got := c.MemoryChanges; !slices.Equal(got, want) {
+	got := c.MemoryChanges
+	s.Unlock()
+	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+	if strings.Contains(h.wire(), "<removed") {
+		t.Error("a pass that does not bust has told of it")
+	}
+	h.flush()
+	h.pass()
+	if !strings.Contains(h.wire(), `<removed id="1"/>`) {
+		t.Error("the pass after a flush does not tell of it")
+	}
+	told := h.row().Busts
+	h.flush()
+	h.pass()
+	if busts := h.row().Busts; busts != told {
+		t.Errorf("another flush busts the prompt, although the model was told: %d busts, want %d", busts, told)
+	}
+}
+
+// If memories are switched off, the head has neither their section nor their changes.
+func TestNoMemoryIfSwitchedOff(t *testing.T) {
+	h := answering(t, learning)
+	h.talkLong()
+	h.flush()
+	h.pass()
+	if !strings.Contains(h.wire(), `<memory id="1"`) {
+		t.Fatal("the head shows no memory")
+	}
+	if err := h.store.Memories.Change(t.Context(), chronicle.MemoryChange{Project: h.row().Project, Kind: chronicle.MemoryDeleted, Memory: 1}); err != nil {
+		t.Fatal(err)
+	}
+	h.config.Memory.Enabled = false
+	h.restart()
+	h.flush()
+	h.pass()
+	if strings.Contains(h.wire(), "<removed") {
+		t.Error("the head tells of a change")
+	}
+	h.clock.Advance(24 * time.Hour) // the cache is cold, so the pass is hard and folds
+	h.user("later", "go on")
+	h.pass()
+	if head := h.wire(); !strings.Contains(head, "Told of") || strings.Contains(head, "<memory") {
+		t.Errorf("the head after a fold: %.2000s", head)
 	}
 }

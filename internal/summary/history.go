@@ -6,11 +6,15 @@ import (
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
+
+// defaultHistoryBudget is the share of the usable window that the history takes unless it is configured, in percent.
+var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 
 // head returns the history from which this pass can make the head.
 func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings) *pipeline.History {
@@ -20,20 +24,23 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 	share := ps.Config.HistoryBudgetPercentage / 100
 	budget := cmp.Or(history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share), history.DefaultHistoryBudget)
-	budget = min(budget, history.SpendingBudget(ps.Config.Spending))
+	if ps.Config.HistoryBudgetPercentage <= defaultHistoryBudget { // a larger share is the user's wish, and a project cannot raise it
+		budget = min(budget, history.SpendingBudget(ps.Config.Spending))
+	}
 	var docs []history.Doc
 	if ps.Config.ProjectDocs.Enabled {
 		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
 	}
 	var memories []chronicle.Memory
+	var changes []chronicle.MemoryChange
 	if ps.Config.Memory.Enabled {
-		memories = s.Chronicle.Memories.Memories
+		memories, changes = s.Chronicle.Memories.Memories, s.Chronicle.MemoryChanges
 	}
 	return &pipeline.History{
 		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
 		Memories:     memories,
-		Updates:      s.Chronicle.MemoryChanges,
+		Updates:      changes,
 		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
 		Refold:       s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
 	}
