@@ -18,7 +18,7 @@ import (
 var ownWords = regexp.MustCompile(`(?i)\b(fold(s|ed|ing)?|epochs?|pass(es)?|compartments?)\b`)
 
 // textPackages are the packages whose texts are shown to people.
-var textPackages = []string{".", "../../internal/config", "../../internal/doctor", "../../internal/format", "../../internal/host", "../../internal/install", "../../internal/rawhistory", "../../internal/view", "../../internal/view/page", "../../internal/view/report"}
+var textPackages = []string{".", "../../internal/config", "../../internal/doctor", "../../internal/format", "../../internal/install", "../../internal/notice", "../../internal/program", "../../internal/rawhistory", "../../internal/replay", "../../internal/status", "../../internal/summary", "../../internal/tool", "../../internal/view", "../../internal/view/page", "../../internal/view/report", "../../internal/words"}
 
 func TestTextsForUsersUseTheirWords(t *testing.T) {
 	for _, dir := range textPackages {

@@ -283,7 +283,7 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	if missed.Pass != runs[1].asked || missed.Agent != "magicctx-historian" || missed.Title != runs[1].title || missed.PromptBytes < 1000 {
 		t.Errorf("missed %+v, want %q after pass %d", missed, runs[1].title, runs[1].asked)
 	}
-	want := fmt.Sprintf("the answers to %d of %d questions to hidden agents. The first is asked after pass %d: magicctx-historian, %q of session %s",
+	want := fmt.Sprintf("the answers to %d of %d questions to hidden agents. The first is asked after request %d: magicctx-historian, %q of session %s",
 		len(s.MissedRuns), s.AskedRuns, missed.Pass, missed.Title, missed.Session)
 	if len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], want) || !strings.Contains(s.Missing[0], "had learned from other sessions") {
 		t.Errorf("missing %q, want %q", s.Missing, want)

@@ -45,9 +45,10 @@ func (m Marks) LowText() string {
 // A MarksBill is the bill of a trace at a setting of the dial and a pair of marks.
 type MarksBill struct {
 	Marks
-	Busts  int     `json:"busts"`
-	Tokens Tokens  `json:"tokens"`
-	Bill   float64 `json:"bill"`
+	Busts  int    `json:"busts"`
+	Tokens Tokens `json:"tokens"`
+	// Bill includes the historian's runs: a setting with more runs has smaller prompts.
+	Bill float64 `json:"bill"`
 	// MissedRuns counts the questions to hidden agents that the trace does not contain. If the marks differ
 	// from the recorded ones, the host asks the historian at other times.
 	MissedRuns int `json:"missedRuns,omitzero"`
@@ -150,7 +151,11 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summa
 }
 
 func billAt(m Marks, s Summary) MarksBill {
-	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill, MissedRuns: len(s.MissedRuns)}
+	bill := s.Bill
+	for _, saved := range s.Saved {
+		bill += saved.Historian
+	}
+	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: bill, MissedRuns: len(s.MissedRuns)}
 }
 
 func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options) (Summary, error) {

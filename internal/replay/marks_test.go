@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 func TestNeighboursOfMarks(t *testing.T) {
@@ -96,5 +97,13 @@ func TestMarksCanBeCancelled(t *testing.T) {
 	}})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "spending balanced, high mark 70%, low mark auto") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A setting with more runs of the historian has smaller prompts, so its bill must include the runs.
+func TestBillAtMarksIncludesTheHistorian(t *testing.T) {
+	s := Summary{Bill: 2, Saved: map[string]schema.Saving{"one": {Historian: 0.5}, "other": {Historian: 0.25}}}
+	if got := billAt(Marks{}, s).Bill; got != 2.75 {
+		t.Errorf("$%v, want $2.75", got)
 	}
 }

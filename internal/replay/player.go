@@ -295,7 +295,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 		return err
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("the host did not journal pass %d", ses.passes+1)
+		return fmt.Errorf("the host did not journal request %d", ses.passes+1)
 	}
 	row := rows[0]
 	var st schema.SessionStatus

@@ -41,7 +41,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 		if frame.From == rpc.FromShim && m.Method == schema.MethodTransform {
 			a := asked{attachment: frame.Attachment, kept: frame.Kept}
 			if err := json.Unmarshal(m.Params, &a.TransformParams); err != nil {
-				return fmt.Errorf("pass at %d: %w", frame.At, err)
+				return fmt.Errorf("request at %d: %w", frame.At, err)
 			}
 			open[string(m.ID)] = a
 			continue

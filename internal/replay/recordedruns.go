@@ -95,7 +95,7 @@ func (p *player) lackRuns() {
 	if first.Model != "" {
 		model = " with " + first.Model
 	}
-	p.lacks("the answers to %d of %s to hidden agents. The first is asked after pass %d: %s%s, %q of session %s, with a prompt of %s. "+
+	p.lacks("the answers to %d of %s to hidden agents. The first is asked after request %d: %s%s, %q of session %s, with a prompt of %s. "+
 		"If the host had learned from other sessions before, for example how many tokens the provider counts, it asked other questions than a replay, which begins without such knowledge",
 		len(missed), format.Count(p.report.AskedRuns, "question"), first.Pass, first.Agent, model, first.Title, first.Session,
 		format.Count(first.PromptBytes, "byte"))

@@ -39,7 +39,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	ses := p.session(e.Params.Session)
 	if ses.hasState || ses.isSeen {
 		if n := e.Result.Passes - ses.passes; n > 0 {
-			p.lacks("%s of session %s that another connection made", format.Count(n, "pass"), e.Params.Session)
+			p.lacks("%s of session %s that another connection made", format.Count(n, "request"), e.Params.Session)
 		}
 		return nil
 	}
