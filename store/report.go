@@ -77,19 +77,21 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the sessions with the most recent passes, newest first, with the figures that status prints.
-// known is the number of all sessions. If limit is 0, it returns all. Its cost depends on the number of
+// All returns the sessions with the most recent passes, newest first, with the figures that status prints. It leaves out
+// sessions that have expired. known is the number of all others. If limit is 0, it returns all. Its cost depends on the number of
 // sessions, not on their length.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		err := file.Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
+		const isKept = `WHERE max(updated_at, last_pass_at) > ? `
+		expired := s.db.Clock.Now() - KeptSession.Milliseconds()
+		err := file.Scan(c, `SELECT count(*) FROM sessions `+isKept, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) }, expired)
 		if err != nil {
 			return err
 		}
-		err = file.Scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
+		err = file.Scan(c, sessionSelectSQL+isKept+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
 			func(row *sqlite3.Stmt) {
 				reports = append(reports, SessionReport{SessionSummary: SessionSummary{SessionRow: readSession(row)}})
-			}, database.Limit(limit))
+			}, expired, database.Limit(limit))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -286,6 +287,27 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	})
 	if err != nil {
 		return fmt.Errorf("request flush of %s: %w", key, err)
+	}
+	return nil
+}
+
+// KeptSession is how long a session is kept after its last use. It is needed because a harness reports a deleted session
+// only to a host that is running at that moment.
+const KeptSession = 90 * 24 * time.Hour
+
+// DiscardSession puts a session into the trash: it counts as last used KeptSession ago. So it has expired, and the
+// tidies that follow delete it (package retention). If it is used before that, it goes on as if nothing had happened.
+func (s *Store) DiscardSession(ctx context.Context, key Key) error {
+	err := s.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`
+			UPDATE sessions
+			SET updated_at = min(updated_at, ?3), last_pass_at = min(last_pass_at, ?3)
+			WHERE harness = ?1 AND session_id = ?2`,
+			key.Harness, key.Session, s.Clock.Now()-KeptSession.Milliseconds())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("discard session %s: %w", key, err)
 	}
 	return nil
 }

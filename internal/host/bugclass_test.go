@@ -234,7 +234,8 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	if got := h.wire(); got != "u2: hi\n" {
 		t.Errorf("the mode changed: %q", got)
 	}
-	h.event(`{"type":"session.deleted","properties":{"sessionID":"ses_1"}}`)
+	must(t, h.store.DeleteSession(t.Context(), testKey))
+	h.restart()
 	h.pass()
 	if got := h.wire(); got != "u2: §1§ hi\n" {
 		t.Errorf("a new session of that id was not judged anew: %q", got)

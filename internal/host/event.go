@@ -39,7 +39,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 		h.sessions.Remove(key)
 		h.status.Titles.Forget(key)
 		if err = h.markers.Remove(ctx, key); err == nil {
-			err = h.Store.DeleteSession(ctx, key)
+			err = h.Store.DiscardSession(ctx, key)
 		}
 	case transcript.MessageRemoved:
 		err = h.forgetMessage(ctx, key, e.Message.Key)

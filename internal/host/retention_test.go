@@ -50,6 +50,44 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
+// A session that the harness deletes rests in the trash. It can go on from there until the tidies delete it.
+func TestDeletedSessionRestsInTheTrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := turn(t)
+		h.drop("c1", "3")
+		h.flush()
+		h.pass()
+		before := h.snapshot()
+		deleted := func() {
+			h.event(`{"type":"session.deleted","properties":{"sessionID":"ses_1"}}`)
+			if listed := h.status().Sessions; len(listed) > 0 {
+				t.Errorf("status lists a deleted session: %v", listed)
+			}
+		}
+		deleted()
+		h.told, h.revision = 0, 0
+		h.user("u9", "and now")
+		if m := h.pass(); m.Cause == "first-pass" {
+			t.Error("the session that came back begins anew")
+		}
+		if after := h.snapshot(); len(after.Edits) != len(before.Edits) || len(h.status().Sessions) != 1 {
+			t.Errorf("edits %v, want %v; status lists %d sessions", after.Edits, before.Edits, len(h.status().Sessions))
+		}
+		deleted()
+		s := standby(t, h)
+		for i := range retention.TrustedTidies {
+			if _, found, err := h.store.Load(t.Context(), testKey); err != nil || !found {
+				t.Fatalf("gone after %d tidies, %v", i, err)
+			}
+			h.clock.Advance(tidyEvery)
+			must(t, s.tidy(t.Context()))
+		}
+		if _, found, err := h.store.Load(t.Context(), testKey); err != nil || found {
+			t.Errorf("the session is still there: %v, %v", found, err)
+		}
+	})
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -47,7 +47,7 @@ func TestStatusDoesNotWaitForAPass(t *testing.T) {
 	if _, err := h.host.Initialize(t.Context(), c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.store.RequestFlush(t.Context(), store.Key{Harness: "opencode", Session: testSession}, 1); err != nil {
+	if err := h.store.RequestFlush(t.Context(), store.Key{Harness: "opencode", Session: testSession}, h.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	passed := make(chan error, 1)

@@ -14,9 +14,7 @@ import (
 
 // How long the store keeps its rows. docs/retention.md tells users.
 const (
-	// KeptSession is how long a session is kept after its last use. It is needed because a harness reports a
-	// deleted session only to a host that is running at that moment.
-	KeptSession = 90 * 24 * time.Hour
+	KeptSession = store.KeptSession
 	// KeptReply is how long the answer to a tool call is kept. It is needed if the harness repeats the call
 	// after a crash.
 	KeptReply = 30 * 24 * time.Hour
@@ -147,14 +145,13 @@ func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64
 			}
 		}
 		isDone, isGone = true, true
-		_, err = tx.Exec(`DELETE FROM sessions WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
-		return err
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("forget session %s: %w", key, err)
 	}
 	if isGone {
-		s.Waiting.Forget(key)
+		return true, s.DeleteSession(ctx, key)
 	}
 	return isDone, nil
 }
