@@ -113,16 +113,21 @@ func TestStandsDownBesideAnotherContextPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeHost()
-	config := c.write("project/opencode.json", "{}")
-	for _, test := range []struct{ plugins, remedy string }{
-		{`[]`, ""},
-		{`["@tarquinen/opencode-dcp@latest"]`, "remove \"@tarquinen/opencode-dcp@latest\" from \"plugin\" in this file"},
-		{`["\u001b]0;title\u0007my-magic-context"]`, "remove \"\\u001b]0;title\\u0007my-magic-context\" from \"plugin\" in this file"},
-		{`["oh-my-opencode"]`, ""},
-		{`[]`, ""},
+	files := map[schema.Harness]string{schema.HarnessOpenCode: "project/opencode.json", schema.HarnessPi: "project/.pi/settings.json"}
+	for _, test := range []struct {
+		harness         schema.Harness
+		plugins, remedy string
+	}{
+		{schema.HarnessOpenCode, `{"plugin": []}`, ""},
+		{schema.HarnessOpenCode, `{"plugin": ["@tarquinen/opencode-dcp@latest"]}`, "remove \"@tarquinen/opencode-dcp@latest\" from \"plugin\" in this file"},
+		{schema.HarnessOpenCode, `{"plugin": ["\u001b]0;title\u0007my-magic-context"]}`, "remove \"\\u001b]0;title\\u0007my-magic-context\" from \"plugin\" in this file"},
+		{schema.HarnessOpenCode, `{"plugin": ["oh-my-opencode"]}`, ""},
+		{schema.HarnessOpenCode, `{"plugin": []}`, ""},
+		{schema.HarnessPi, `{"packages": ["npm:pi-dcp"]}`, "remove \"npm:pi-dcp\" from \"packages\" in this file"},
+		{schema.HarnessPi, `{"packages": []}`, ""},
 	} {
-		c.write("project/opencode.json", `{"plugin": `+test.plugins+`}`)
-		r, err := h.Initialize(t.Context(), muteClient{}, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: c.project})
+		config := c.write(files[test.harness], test.plugins)
+		r, err := h.Initialize(t.Context(), muteClient{}, schema.InitializeParams{Harness: test.harness, Directory: c.project})
 		if err != nil || r.Enabled != (test.remedy == "") || r.Trouble {
 			t.Errorf("beside %s: enabled %v, trouble %v, warnings %q, error %v", test.plugins, r.Enabled, r.Trouble, r.Warnings, err)
 		}
