@@ -78,9 +78,6 @@ var states = session.NewLastingSlot[state]()
 // stateOf returns the state of a session's historian.
 func stateOf(s *session.Session) *state { return states.Of(s) }
 
-// LimitOf returns the size of a session's window in tokens, or 0 if it is not known.
-func LimitOf(s *session.Session) int { return stateOf(s).limit }
-
 // stepsBetween is the number of new units after which a pass without pressure asks the trigger again. The
 // trigger reads all messages that no compartment covers, so asking it on every pass would be slow.
 const stepsBetween = 8

@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/session"
-	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -94,7 +93,8 @@ func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
 }
 
-// sourceFor returns the source of a session's raw messages, and the size of its window in tokens.
+// sourceFor returns the source of a session's raw messages, and the size of its window in tokens, or 0 if it is not
+// known.
 func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory string) (source session.RawSource, limit int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -102,7 +102,8 @@ func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory string) 
 	}
 	defer s.Unlock()
 	source, err = t.Sessions.RawSource(ctx, s, directory)
-	return source, summary.LimitOf(s), err
+	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
+	return source, t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Facts(ctx, m).Window.Tokens), err
 }
 
 func refusal(err error) schema.ToolExecuteResult {

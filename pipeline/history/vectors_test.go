@@ -170,6 +170,11 @@ func TestProtectedTail(t *testing.T) {
 	if s := at(session("uauauaua", 4000), 96).Snapshot(Request{Scale: 0.25}); s.Target != 1664 {
 		t.Errorf("scaled target %d, want 1664", s.Target)
 	}
+	small := at(session("uauau", 500, 500, 500, 14_000, 100), 50)
+	small.Limit = 32_000
+	if s := small.Snapshot(Request{}); s.TailStart != 5 || s.Reason != HugeMessage {
+		t.Errorf("a message of 14,000 tokens in a window of 32,000: start %d, %s", s.TailStart, s.Reason)
+	}
 	// The session of the first row with the first two messages summarised.
 	s := at(session("uauauaua", 4000), 50)
 	s.Covered = 2
