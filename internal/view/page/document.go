@@ -77,6 +77,9 @@ func newPageView(s replay.Summary, o Options) pageView {
 		one := newSessionView(anchor(i), id, bySession[id], outcomes, findings[anchor(i)])
 		if saved, ok := s.Saved[id]; ok {
 			one.Against = format.Saving(saved.Money)
+			if saved.Early > 0 {
+				one.Against += ", " + format.AboutDollars(saved.Early) + " of it by removing early"
+			}
 			if saved.Historian > 0 {
 				one.Against = format.Money(saved.Historian) + " more for the historian, " + one.Against
 			}
