@@ -49,9 +49,11 @@ func costOf(b schema.BustPrice, p schema.Price) int {
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
 	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
-	m.Paid += removable + overCliff(a.Size.Current, removable, r)
+	over := overCliff(a.Size.Current, removable, r)
+	m.Paid += removable + over
 	if r.WorkingSet > 0 {
-		m.Coverable += int(a.perToken * float64(max(0, s.uncovered(r)-r.WorkingSet)))
+		coverable := int(a.perToken * float64(max(0, s.uncovered(r)-r.WorkingSet)))
+		m.Coverable += coverable + overCliff(a.Size.Current, removable+coverable, r) - over
 	}
 	return m
 }
