@@ -18,7 +18,7 @@ import (
 
 // A10 again: an idle session busted on every pass until the answer came, even if the
 // passes followed each other at once. The second bust then dropped outputs, because
-// the first one had counted as their grace.
+// the two-pass reclaim counted the first bust as the earlier pass that it requires.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -79,7 +79,7 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 		t.Errorf("wire:\n%s", got)
 	}
 	s.w.readings.Knobs.ProtectedTags = 0
-	s.steady("") // the call found before stays dropped, and no other follows
+	s.steady("") // the call dropped above stays dropped, and no other call is dropped
 	s.steady("restart")
 	if got := s.w.text(); got != detected {
 		t.Errorf("wire:\n%s", got)
@@ -91,7 +91,7 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// A2: the host knew which images the model had seen by a watermark. When the watermark
+// A2: a watermark told the host which images the model had seen. When the watermark
 // moved, screenshots disappeared in the middle of an epoch.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
@@ -241,8 +241,8 @@ func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	s.shows(shown, false) // the wire contains the call of list B itself
 }
 
-// A28: the threshold could be set above 80 %. Between it and the force level, cleanups
-// then ran on passes that were not allowed to bust.
+// A28: the threshold could be set above 80 %. Between the threshold and the force
+// level, cleanups then ran on passes that were not allowed to bust.
 func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	for _, threshold := range []float64{20, 65, 80} {
 		for percent := 0.0; percent <= 130; percent += 0.5 {
@@ -256,7 +256,7 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// A29 (and, in reference vector V06, the case in which a usage is read twice): a second
+// A29 (and the case of reference vector V06 in which a usage is read twice): a second
 // pass on the same measurement dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
@@ -281,7 +281,7 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 }
 
 // A32: messages without remaining content were spliced out of the array. Caches
-// between the harness and the provider address messages by position, and missed.
+// between the harness and the provider address messages by position, so they missed.
 func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): x\nassistant t1..t21 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: next")
@@ -299,9 +299,9 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// A33: an answer with nothing left counted as the first content in a run of answers.
-// But a message that is left out of the wire neither separates two answers nor starts
-// a run.
+// A33: an answer of which nothing was left counted as the first one in a run of
+// answers. But a message that is left out of the wire neither separates two answers
+// nor starts a run.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -452,8 +452,8 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 }
 
 // B9: models imitate tags, and the imitated tags piled up at the start of the texts.
-// The test also has texts that only look like tags. Such texts once lost their
-// beginning (D2).
+// The test also has texts whose beginning only looks like a tag, for example "§5.1".
+// Once, such texts lost that beginning (D2).
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")

@@ -32,7 +32,7 @@ type Counting struct {
 	Model, Measured TokenRatio
 }
 
-// tokens converts own tokens of the host's count to tokens of the provider.
+// tokens converts a number of tokens of the host's count to tokens of the provider.
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
 // translate converts a prompt size from tokens of the model that measured it to tokens of
@@ -89,7 +89,7 @@ const (
 	mostUncounted = 0.2
 )
 
-// A TokenSample is the token ratio of a model as two reported prompts show it.
+// A TokenSample is the token ratio of a model, computed from two reported prompts.
 type TokenSample struct {
 	Model schema.Model
 	// Ratio is 0 if the comparison tells nothing: the answers are of different models, too

@@ -53,9 +53,9 @@ type Readings struct {
 	// another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
-	// BuysForRent means that a bust is made when the rent has reached its price. WorkingSet is the size of the newest
-	// messages that no summary replaces, in tokens of the host's count. It is 0 if the session has
-	// no historian.
+	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
+	// the newest messages that no summary replaces, in tokens of the host's count. It is 0 if the session has no
+	// historian.
 	BuysForRent bool
 	WorkingSet  int
 	// History holds everything that the head can be made of. It is nil if the session
@@ -92,8 +92,8 @@ type Assessment struct {
 	// says whether the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
-	// Rent is the meter of this pass. It is as the last pass left it, unless the pass is steady or
-	// busts for rent.
+	// Rent is the meter of this pass. It is as the last pass left it, unless this pass is steady
+	// or busts for rent.
 	Rent Rent
 	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
 	// dropped (Meta.ReclaimUpTo).
@@ -182,9 +182,8 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// Only the unfinished turn stops this pass from dropping. So it counts as the
-		// pass that could have dropped these outputs, which the two-pass reclaim
-		// requires.
+		// Only the unfinished turn stops this pass from dropping. So this pass counts as one
+		// that could have dropped these outputs. The two-pass reclaim requires such a pass.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
@@ -235,7 +234,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the rules still free down to the low mark,
 	// because everything after the head is sent again anyway.
-	if a.Cause != CauseRent { // a bust for rent removes no content only because of its age
+	if a.Cause != CauseRent { // in a bust for rent, age alone is no reason to remove content
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}
 	p := rule.Propose(v, r.Knobs)
@@ -288,7 +287,7 @@ const fitShare = 0.9
 // change. But a new number of the preamble invalidates all bound thinking. So after a pause,
 // the preamble keeps its number unless the request's system prompt, tools or model really
 // change. All other causes of a hard pass change one of these three or the head, and bound
-// thinking does not outlive that.
+// thinking does not outlive such a change.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps

@@ -106,8 +106,9 @@ func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	}
 }
 
-// C3: the first content of a message was determined before the drops of the same pass,
-// but after the drops when the next pass ran. So the wire changed once more.
+// C3: a pass determined the first content of a message before its own drops took
+// effect. The next pass determined it after these drops, so the wire changed once
+// more.
 func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	for _, first := range []string{
 		`think signed "r1" | call read k1 {} -> "A"`,
@@ -263,7 +264,7 @@ func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	}
 }
 
-// C19: a drop that came after the strips of its pass sent the reasoning's signature
+// C19: if a pass dropped a call after its strips, it sent the reasoning's signature
 // with a changed text. The next pass left the signature out.
 func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)

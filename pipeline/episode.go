@@ -70,9 +70,9 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns how far a busting pass goes. If the prefix is gone anyway and the
-// size is more than half way from the low mark to the high one, the pass also does the
-// work of the next episode.
+// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway
+// and the size is more than half way from the low mark to the high one, the pass also
+// does the work of the next episode.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -85,8 +85,9 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the next bust comes regardless of its cost: the force level, or from that level on
-// the emergency level. For a bust for rent it is the high mark, because from there on the rules may take more.
+// forcedAt returns the size at which the next bust comes regardless of its cost: the force level, or the emergency
+// level if the force level is already reached. For a bust for rent it is the high mark, because from there on the
+// rules may take more.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))
@@ -127,7 +128,7 @@ func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)
 }
 
-// freedUpTo returns how many tokens, by the host's count, the edits free of the first n
+// freedUpTo returns how many tokens, by the host's count, the edits free in the first n
 // messages.
 func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	freed := 0
@@ -141,8 +142,9 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust with a number of edits that free freed
-// tokens of the measured prompt. It returns nil if the relief stays as it is.
+// reliefAfter returns the relief after a bust. freed is the number of tokens that the
+// bust frees in the measured prompt, edits the number of its edits. reliefAfter
+// returns nil if the relief stays as it is.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {

@@ -51,7 +51,8 @@ const (
 
 // A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head stays as it is. keys names the messages that it stands for.
+	// head is nil if the head stays as it is. keys names the messages that the head stands
+	// for.
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
@@ -128,8 +129,8 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 
 // unreverted returns the leading published compartments that no revert has reached: the
 // array still has their messages, or a summary by the harness or the host's marker hides
-// them. If the array has the last message of no compartment, the summary hides those
-// compartments that were made before it and of which the array has no message.
+// them. If the array lacks the last message of every compartment, the summary hides the
+// compartments that were made before the summary and of which the array has no message.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -190,7 +191,8 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 }
 
 // fold proposes a new baseline with the compartments in shown, and an empty delta. If
-// shown is empty, and the rest cannot stand alone, it proposes to have no head.
+// shown is empty, and documents and memories are no reason for a head
+// (History.StandsAlone), it proposes to have no head.
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
@@ -243,8 +245,8 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 }
 
 // cover makes h stand for the messages of the compartments in shown, and for every message
-// before the last of them in the array. It returns the keys of these messages. The prompts
-// that h pins are not among them.
+// that stands before the last of these in the array. It returns the keys of these
+// messages. The prompts that h pins are not among them.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary

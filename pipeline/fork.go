@@ -17,7 +17,7 @@ import (
 // ids. Tool outputs are not included, because the harness may later prune them in one of
 // the two sessions. If a message has no time, its key takes the place of the time, provided
 // that the harness keeps keys in a fork. If the harness does not, the unit could be
-// mistaken for another one. Then fingerprint returns 0, which matches nothing.
+// mistaken for another one, so fingerprint returns 0, which matches nothing.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
@@ -120,16 +120,17 @@ type Copy struct {
 	// after it. Only this neighbour shows which message of the original was copied.
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with a summary by the harness, which hides older
-	// messages. Summary is the key of the newest one in the original, empty if the original
-	// has made no pass since.
+	// messages. Summary is the key of the newest summary in the original, empty if the
+	// original has made no pass since.
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest
 	// message. The original has no units for that answer, because it made no pass after it.
 	// Next is empty if no answer follows.
 	Next string
-	// GoesOn means that the copy has other answers after the copied messages. The host knows
-	// nothing about the wires that they answered, for example because its database was lost.
+	// GoesOn means that the copy has answers of its own after the copied messages. The host
+	// knows nothing about the wires that they answered, for example because its database was
+	// lost.
 	GoesOn bool
 }
 
@@ -255,8 +256,8 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 
 // MovedBinding translates a binding of the original to the copy. If the original was
 // forked directly after an answer, no pass of the original has had that answer in its
-// array. Its binding then refers to the wire of the original's newest pass, and the
-// answer is c.Next in the copy (F6 in docs/defects.md).
+// array. The answer's binding then refers to the wire of the original's newest pass,
+// and the answer is c.Next in the copy (F6 in docs/defects.md).
 func (c Copy) MovedBinding(b frozen.Binding, newest Chain, preamble int) (frozen.Binding, bool) {
 	key, ok := c.Messages[b.MessageKey]
 	if !ok && c.Next != "" && b.Prompt == promptID(preamble, newest) {

@@ -351,7 +351,8 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 }
 
 // Once, OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
-// still showed. A host that was new to the session concluded that each of its tokens was two of the provider's.
+// still showed. A host that was new to the session concluded that each token of its own count was two tokens of the
+// provider.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)

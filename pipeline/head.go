@@ -23,8 +23,9 @@ type headMemo struct {
 	end entry
 }
 
-// frameHead renders the head of the shown state, and marks the messages that it covers,
-// or no longer covers, for rendering. It reports whether the head's messages changed.
+// frameHead renders the head of the shown state, and marks for rendering the messages
+// that it newly covers or no longer covers. It reports whether the head's messages
+// changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {
@@ -103,10 +104,10 @@ func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.shown.Head.Pins(s.entries[i].header.key)
 }
 
-// isReverted reports whether a revert has taken messages that the head covers. The head's last message may also be
-// missing because a summary of the harness or the host's marker hides it. But a summary or marker hides all
-// covered messages. So if an earlier one is still in the array, the last one was reverted. This happens in Pi when
-// the user looks at another branch that has a summary.
+// isReverted reports whether a revert has taken messages that the head covers. The last message that the head covers
+// may also be missing because a summary of the harness or the host's marker hides it. But a summary or marker hides
+// all covered messages. So if an earlier one is still in the array, that last one was reverted. This happens in Pi
+// when the user looks at another branch that has a summary.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false

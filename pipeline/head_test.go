@@ -81,8 +81,8 @@ func namesArchived(baseline string, c chronicle.Compartment) bool {
 	return false
 }
 
-// talked returns a world in which a user and a model have spoken in turn, n times each,
-// and that has a head for the first covered messages.
+// talked returns a world in which a user and a model have spoken in turn, n times each.
+// Its head covers the first covered messages.
 func talked(t testing.TB, codec transcript.Codec, n, covered int) *world {
 	w := newWorldOf(t, codec, true, 2)
 	w.readings.History = &History{}
@@ -194,8 +194,8 @@ func TestHeadStandsAlone(t *testing.T) {
 	})
 }
 
-// A compartment that is published while the prefix lives waits for a bust, and then the
-// baseline stays in the provider's cache.
+// A compartment that is published while the prefix lives waits for a bust. That bust
+// leaves the baseline in the provider's cache.
 func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(7, 50)
@@ -256,8 +256,8 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// Once, in Pi, the user looked at another branch that has a summary. The array then lacked the head's last message, but
-// still had an earlier one. The head stayed, and the earlier message read "[dropped]".
+// Once, in Pi, the user looked at another branch that has a summary. The array then lacked the last message that the
+// head covers, but still had an earlier covered one. The head stayed, and that earlier message read "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)

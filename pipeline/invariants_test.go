@@ -54,7 +54,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// checkInvariants checks the newest pass by all invariants but the twelfth, which makes another pass.
+// checkInvariants checks the newest pass against all invariants but the twelfth, which makes another pass.
 func checkInvariants(t *rapid.T, w *world) {
 	invariant1SteadyIsAppendOnly(t, w)
 	invariant2FirstApplicationOnlyOnABust(t, w)
@@ -184,7 +184,7 @@ func (h *life) step() {
 	case 12:
 		h.w.busy = true
 		h.assistant()
-	case 14: // a request leaves without the host
+	case 14: // a request is sent without the host
 		h.w.sent = ""
 		h.assistant()
 	case 15, 16:
@@ -435,7 +435,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 			switch rapid.IntRange(0, 3).Draw(rt, "crash") {
 			case 0:
 				w.restart()
-			case 1: // the pass runs, but neither its commit nor its answer gets out
+			case 1: // the host runs the pass, and crashes before it has stored or answered it
 				before := w.store
 				var compartments []chronicle.Compartment
 				if w.readings.History != nil {
@@ -612,8 +612,8 @@ func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 	}
 }
 
-// For a model that binds its thinking, no wire contains a block whose prompt has
-// changed. A pass without a bust leaves out no valid block.
+// For a model that binds its thinking, no wire contains a thinking block whose prompt
+// has changed. A pass without a bust leaves out no valid block.
 func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 	if !w.result.Setup.Binds {
 		w.witness.preamble, w.witness.valid = 0, nil
@@ -629,7 +629,8 @@ func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 				t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
 			}
 		}
-		// An answer that was never sent may lose content without a bust, and its thinking with its last call.
+		// An answer that was never sent may lose content without a bust. It loses its thinking together with its last
+		// call.
 		if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) && !w.edits(newest) {
 			t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 		}

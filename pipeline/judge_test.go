@@ -50,7 +50,7 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	if w.isPi() {
 		c.Harness = string(schema.HarnessPi)
 		if profile == "google" || profile == "bedrock" {
-			return // the judge cannot convert messages for these providers in the way of Pi
+			return // the judge cannot convert messages for these providers as Pi does
 		}
 	}
 	must(w.t, j.Send(c))

@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A label tells calls of one tool apart: the file, else the command, else all arguments.
+// A label tells calls of one tool apart by the file, or else by the command, or else by
+// all arguments.
 func TestLabelNamesTheContentOfAUnit(t *testing.T) {
 	long := strings.Repeat("é", maxLabel)
 	for _, c := range []struct {

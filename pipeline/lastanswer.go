@@ -12,9 +12,10 @@ import (
 // begin with thinking. Any answer may become the last one: when the user speaks in the
 // middle of a turn, when a turn is aborted, and after a revert. So an answer has to keep
 // some contents because of the messages after it. These contents are not stored as edits,
-// but found anew in the transcript, because a revert may change them on a pass that may
-// not edit. While the array only grows, this changes no wire: the rules spare the newest
-// answer and the results before it (View.unread and View.separating in pipeline/rule).
+// but found anew in the transcript, because a revert may change which ones they are, on a
+// pass that may not edit. While the array only grows, this changes no wire: the rules
+// spare the newest answer and the results before it (View.unread and View.separating in
+// pipeline/rule).
 
 // spared says which contents of a message stay because of its place in the turn.
 type spared struct{ call, text bool }
@@ -25,8 +26,8 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd compares sparedOf with the rendered messages, and marks the messages for
-// rendering where the two differ. The result of sparedOf depends at most on the next
+// reviewEnd compares sparedOf with the rendered messages, and marks for rendering the
+// messages for which the two differ. The result of sparedOf depends at most on the next
 // two messages that end an answer. So reviewEnd looks at the last two rendered messages
 // that end an answer, and at all messages between and after them.
 func (s *memo) reviewEnd() {
@@ -70,7 +71,7 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 
 // hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
 // that has become the last answer of its turn, after other answers with calls. If it
-// vanished, one of these would be the last answer, and it would have to begin with
+// vanished, one of these would be the last answer, and that one would have to begin with
 // thinking. The host does not know whether the next request switches thinking on.
 //
 // An empty answer gets its text only once a user message follows it. At the end of the

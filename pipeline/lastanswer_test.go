@@ -166,7 +166,7 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r\" | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): call bash c2 {} -> \"B\"")
 		s.w.add(message("a3", "assistant", s.w.now, obj{"finish": "stop"}, textPart("p1", "")))
 		s.happen("")
-		s.shows("a3 assistant", false) // no message follows it, and the provider does not continue an answer
+		s.shows("a3 assistant", false) // no message follows it yet, so it gets no text
 		s.steady("user u2: n")
 		s.shows(`a3 assistant: text "[dropped]"`, true)
 		s.steady("restart\nassistant a4 (10%): so")

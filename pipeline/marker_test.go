@@ -43,8 +43,8 @@ func markedAt(w *world, i int) []mjson.Value {
 	return slices.Concat([]mjson.Value{first, summary}, w.raw[i+1:])
 }
 
-// marked returns a session of so many turns. Its compartments end at the ordinals ends,
-// and the newest pass has folded them.
+// marked returns a session with this number of turns. Its compartments end at the
+// ordinals in ends, and the baseline of the newest pass shows them.
 func marked(t testing.TB, turns int, ends ...int) *world {
 	w := newWorldOf(t, transcript.OpenCode{}, true, 1)
 	w.readings.History = &History{}

@@ -112,8 +112,8 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	}
 }
 
-// In a fork, an estimate that removed 1,559 tokens once set the price of a later bust that removed 2,798 and cost
-// five times as much.
+// Once, in a fork, the estimate of a bust that was too small to be made (1,559 tokens) set the price for a later
+// bust, which removed 2,798 tokens and cost five times as much.
 func TestSmallEstimateSetsNoPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string

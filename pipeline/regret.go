@@ -7,11 +7,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// SoonPasses is the number of passes within which reading removed content again makes the
-// removal wrong. Each pass would have read the content once more, at a tenth of the price
-// of a fresh token. So after 20 passes, keeping it would have cost twice as much as a fresh
-// token, and writing it anew costs 1.25 of one. After that time the removal has paid off
-// even if the content comes back.
+// SoonPasses is a number of passes. If the model reads removed content again within that
+// number, the removal was wrong. If the content had stayed, each pass would have read it
+// once more, at a tenth of the price of a fresh token. So over 20 passes, keeping it would
+// have cost twice as much as a fresh token, and writing it anew costs 1.25 of one. After
+// that time the removal has paid off even if the content comes back.
 const SoonPasses = 20
 
 // A Reread is a removed unit whose content the model has asked for again.
@@ -50,7 +50,7 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 
 // Rereads returns the removed units whose content the model asked for again with the newest
 // Update, by the same call with the same arguments. It also returns the model's calls of
-// ctx_expand, except repetitions. These calls do not count:
+// ctx_expand, except repetitions. Rereads returns no unit for a call of these kinds:
 //
 //   - a call that failed, and a repetition of one that failed;
 //   - a call whose newest earlier result is still on the wire;

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Reference vector V03. Its "execute" stands for any verdict that may bust. Here an
-// idle session is a hard pass, because its prefix is gone.
+// These cases are reference vector V03. Its "execute" stands for any verdict that may
+// bust. Here an idle session is a hard pass, because its prefix is gone.
 func TestSchedulerVectors(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -34,9 +34,10 @@ func TestSchedulerVectors(t *testing.T) {
 	}
 }
 
-// Reference vector V05: the soft passes that wait for the end of a turn. Its first
-// case, a scheduler that defers at 90 %, cannot occur here: the threshold is 80 % at
-// most (A28 in docs/defects.md), and Schedule itself decides about the force level.
+// The soft passes of reference vector V05 wait for the end of a turn. The vector's
+// first case, a scheduler that defers at 90 %, cannot occur here: the threshold is at
+// most 80 % (A28 in docs/defects.md), and Schedule itself decides about the force
+// level.
 func TestMidTurnStaysStill(t *testing.T) {
 	for _, c := range []struct {
 		name                     string

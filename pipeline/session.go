@@ -148,8 +148,8 @@ type entry struct {
 	// message before it. fusesWithNext means that the next assistant message
 	// would continue this one.
 	fused, fusesWithNext bool
-	// spared says which contents of the message have stayed in this rendering because
-	// of its place in the turn.
+	// spared says which contents of the message have stayed in this rendering because of
+	// the message's place in the turn.
 	spared spared
 	// unbound means that the message was rendered without its thinking, because the
 	// prompt before it has changed.
@@ -257,8 +257,9 @@ func (s *content) reviewHead() {
 	}
 }
 
-// coverLate covers the messages from entry i on that the harness has put between covered
-// ones after the fold, for example an aborted answer that it stored late.
+// coverLate covers messages that the harness has put between covered ones after the
+// fold, for example an aborted answer that it stored late. It looks at entry i and the
+// later ones.
 func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.State.Head.Pins(key) {

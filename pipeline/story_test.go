@@ -254,7 +254,7 @@ func (s *story) call(id, p string) obj {
 		s.t.Fatalf("cannot read %q", p)
 	}
 	part := toolPart(id, m[2], m[1], mjson.Value(m[3]), s.unquote(m[5]))
-	// encoding/json must not reorder the arguments as the story writes them.
+	// encoding/json must not change the order in which the story writes the arguments.
 	part["state"].(obj)["input"] = json.RawMessage(m[3])
 	state := part["state"].(obj)
 	switch m[4] {

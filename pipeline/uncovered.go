@@ -14,7 +14,8 @@ import (
 // Uncovered holds the messages after the newest compartment, for the historian.
 type Uncovered struct {
 	Messages *history.Messages
-	// Decode decodes the message with an ordinal. It returns nil if there is none.
+	// Decode decodes the message with the given ordinal. It returns nil if no message has
+	// that ordinal.
 	Decode func(ordinal int) *transcript.Message
 	// Covered is the ordinal of the last message before them.
 	Covered int

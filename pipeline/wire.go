@@ -382,8 +382,8 @@ func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	// The map is replaced, not cleared. Clearing costs time for its largest size so
-	// far, which after a resync is the whole session.
+	// The map is replaced, not cleared. Clearing takes time in proportion to the largest
+	// size that the map has had, which after a resync is the whole session.
 	s.unsent = make(map[string]bool)
 	slices.Sort(cleared)
 	return edits, cleared

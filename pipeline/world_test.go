@@ -64,7 +64,7 @@ type world struct {
 	thought    map[string]string
 	isAnswered bool
 
-	// past names the prompts that were at some time answered, or no longer the newest.
+	// past names the prompts that at some time were answered or were no longer the newest.
 	past map[string]bool
 
 	// witness is for the invariants.

@@ -26,7 +26,6 @@ type Todo struct {
 	// MessageKey names the assistant message that carries the list. It is empty if
 	// there is no list.
 	MessageKey string
-	// State is the list as JSON, in the exact form that the call's id is hashed
-	// from.
+	// State is the list as JSON, in the exact form from which the call's id is computed.
 	State string
 }

@@ -18,7 +18,8 @@ type spans []span
 // come. An older call without result will never get one, so it makes no span.
 //
 // If an arc began before the first uncovered message, its first messages are summarised
-// already. So such an arc only binds its messages from the first uncovered one on.
+// already. So such an arc keeps together only its messages from the first uncovered one
+// on.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {

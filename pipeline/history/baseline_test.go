@@ -93,7 +93,7 @@ func TestDecayInTheBaseline(t *testing.T) {
 		t.Errorf("with a large budget: %v", got.Tiers)
 	}
 	// At pressure 1, the tiers start at 6, 19 and 33. The pressure of 60 compartments is their cost at
-	// pressure 1, 5×322 + 13×109 + 14×35 + 28×20 = 4077, over the budget.
+	// pressure 1, 5×322 + 13×109 + 14×35 + 28×20 = 4077, divided by the budget.
 	got = history.Baseline(history.BaselineInput{Compartments: session(60), HistoryBudget: 4077, CountText: tokens.Count})
 	if got.Tiers != [history.Archived]int{5, 13, 14, 28} {
 		t.Errorf("at pressure 1: %v", got.Tiers)

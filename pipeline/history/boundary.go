@@ -63,8 +63,8 @@ func (d *division) planIncremental() {
 }
 
 // walk begins the tail where the newest messages reach the target's size together. If
-// the first of them is huge, walk leaves it out, because the tail would be several
-// times its target.
+// the first of them is huge, walk leaves it out, because that message would make the
+// tail several times as large as the target.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// link puts the halves of an arc into two messages. An arc without last stays open.
+// link puts the halves of an arc into two messages. If an arc's last is 0, its call
+// gets no result.
 func link(m *Messages, arcs ...arc) *Messages {
 	for _, a := range arcs {
 		first := &m.Between(a.first, a.first+1)[0]

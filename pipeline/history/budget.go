@@ -15,8 +15,9 @@ const (
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns the number of tokens from which history is worth a run of the
-// historian, from the model's limit and the execute threshold in percent.
+// TriggerBudget returns the least size in tokens of a history that is worth a run of
+// the historian. It depends on the model's limit and on the execute threshold in
+// percent.
 //
 // The limit must be the model's, never derived from the last prompt, because there is none
 // right after a restart.

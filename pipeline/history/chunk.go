@@ -293,8 +293,8 @@ func (c *Chunk) Truncate(budget int, count func(string) int) {
 	c.Tokens, c.IsCut = count(b.Text), true
 }
 
-// fitting returns the longest beginning of s, up to a whole character, with at most
-// budget tokens, by binary search.
+// fitting returns the longest beginning of s that has at most budget tokens and ends
+// with a whole character. It uses binary search.
 func fitting(s string, budget int, count func(string) int) string {
 	fits, tooLong := 0, len(s)+1
 	for tooLong-fits > 1 {

@@ -44,9 +44,9 @@ func TierOf(index, importance int, pressure float64) int {
 }
 
 // DecayPressure returns how hard compartments must decay to fit a budget, given in
-// tokens. It is their size at pressure 1 over the budget, and at least 0.1. importances
-// holds the importance of each compartment, newest first. Without a budget the pressure
-// is 1.
+// tokens. It is their size at pressure 1 divided by the budget, and at least 0.1.
+// importances holds the importance of each compartment, newest first. Without a budget
+// the pressure is 1.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN
 		return 1

@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// Reference vectors: the ages at which tiers change, and values out of range.
+// The rows are reference vectors: ages at which the tier changes, and values out of
+// range.
 func TestTierOfVectors(t *testing.T) {
 	for _, c := range []struct {
 		index, importance int
@@ -37,8 +38,8 @@ func TestTierOfVectors(t *testing.T) {
 	}
 }
 
-// The reference table of the first index at which a compartment has tier 2, 3, 4
-// and archived, for each importance and pressure.
+// The table comes from the reference. For each importance and pressure, it holds the
+// first index at which a compartment has tier 2, 3 and 4, and at which it is archived.
 func TestFirstIndexOfEachTier(t *testing.T) {
 	pressures := []float64{0.1, 0.5, 1, 2, 4}
 	for importance, starts := range map[int][5][4]int{
@@ -64,7 +65,8 @@ func TestFirstIndexOfEachTier(t *testing.T) {
 	}
 }
 
-// The reference table of pressures, for compartments of importance 50.
+// The table of pressures comes from the reference. All compartments have importance
+// 50.
 func TestDecayPressureVectors(t *testing.T) {
 	for _, c := range []struct {
 		n      int

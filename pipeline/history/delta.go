@@ -14,8 +14,8 @@ const EmptyDelta = "<session-history-since>Nothing has been added to the summari
 // updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds everything that has changed since the fold. MemoryBudget is that
-// of the baseline, in tokens; 0 stands for the default.
+// A DeltaInput holds everything that has changed since the fold. MemoryBudget is the
+// baseline's budget for memories, in tokens; 0 stands for the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
@@ -109,9 +109,9 @@ const (
 )
 
 // NeedsFold reports whether the delta should be folded into a new baseline, and why. A
-// pass asks after it has rendered a new delta. Without this bound the delta would grow
-// until something else ends the epoch. The sizes are in tokens; a history budget of 0
-// stands for the default.
+// pass calls NeedsFold after it has rendered a new delta. Without this bound the delta
+// would grow until something else ends the epoch. The sizes are in tokens; a history
+// budget of 0 stands for the default.
 func NeedsFold(delta DeltaText, baselineTokens, historyBudget int) (FoldReason, bool) {
 	budget := float64(cmp.Or(historyBudget, DefaultHistoryBudget))
 	size := float64(delta.Tokens)

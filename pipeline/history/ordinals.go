@@ -37,12 +37,11 @@ func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 // Without anchors, the first message has ordinal 1, and each next message has one more. An
 // unreadable message is counted. A summary is not.
 //
-// An anchor is a message whose ordinal is known, for example because a compartment covers it. It keeps its ordinal,
-// and counting goes on from it. So a deleted message leaves a
-// gap, and the ordinals after the next anchor stay right. Before the first anchor, Number
-// counts backwards. A message gets no ordinal if that count has reached 0, or if the count
-// forwards has reached the ordinal of the next anchor. Number ignores an anchor that is not
-// among the entries, and an anchor that contradicts the anchors before it.
+// An anchor is a message whose ordinal is known, for example because a compartment covers it. An anchor keeps its
+// ordinal, and counting goes on from there. So a deleted message leaves a gap, and the ordinals after the next anchor
+// stay right. Before the first anchor, Number counts backwards. A message gets no ordinal if that count has reached
+// 0, or if the count forwards has reached the ordinal of the next anchor. Number ignores an anchor that is not among
+// the entries, and an anchor that contradicts the anchors before it.
 func Number(entries []Entry, anchors []chronicle.Place) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)

@@ -144,9 +144,10 @@ func (t Throttle) Begun(pass int, g Grant) Throttle {
 	return t
 }
 
-// Failed returns the throttle after a run with grant g has ended on a pass without a
-// model's result. It replaces the granted tokens with the tokens that the models have
-// really read, and adds the price of these.
+// Failed returns the throttle after a run with grant g has ended without a model's
+// result. The argument pass is the pass on which it ended. Failed replaces the granted
+// tokens with the tokens that the models have really read, and adds the price of
+// these.
 func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
 	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
 	return t

@@ -6,7 +6,7 @@ import (
 )
 
 // The reference had a quota for ten minutes: the second demand waited until the clock had
-// moved on. Ours waits only if there is no pressure, and it counts passes.
+// moved on. Our throttle waits only if there is no pressure, and it counts passes.
 func TestThrottleCountsNoTime(t *testing.T) {
 	demand := func(pass int, usage float64) Demand {
 		s := Snapshot{Usage: usage, Reads: 60_000, Cap: 49_920}
@@ -99,7 +99,8 @@ func TestThrottleCountsTheTokensThatWereRead(t *testing.T) {
 	}
 }
 
-// The pass that a status names is the first one on which the same demand gets a model.
+// A status names the first pass on which the throttle answers the same demand with
+// ByModel.
 func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	d := Demand{Pass: 100, Snapshot: Snapshot{Usage: 30, Tokens: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	for name, throttle := range map[string]Throttle{
@@ -117,8 +118,8 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	}
 }
 
-// Models that never give a usable answer are asked less and less often. They once were asked again every 50
-// passes, for as long as the session lasted.
+// Models that never give a usable answer are asked less and less often. Once, they were asked again every 50 passes,
+// for as long as the session lasted.
 func TestThrottleForgetsMoreAndMoreSlowly(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 50, Reads: 20_000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	var throttle Throttle

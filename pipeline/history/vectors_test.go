@@ -184,7 +184,8 @@ func TestProtectedTail(t *testing.T) {
 }
 
 // calls replaces the texts of each of the assistant's messages with one call, which has
-// its result. Only the call in the message with the ordinal waiting has no result.
+// its result. The argument waiting is the ordinal of the only message whose call has no
+// result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {

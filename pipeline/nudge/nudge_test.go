@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Reference vectors for the tone of reminders.
+// The rows are reference vectors for the tone of reminders.
 func TestReminderVectors(t *testing.T) {
 	for _, test := range []struct {
 		reading Reading
@@ -57,7 +57,7 @@ func TestReminderRules(t *testing.T) {
 	}
 }
 
-// Reference vectors for the message.
+// The rows are reference vectors for the nudge message.
 func TestMessageVectors(t *testing.T) {
 	for _, test := range []struct {
 		reclaimable, usable int

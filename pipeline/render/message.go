@@ -207,10 +207,10 @@ func (r *messageRenderer) leave() {
 
 // emptiness removes an answer that has nothing visible left. The harness sends such an
 // answer to many providers as a message with an empty text. In the raw array that text
-// may stand between two steps, and the provider's SDK merges it with them. Without
-// these steps it would be a message without content, and the provider refuses the
-// request. With Frame.KeepsText, the answer stays, and its text becomes shellText to
-// show that something is missing.
+// may stand between two steps, and the provider's SDK merges it with them. Once these
+// steps are gone, the text becomes a message without content, and the provider refuses
+// the request. With Frame.KeepsText, the answer stays, and its text becomes shellText
+// to show that something is missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return

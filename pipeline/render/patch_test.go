@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests of the shims run the same files, because host and shim must make
-// the same wire of a patch.
+// The tests of the shims run the same files, because host and shim must make the same
+// wire from a patch.
 func TestPatchVectors(t *testing.T) {
 	files, err := filepath.Glob("../../schema/testdata/patch/*.json")
 	if err != nil || len(files) == 0 {

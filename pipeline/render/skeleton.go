@@ -20,7 +20,7 @@ const (
 )
 
 // skeletonInput returns the arguments that a skeleton shows, or nil if they stay as they
-// are. If an earlier edit has clamped them, its long members stay shortened.
+// are. If an earlier edit has clamped the arguments, their long members stay shortened.
 func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	if clamped := clampInput(input); clamped != nil || !wasClamped {
 		return clamped

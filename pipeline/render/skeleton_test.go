@@ -89,7 +89,7 @@ func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	}
 }
 
-// If a second clamp changed the bytes again, it would be a second bust.
+// If a second clamp changed the bytes again, it would cause a second bust.
 func TestClampIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// The part of reference vector V14 that is about detection.
+// These cases are the part of reference vector V14 that is about detection.
 // TestBugA1OldReduceCallGoesOnABustOnly of package pipeline checks that a pass that may
 // not bust detects nothing.
 func TestStaleReduceCalls(t *testing.T) {

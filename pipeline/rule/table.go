@@ -151,9 +151,9 @@ func Propose(v View, k Knobs) Proposal {
 			}
 			isLastResort := e.Kind == frozen.Withhold || e.Kind == frozen.Clamp && v.Goal.Fit > 0
 			if unread[e.Tag] && !isLastResort {
-				// The model has not read this result. Apart from that last resort,
-				// only a queued drop may touch it. Then the call stays as a
-				// skeleton, because the request has to end with something to answer.
+				// The model has not read this result. Apart from an edit of the last resort, only a
+				// queued drop may touch it. Then the call stays as a skeleton, because the request has
+				// to end with something to answer.
 				if !v.State.Queued(e.Tag) {
 					continue
 				}

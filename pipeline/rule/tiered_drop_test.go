@@ -31,9 +31,9 @@ func planOfV06() tierPlan {
 	return p
 }
 
-// Reference vector V06. TestBugA29SameMeasurementDropsNothingMore plays its
-// case of a measurement that was used before, because TieredDrop learns that
-// from the goal.
+// The first cases are reference vector V06. In one case of V06 the measurement was
+// used before. That case is in TestBugA29SameMeasurementDropsNothingMore, because
+// TieredDrop learns from the goal whether a measurement is new.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -51,13 +51,11 @@ func TestTierPlanVector(t *testing.T) {
 		// 106,000 in the first case and 105,999.1 in the second.
 		{"2,000 tokens are not worth it", func(p *tierPlan) { p.Ceiling = 260_000 }, nil, 0},
 		{"2,001 are", func(p *tierPlan) { p.Ceiling = 259_997 }, []int{2}, 2001},
-		// If the target of the pass is lower than the 51,400 that tierTarget
-		// gives, it wins.
+		// Of the pass's target and the 51,400 that tierTarget gives, the lower one counts.
 		{"the lower target", func(p *tierPlan) { p.Target = 51_000 }, []int{2, 6, 3, 1, 4}, 57_000},
 		{"the higher target", func(p *tierPlan) { p.Target = 90_000 }, []int{2, 6, 3, 1, 4}, 56_600},
 		// Without a tail the whole prompt is irreducible. The floor is then
-		// 108,000, the size of the prompt, so there is nothing to ask of the
-		// tools.
+		// 108,000, the size of the prompt, so no tool is dropped.
 		{"all is irreducible", func(p *tierPlan) { p.Tail = 0 }, nil, 0},
 		{"no candidates", func(p *tierPlan) { p.Candidates = nil }, nil, 0},
 	} {

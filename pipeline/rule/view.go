@@ -127,7 +127,7 @@ type Facts struct {
 	// units. Writes means that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
-	// Tier ranks the tool of a call by the model's loss if its output goes. 1 is the
+	// Tier ranks the tool of a call by the model's loss if the output is dropped. 1 is the
 	// greatest loss; 0 means that the tool has no rank.
 	Tier int
 	// LongInput means that a Clamp edit would shorten the arguments.
@@ -283,10 +283,10 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls maps each tool arc of a message that has to keep a call to all arcs of that
-// message. If an arc is the only one that has not been dropped, it becomes a skeleton
-// instead of being removed. Otherwise render would have to bring back a call that was
-// removed before.
+// lastCalls returns, for each tool arc of a message that has to keep a call, all arcs
+// of that message. If an arc is the only one that has not been dropped, it becomes a
+// skeleton instead of being removed. Otherwise render would have to bring back a call
+// that was removed before.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {

@@ -70,9 +70,9 @@ const userLine = "U: "
 // addresses, paths, ids, hashes and the lines of the user stay byte for byte.
 //
 // Compress must not change the meaning, so it does not simply remove every word of
-// a list. It never joins lines and keeps their indentation. Modal verbs stay.
-// Punctuation goes with its word. Compounds and words of other languages stay
-// whole. A filler stays if the sense depends on it ("not just", "Maybe.").
+// a list. It keeps the indentation of lines, and never joins them. Modal verbs stay.
+// Punctuation goes with its word. Compounds and words of other languages stay whole. A
+// filler stays if the sense depends on it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {
 		return text

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Reference vectors for the wording of gaps, and the bounds of each unit.
+// The rows are reference vectors for the wording of gaps, and the bounds of each unit.
 func TestGap(t *testing.T) {
 	for _, c := range []struct {
 		seconds float64

@@ -138,7 +138,7 @@ func directiveLen(s string) int {
 		if at == nil {
 			return len(s)
 		}
-		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines at once: each look at them would read them all
+		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines at once, so that none is read twice
 		if !listItem.MatchString(next) {
 			return end + at[0]
 		}

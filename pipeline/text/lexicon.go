@@ -46,8 +46,8 @@ func phrases(kind phraseKind, becomes string, words ...string) []phrase {
 	return list
 }
 
-// at returns the phrase at s[i:] and its end. It matches whole words in any
-// case.
+// at returns the phrase at s[i:] and its end. It matches whole words, in upper or
+// lower case.
 func (l *lexicon) at(s string, i int) (phrase, int) {
 	c := lowerASCII(s[i])
 	if c < 'a' || c > 'z' {

@@ -24,8 +24,8 @@ func decode(role transcript.Role, parts string) transcript.Message {
 	return transcript.OpenCode{}.Decode(json.Value(fmt.Sprintf(`{"info":{"id":"m","role":%q},"parts":[%s]}`, role, parts)))
 }
 
-// Every kind of part of OpenCode 1.18 in every state, and some JSON that is not
-// a part.
+// The rows hold every kind of part of OpenCode 1.18 in every state, and some JSON that
+// is not a part.
 func TestOpenCodeParts(t *testing.T) {
 	const at = "/parts/0"
 	for _, c := range []struct {
@@ -266,7 +266,7 @@ func TestUnknownsPassByteIdentical(t *testing.T) {
 }
 
 // units returns a function that gives a unit with this edit to every part that can be
-// one.
+// a unit.
 func units(edit frozen.EditKind) render.UnitOf {
 	tag := 0
 	return func(p *transcript.Part) *frozen.Unit {

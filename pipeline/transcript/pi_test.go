@@ -16,7 +16,7 @@ import (
 
 func decodePi(raw string) transcript.Message { return transcript.Pi{}.Decode(json.Value(raw)) }
 
-// Every kind of block of an answer, and some JSON that is not a block.
+// The rows hold every kind of block of an answer, and some JSON that is not a block.
 func TestPiBlocks(t *testing.T) {
 	const at = "/message/content/0"
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestPiResults(t *testing.T) {
 	}
 }
 
-// Every role of a Pi message.
+// The rows hold a message of every role in Pi.
 func TestPiMessages(t *testing.T) {
 	text := func(path, textPath, s string) []transcript.Part {
 		return []transcript.Part{{Kind: transcript.Text, Path: path, Text: s, TextPath: textPath}}

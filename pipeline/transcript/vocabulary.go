@@ -39,7 +39,7 @@ type ToolClass struct {
 	Shows bool
 	// File says what the tool does with the file in its arguments.
 	File FileUse
-	// Tier ranks the tool by the model's loss if its output goes: 1 is the greatest
+	// Tier ranks the tool by the model's loss if the output is dropped: 1 is the greatest
 	// loss, and 0 means that the tool has no rank.
 	Tier int
 }
