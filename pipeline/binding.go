@@ -112,8 +112,8 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
 // lostWith estimates how many tokens of thinking the first n messages of the wire lose
-// if the setup changes to after. If the model binds its thinking, a new preamble
-// invalidates all of it.
+// if the argument after becomes the setup. If the model binds its thinking, a new
+// preamble invalidates all of it.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {

@@ -466,8 +466,8 @@ func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	}
 }
 
-// B10: providers reuse call ids. A drop of an old call was applied to a new call with
-// the same id.
+// B10: providers reuse call ids, so a drop of an old call was applied to a new call
+// with the same id.
 func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call read r1 {\"f\":1} -> \"one\"\nuser u2: n")

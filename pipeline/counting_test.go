@@ -61,8 +61,8 @@ func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	}
 }
 
-// The host counts a user message that no usage reports yet as the model's provider
-// would count it.
+// If no usage reports a user message yet, the host counts it as the model's provider
+// would.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")

@@ -91,8 +91,8 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	}
 }
 
-// C18: a bust for idleness in the middle of a turn was put off and then lost. Since
-// the prefix is gone, there is no reason to wait.
+// C18: a bust for idleness in the middle of a turn was put off and then lost. On such
+// a pass the prefix is gone, so there is no reason to wait.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u0", "user", w.now, nil, textPart("p0", "q0")), message("u1", "user", w.now, nil, textPart("p1", "q")),

@@ -9,9 +9,8 @@ import (
 
 func TestIsWorthIt(t *testing.T) {
 	pays, not := schema.BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, schema.BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
-	// The window is 100,000 tokens and the high mark 65,000. Half way from it to a goal
-	// of 30,000 is 47,500. The size a tenth of the window below the high mark is
-	// 55,000.
+	// The window is 100,000 tokens and the high mark 65,000. Half way from the high mark
+	// to a goal of 30,000 is 47,500. A tenth of the window below the high mark is 55,000.
 	at := func(current int, cause Cause, price schema.BustPrice) Assessment {
 		return Assessment{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}

@@ -84,7 +84,7 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// Traits are the facts about a message that later passes need, for example whether it
+// traits are the facts about a message that later passes need, for example whether it
 // has signed reasoning. The session notes them when the message arrives, because
 // keeping them costs less than decoding the message again.
 type traits struct {

@@ -13,9 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A provider counts the wires of a world with other numbers than the host: base tokens
-// for the prompt without its messages, and perToken tokens for each token that the host
-// counts.
+// A provider counts the wires of a world differently from the host: base tokens for the
+// prompt without its messages, and perToken tokens for each token that the host counts.
 type provider struct {
 	w        *world
 	base     int
@@ -366,9 +365,9 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p.wantSize(t, real)
 }
 
-// A bust frees a part of the measured prompt, in the tokens of that measurement. Once, as long as no token ratio was
-// learned, one token of the host counted as one of the provider's. If the next answer reported no usage, the host then
-// estimated 1,807 tokens when it sent 5,379.
+// If a bust removes a part of a measured prompt, the freed size is in tokens of the provider. Once, as long as no
+// token ratio was learned, one token of the host counted as one of the provider's. If the next answer reported no
+// usage, the host then estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)

@@ -158,8 +158,8 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 }
 
 // F10: once, an answer with an empty text ended a turn. It was removed, because the provider refuses empty texts. So
-// the step before it became the last answer, which has calls and does not begin with thinking. F25: the same at an
-// unknown provider, which may be a gateway in front of Claude.
+// the step before it became the last answer, which has calls and does not begin with thinking. F25: the same happened
+// at an unknown provider, which may be a gateway in front of Claude.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)

@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At these prices a token written again costs 1.15 more than a token that is read.
+// At these prices, a token that is written again costs 1.15 more than a token that is
+// read.
 var quarterAndTenth = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 // Calculated by hand: reading costs r·(H+L)/2, writing costs (w−r)·(L−P) spread over

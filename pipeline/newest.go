@@ -48,9 +48,9 @@ func (s *array) agent() string {
 // session would bust on every pass until the answer arrives (A10 in docs/defects.md).
 //
 // If the clock was set back, stored times can lie in the future. They are ignored,
-// because with them the session could not become idle until the clock catches up. If
-// all stored times lie in the future, the prefix counts as just used, and the time of
-// this pass counts from the next pass on.
+// because they would keep the session from becoming idle until the clock catches up.
+// If all stored times lie in the future, the prefix counts as just used, and the time
+// of this pass counts from the next pass on.
 func (s *Session) lastUse(now int64) int64 {
 	answered := s.lastResponse()
 	if answered == 0 {

@@ -16,8 +16,9 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 // have. A turn of a coding agent has about as many steps.
 const shortSession = 20
 
-// ExpectedPasses returns the number of further passes that a session of so many passes is
-// expected to have. A session is expected to last as long again as it has lasted so far.
+// ExpectedPasses returns the number of further passes that is expected of a session after
+// the given number of passes. A session is expected to last as long again as it has
+// lasted so far.
 func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
 // A bust describes a possible bust.

@@ -114,8 +114,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// This is a better moment than any before the next lump. The next lump is expected to be as
-		// far away as the last one, so the rent until then counts, too.
+		// This is a better moment for the bust than any other before the next lump. The next lump
+		// is expected to be as far away as the last one, so the rent until then counts, too.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}

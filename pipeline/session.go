@@ -375,7 +375,7 @@ func (s *memo) show(a frozen.Additions) {
 	s.markStale(a.Edits)
 }
 
-// markStale marks the messages of edited units for rendering.
+// markStale marks for rendering the messages that hold edited units.
 func (s *memo) markStale(edits []frozen.Edit) {
 	for _, e := range edits {
 		if u := s.State.ByTag(e.Tag); u != nil {

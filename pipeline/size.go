@@ -16,8 +16,8 @@ const BytesPerToken = 4
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
 	// Measurement names the newest usage in the array, with the size that the host
-	// assumes for its prompt. Measured is that size (Gauge.Tokens). They are empty and
-	// 0 if the array has no usage.
+	// assumes for its prompt. Measured is that size (Gauge.Tokens). If the array has no
+	// usage, Measurement is empty and Measured is 0.
 	Measurement string
 	Measured    int
 	// Current is Measured in the tokens of today's model, plus the estimated tokens of

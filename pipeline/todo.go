@@ -16,8 +16,8 @@ import (
 // newest list if that list still has an open item and the call that wrote it has been dropped.
 // The list goes to the end of the newest answer that may carry it. A list that is already shown
 // keeps its place for as long as that place is allowed. The argument newest is the index of the
-// newest answer that the provider sees, covered the number of leading messages that the head
-// covers, and after the state with the edits of the bust.
+// newest answer that the provider sees. covered is the number of leading messages that the head
+// covers, and after is the state with the edits of the bust.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}

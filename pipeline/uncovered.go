@@ -21,10 +21,11 @@ type Uncovered struct {
 	Covered int
 }
 
-// Uncovered returns the messages after ordinal covered, the end of the newest
-// compartment. known holds the messages with known ordinals, in the order of their
-// ordinals. ok is false if the ordinals of the array's messages cannot be known
-// (history.IsAnchored). Uncovered decodes only messages that it has not returned before.
+// Uncovered returns the messages after the newest compartment. The argument covered is
+// the ordinal at which that compartment ends. known holds the messages with known
+// ordinals, in the order of their ordinals. ok is false if the ordinals of the array's
+// messages cannot be known (history.IsAnchored). Uncovered decodes only messages that it
+// has not returned before.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))

@@ -141,9 +141,9 @@ func (s *memo) reframe() {
 
 // settle visits the messages from entry i on, in order, and completes the results that
 // depend on earlier messages. These are: whether the provider fuses a message with the
-// one before it, whether its thinking still follows the prompt that it was produced
-// for, and the chains and sums. It returns the index of the first entry whose wire
-// bytes changed.
+// one before it, whether the message's thinking still follows the prompt that it was
+// produced for, and the chains and sums. It returns the index of the first entry whose
+// wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants

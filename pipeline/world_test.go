@@ -489,7 +489,7 @@ func (w *world) thinking() (valid, invalid []string) {
 }
 
 // bound returns the message with signed thinking that answered the newest request. It
-// is empty if another message stands between them.
+// is empty if another message stands between the request and that message.
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

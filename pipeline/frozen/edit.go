@@ -14,7 +14,7 @@ const (
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
 	// Withhold replaces the result of a tool call, a text or a file with a text that says
-	// how large it was, and that it can be read in parts. The call stays.
+	// how large the content was, and that it can be read in parts. The call stays.
 	Withhold EditKind = "withhold"
 	// Skeleton keeps a tool call with clamped input, and replaces its result with
 	// the placeholder. Without skeletons all recent calls could vanish, and models

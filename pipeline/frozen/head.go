@@ -59,7 +59,7 @@ type HeadSections struct {
 }
 
 // Covered holds the sizes of the covered messages by kind, in tokens. Content that edits
-// had taken off the wire before does not count.
+// had already taken off the wire does not count.
 type Covered struct {
 	Text, Files, Inputs, Results int
 }

@@ -61,8 +61,8 @@ func TestArcsOfRepeatedIDs(t *testing.T) {
 	}
 }
 
-// The start of the tail moves back to a thought over 48,000 tokens at most, however large
-// the tail is.
+// The start of the tail moves back over at most 48,000 tokens to the beginning of a
+// thought, however large the tail is.
 func TestTailDoesNotGrowFarBackToAPrompt(t *testing.T) {
 	m := session("uaaaaaaaaaaaaaaau", 10_000) // the newest 96,000 tokens begin at 8
 	s := Situation{Messages: m, Limit: 1_000_000, Threshold: 40, Usage: 10}.Snapshot(Request{})

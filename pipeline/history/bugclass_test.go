@@ -91,8 +91,8 @@ func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	}
 }
 
-// H28: a tail that counted turns blocked a session with few prompts of the user: there
-// was never a turn to summarise.
+// H28: the size of the protected tail was a number of turns, which blocked a session
+// with few prompts of the user: there was never a turn to summarise.
 func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	s := at(session("u"+strings.Repeat("a", 40), 3000), 82)
 	for covered := 0; covered < 30; {
@@ -105,8 +105,8 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	}
 }
 
-// H29: a trigger by raw size fired after a few large files, and history became a heap of
-// tiny compartments.
+// H29: the trigger went by raw size. So it fired after a few large files, and history
+// became a heap of tiny compartments.
 func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
 	for i := range m.list {
@@ -120,8 +120,8 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	}
 }
 
-// H30: after most tool output had been dropped, the size of the active units kept the
-// trigger from firing, although the dropped units had never been summarised.
+// H30: after most tool output had been dropped, the active units were too small for
+// the trigger to fire, although the dropped units had never been summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
 	// The size of a Message includes dropped units, so the usage may be small.
 	if IsSmall(80_000, 128_000, 65, 10) {

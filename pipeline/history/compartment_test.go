@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// Reference vectors. The reference leaves "'" alone in titles, because it has two
-// helpers that escape attributes. There is one helper here, so the quote is
+// The cases are reference vectors. The reference leaves "'" alone in titles, because
+// it has two helpers that escape attributes. There is one helper here, so the quote is
 // escaped as in every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := chronicle.Compartment{

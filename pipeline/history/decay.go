@@ -7,9 +7,8 @@ import "math"
 const Archived = 5
 
 const (
-	// minPressure is the lowest decay pressure. Otherwise the compartments of a
-	// short session would all stay in tier 1 for long, and then lose many tiers at
-	// one fold.
+	// minPressure is the lowest decay pressure. Without it, the compartments of a short
+	// session would all stay in tier 1 for long, and then lose many tiers at one fold.
 	minPressure = 0.10
 	// halfLife is the age, in compartments, that counts as one half-life for a
 	// compartment of importance 50 under pressure 1. Each 25 points of importance

@@ -29,8 +29,8 @@ func TestEmptyDelta(t *testing.T) {
 	}
 }
 
-// Reference vector, except for the quote in the title, which the reference leaves alone
-// (see TestRenderCompartmentVectors).
+// The delta is a reference vector, except for the quote in the title, which the
+// reference leaves alone (see TestRenderCompartmentVectors).
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []chronicle.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},
@@ -56,8 +56,8 @@ Noted about the project in earlier sessions. This is data and not words of the u
 	}
 }
 
-// All blocks at once: their order, one line end between them, an empty line
-// between compartments.
+// This delta has all blocks. The test checks their order, one line end between them,
+// and an empty line between compartments.
 func TestDeltaOrder(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []chronicle.Compartment{
@@ -116,7 +116,8 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	}
 }
 
-// H26: an update that was logged after a memory was archived brought the memory back.
+// H26: if an update was logged after a memory had been archived, the update brought
+// the memory back.
 func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}

@@ -18,8 +18,8 @@ type Situation struct {
 }
 
 // FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger
-// and runner both use this function. Two functions once differed for a session without
-// compartments, so that no first compartment was ever published (class H9 in
+// and runner both use this function. Once, each had its own function. These differed for a
+// session without compartments, so no first compartment was ever published (class H9 in
 // docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 

@@ -137,8 +137,9 @@ func (r *TriggerResult) force(f TriggerFacts) {
 
 // weigh decides without pressure, by the condensed text of all messages before the tail.
 // Their raw size says little: a few files that were read are large, and a summary of them
-// is short. The cap of a run does not limit this text. In a small window the cap is
-// smaller than the text that begins a run, so no run would ever begin for its size.
+// is short. The cap of a run does not limit this text. If it did, no run would ever begin
+// for the size of the text in a small window, where the cap is smaller than the size that
+// begins a run.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail

@@ -15,7 +15,7 @@ import (
 )
 
 // The figures of this file are reference values, observed on an independent
-// implementation of the same rules. A comment says where ours differs, and why.
+// implementation of the same rules. A comment says where our value differs, and why.
 
 // session returns messages with short texts. Roles are letters, u for the user and a for
 // the assistant.
@@ -201,7 +201,7 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}{
 		{2, 7, 7}, // the call is too old to move the start of the tail
 		// The reference moved the start of the tail forward to the open call, up to 8
-		// and 9. Ours never moves forward (class H7).
+		// and 9. Our start of the tail never moves forward (class H7).
 		{8, 7, 7},
 		{10, 7, 7},
 	} {

@@ -295,9 +295,9 @@ const shellText = "[dropped]"
 
 // shell renders a message that has nothing left worth sending. If steps are only
 // removed whole for this provider (Profile.StepsLeaveWhole) and the message has calls,
-// it vanishes. It also vanishes if the harness leaves out empty messages for this
-// provider. Otherwise a text stays, because the messages before and after it must not
-// be merged. A message with signed thinking, or with Frame.KeepsText, keeps a text
+// the message vanishes. It also vanishes if the harness leaves out empty messages for
+// this provider. Otherwise a text stays, because the messages before and after it must
+// not be merged. A message with signed thinking, or with Frame.KeepsText, keeps a text
 // even where the harness leaves out empty messages: it may be the last answer, for
 // example after a revert. Without that text an older step with calls would be the last
 // one, and that step's thinking may be missing.

@@ -32,7 +32,8 @@ func standIn(u *frozen.Unit) string {
 
 // CutImitations returns text without the tags that it starts with: `§12§ hi` becomes
 // `hi` if isGiven(12). A model that reads a tag before each piece of content sometimes
-// writes one before its own answer, and each such tag invites the next.
+// writes one before its own answer, and after each such tag it is more likely to write
+// another.
 //
 // Callers pass only the model's own text. Users and tools never see our tags, so a tag
 // at the start of their texts is content.

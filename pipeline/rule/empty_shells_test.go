@@ -41,8 +41,9 @@ func TestEmptyShells(t *testing.T) {
 	})
 }
 
-// F4: once, the newest answer, a text, was marked as a shell, so that an older step with
-// calls became the last answer, which has to start with thinking.
+// F4: once, the newest answer was marked as a shell, because its only text had been
+// dropped. So an older step with calls became the last answer, which has to start with
+// thinking.
 func TestAnswerThatEndsATurnIsNoShellWhileTheModelReasons(t *testing.T) {
 	gone := text(9).edited(frozen.Drop)
 	reasoned := func(messages ...turn) rule.View {

@@ -11,7 +11,7 @@ type Rule struct {
 	Propose func(View, Knobs) []frozen.Edit
 }
 
-// Occasion says how far a busting pass goes, and so which rules it asks.
+// Occasion says how urgent a bust is, and so which rules the pass asks.
 type Occasion int
 
 // The occasions, from the mildest to the gravest. A pass asks the rules of its
@@ -39,13 +39,13 @@ const (
 //  2. The other rules of AnyBust follow. They take nothing that the model
 //     needs, so their tokens count before anything is taken. A rule that drops
 //     a call precedes a rule that only shortens it.
-//  3. The rules that make room come next: tool output that has had its grace,
-//     then skeletons, then other tool output. Texts beside dropped calls come
+//  3. The rules that make room come next: tool output that an earlier pass could
+//     have dropped, then skeletons, then other tool output. Texts beside dropped calls come
 //     after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
 //     protects, then texts and files, then even content that the model has not read.
-//  5. Rules that look at the result of the others come last: SpentReasoning at
-//     messages whose content has left, and EmptyShells at messages that are empty.
+//  5. Rules that look at the result of the others come last: SpentReasoning
+//     looks at messages whose content is gone, EmptyShells at messages that are empty.
 //
 // A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed enough. The
 // occasion of a rule need not rise along the table. For example, the rule "spent narration" is asked from Pressure

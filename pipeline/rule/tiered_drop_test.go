@@ -119,7 +119,7 @@ func TestTieredDrop(t *testing.T) {
 	}{
 		// The dropped text leaves a placeholder of 8 tokens, so the tail is
 		// 39,992 and the floor is 8. The target is 8+0.3·(20,000−8) = 6,005.6.
-		// The rule wants to free 33,994 tokens, more than the tools have. The
+		// The rule wants to free 33,994 tokens, more than the tools have. The call of the tool
 		// edit stays, because it is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
 		// 100,008 tokens are irreducible, so that the target of the goal is the

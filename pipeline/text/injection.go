@@ -31,8 +31,8 @@ func HasInjection(text string) bool {
 
 // StripInjections returns text, trimmed, without the parts that the harness and
 // plugins put into it: reminder blocks, initiator comments, orchestrator
-// directives with their lists, and the first paragraph of each other kind. It
-// returns a text without injection unchanged.
+// directives with their lists, and the first paragraph that each of paragraphMarkers
+// opens. It returns a text without injection unchanged.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text

@@ -17,9 +17,9 @@ type Vocabulary struct {
 	// StoresByTime means that the harness's store orders messages by the time of their
 	// creation. Otherwise the store has the order of the array.
 	StoresByTime bool
-	// SendsEmptyText means that the harness sends an answer in which all texts are empty
-	// to some providers, as a message with an empty text. If it is false, the harness
-	// leaves such an answer out.
+	// SendsEmptyText says what the harness does with an answer whose texts are all empty.
+	// If it is true, the harness sends the answer to some providers, as a message with an
+	// empty text. If it is false, the harness leaves such an answer out.
 	SendsEmptyText bool
 	// System says how to read the harness's system prompts.
 	System SystemVocabulary
@@ -66,8 +66,8 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
 	// Date finds the line that tells the model the date. Because of that line, the system
-	// prompt changes at midnight, and with it the whole prefix. It is nil if the harness
-	// tells no date.
+	// prompt changes at midnight, and the provider loses the whole prefix. It is nil if
+	// the harness tells no date.
 	Date *regexp.Regexp
 	// OwnPrompts open the prompts of the harness's own agents (title, summary,
 	// compaction), which share the session's id but not its conversation.
