@@ -310,7 +310,8 @@ func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	}
 }
 
-// B19: once, after a bust had removed the pile, the level of the last reminder still suppressed the next one.
+// B19: a reminder is about output that the model can drop. Once, after a bust had removed that output, the level of
+// the old reminder still suppressed the next one.
 func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {

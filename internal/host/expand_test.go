@@ -36,7 +36,7 @@ func (h *harness) expand(args string) string {
 	return r.Output
 }
 
-// readsStores gives the host a reader of stores in an empty home directory.
+// readsStores lets the host read the harnesses' own stores in a new, empty home directory, and returns that directory.
 func (h *harness) readsStores() (home string) {
 	home = h.t.TempDir()
 	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {

@@ -50,7 +50,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// A session that the harness deletes rests in the trash. It can go on from there until the tidies delete it.
+// A session that the harness deletes rests in the trash. It can go on from there until the host deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)

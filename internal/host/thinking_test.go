@@ -90,8 +90,8 @@ func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
-// D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to such a request,
-// not to the one that the host would have made.
+// D10: while no host runs, requests are sent unmodified. The thinking of an answer to such a request is bound to that
+// request, not to the one that the host would have made.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)

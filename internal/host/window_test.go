@@ -179,7 +179,7 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// Once, a window of 8,192 tokens was mistaken for an error and replaced by one of 128,000, so the host freed no
+// Once, a window of 8,192 tokens was mistaken for an error and replaced with one of 128,000, so the host freed no
 // space before the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)

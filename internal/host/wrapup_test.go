@@ -102,7 +102,8 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 }
 
-// The cost of a chunk includes the rejected answers to a longer chunk.
+// If the historian fails at a chunk, it gets a shorter one. The cost of the shorter chunk includes the rejected
+// answers for the longer one.
 func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0

@@ -19,8 +19,8 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a setting of the dial, which is the key spending of the configuration, with a high and a low mark in
-// percent of the window. Low is 0 if passes choose the low mark by price.
+// Marks are a setting of the dial, and a high and a low mark in percent of the window. The dial is the configuration's
+// key spending. Low is 0 if passes choose the low mark by price.
 type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`

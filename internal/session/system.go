@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// IsSystemOld reports whether the session's frozen system prompt is from an earlier day than now, and may be
-// replaced.
+// IsSystemOld reports whether the session's frozen system prompt may be replaced because it is from an earlier day
+// than now.
 func (s *Session) IsSystemOld(now int64) bool {
 	return !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
 }

@@ -62,8 +62,8 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	return t
 }
 
-// isSameContent reports whether two counts can belong to the same content. The counts of two vocabularies
-// differ by at most a factor of two.
+// isSameContent reports whether two counts can belong to the same content. The counts of two models' tokenizers differ
+// by at most a factor of two.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
 // scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder
