@@ -63,8 +63,7 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: once, a requested bust was stored in a place that other code cleared. So the request came back with every
-// pass.
+// A5: once, the pass that made a requested bust did not use up the request. So the request came back with every pass.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
@@ -331,7 +330,7 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: once, the reminder that a session gets only once was used up while the limit was unknown, and was then never
+// B20: once, a reminder that comes only once in a session was used up while the limit was unknown, so it was never
 // sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
@@ -373,8 +372,8 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: once, each pass asked another process again for facts that do not change.
-// TestSteadyPassRendersOnlyTheNewTail tests that a steady pass does not open the transcript again.
+// B24: once, each pass asked another process again for facts that do not change. TestSteadyPassRendersOnlyTheNewTail
+// in pipeline tests that a steady pass does not open the transcript again.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}

@@ -78,7 +78,7 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host is killed before it has returned the system prompt for a session's first request. So that request
+// F28: the host is killed before it has returned the system prompt for a session's first request. Then this request
 // leaves without the guidance, and the next one has it. Once, the journal recorded no bust for the next one.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)

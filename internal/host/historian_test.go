@@ -180,8 +180,8 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
-// The user goes back to before a compartment that the head does not show yet, and the next prompt hardly fits.
-// Once, the extract continued after that compartment, so the head stood for messages that no compartment held.
+// The user reverts messages of a compartment that the head does not show yet, and the next prompt hardly fits. Once,
+// the extract continued after that compartment, so the head replaced messages that no compartment covered.
 func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(0, 20, 300, 20_000)

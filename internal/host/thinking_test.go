@@ -203,9 +203,8 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and neither has any answer of a provider that does not report it. Once, the
-// event of such an answer bound no thinking. So a fork directly after it, or a restart of the harness, lost valid
-// thinking.
+// F15: an aborted answer has no usage, and some providers report no usage at all. Once, the event of an answer without
+// usage bound no thinking. So a fork directly after it, or a restart of the harness, lost valid thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)

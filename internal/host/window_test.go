@@ -22,8 +22,8 @@ func (h *harness) event(format string, args ...any) {
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// refuse reports a refusal in the way of OpenCode: as an error of the session, and with the step, which OpenCode
-// writes more than once.
+// refuse reports a refusal as OpenCode does: as an error of the session, and with the step. OpenCode writes the step
+// more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
 	err := fmt.Sprintf(tooLong, limit)

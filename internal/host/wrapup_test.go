@@ -77,8 +77,8 @@ func TestFlushPointsToWrapUp(t *testing.T) {
 	}
 }
 
-// A wrap-up with more than one chunk publishes each chunk, and records what each one cost. Its facts are
-// remembered, like those of any other first summary.
+// A wrap-up with more than one chunk publishes each chunk, and records the cost of each. Its facts become memories,
+// like the facts of any other first summary.
 func TestWrapUpPublishesEachChunk(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(p schema.AgentRunParams) (string, error) {

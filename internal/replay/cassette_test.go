@@ -94,7 +94,7 @@ func TestReplayPlaysTheRecordedHistorian(t *testing.T) {
 	}
 }
 
-// wiresOf returns the names of the recorded wires.
+// wiresOf returns the wire tokens in the recorded host's answers.
 func wiresOf(t *testing.T, steps []step) (all []string) {
 	t.Helper()
 	for _, s := range steps {

@@ -120,8 +120,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// firstGone returns the ordinal of the first of the messages at the end of lines that are gone. If the last message of
-// lines is still in the array, firstGone returns 0.
+// firstGone returns the ordinal of the first message that a revert has taken from lines, or 0. A revert takes messages
+// only at the end. So if the last message of lines is still in the array, the result is 0.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {
