@@ -94,7 +94,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: once, midnight changed the date in the system prompt, and with it the prefix.
+// A11: once, the date in the system prompt changed at midnight, which busted the prefix.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")

@@ -303,7 +303,8 @@ func TestExpandWorksForPi(t *testing.T) {
 }
 
 // However long the messages are, the pages together show all of them verbatim. No page exceeds the budget or
-// OpenCode's caps, and no line but the first of a part looks like the beginning of a message.
+// OpenCode's caps. Only the first line of a message, or of its continuation on a page, looks like the beginning of a
+// message.
 func TestExpandPagesTogetherShowAll(t *testing.T) {
 	label, begins := regexp.MustCompile(`^\[\d+\] \(goes on\) `), regexp.MustCompile(`^(\[\d+\] (U: x|\(goes on\))|    )`)
 	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)

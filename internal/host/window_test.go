@@ -134,8 +134,8 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// The need to free space must not outlive its cause. When the model has answered a prompt of the session, no space
-// needs to be freed, no matter why the prompt became small enough.
+// When the model has answered a prompt of the session, the overflow is over: no space needs to be freed, no matter why
+// the prompt became small enough.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)

@@ -28,8 +28,8 @@ type recordedRun struct {
 	before, asked int
 }
 
-// runsOf reads the questions of a trace from its frames: those that have an answer, and the number of those
-// that had none when the session ended.
+// runsOf reads the questions of a trace from its frames. It returns the answered questions, and the number of
+// questions that had no answer when the session ended.
 func runsOf(t *testing.T, trace []byte) (runs []recordedRun, unanswered int) {
 	t.Helper()
 	open := make(map[string]recordedRun)

@@ -190,7 +190,7 @@ func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pip
 		}
 		return messages[key]
 	}
-	shown, hidden := 0, 0 // the number of leading rows whose ends the copy shows, and the number of those that its summary hides
+	shown, hidden := 0, 0 // the numbers of leading rows whose ends the copy shows, and whose messages its summary hides
 	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {

@@ -100,7 +100,7 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 // fillerImportance is above the middle of 1 to 100, because no other compartment has these messages.
 const fillerImportance = 60
 
-// Filler returns the compartment that has to be published before those of a run, or nil if there is none.
+// Filler returns the compartment that has to be published before the compartments of a run, or nil if there is none.
 func (s *Session) Filler() *chronicle.Compartment {
 	if s.gap == nil || len(s.gap.filler.Keys) == 0 {
 		return nil

@@ -213,7 +213,8 @@ type run struct {
 	isTakenBack bool
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
-	// filler is a compartment that is published before those of the run. It is nil if there is none.
+	// filler is a compartment that is published before the run's compartments. It is nil if there is no such
+	// compartment.
 	filler *chronicle.Compartment
 	// project is the identity of the project to which the facts belong, "" if it is not known.
 	project string
