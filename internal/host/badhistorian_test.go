@@ -41,8 +41,8 @@ func (h *harness) asked(a ask.Asker) {
 	}
 }
 
-// With each bad historian of the corpus, every pass answers. All messages are in the tail or covered by the
-// head, and the status names the cause. If a model made a compartment, the head renders it as data.
+// With each bad historian of the corpus, no pass fails. Every message is in the tail or covered by the head. If no
+// answer is usable, the status says why. If a model made a compartment, the head renders it as data.
 func TestEachBadHistorianLosesNothing(t *testing.T) {
 	t.Parallel()
 	for i, bad := range historiantest.Bad() {
@@ -106,8 +106,8 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// Once, a historian answered at length, but its harness reported hardly any tokens, so the host asked 33 times
-// before the first extract. Now any failed run that a model has worked for counts, and an extract soon follows.
+// Once, a historian gave long answers, but its harness reported hardly any tokens. So the host asked it 33 times
+// before the first extract. Now each failed run counts if a model has worked for it, so an extract soon follows.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

@@ -83,9 +83,9 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 }
 
 // BenchmarkSteadyWithFailingHistorian measures steady passes of two sessions in turn. One has no historian. The
-// historian of the other fails, so its messages stay uncovered, and the host goes on asking the trigger. Each
-// pass begins as soon as the shim has received the answer to the previous pass, as in a harness whose model
-// answers at once.
+// historian of the other fails, so its messages stay uncovered, and the host checks again and again whether a run
+// should begin. Each pass begins as soon as the shim has received the answer to the previous pass, as in a harness
+// whose model answers at once.
 func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -134,9 +134,8 @@ func medianMicros(took []time.Duration) float64 {
 	return float64(took[len(took)/2].Nanoseconds()) / 1000
 }
 
-// benchMessage returns message i of a session: a question every ten messages, and
-// steps of the model with 3.5 KB of tool output, different in each message, between
-// them.
+// benchMessage returns message i of a session. Every tenth message is a question. All others are steps of the model,
+// each with a different tool output of 3.5 KB.
 func benchMessage(i int, now int64) json.Value {
 	if i%10 == 0 {
 		text := strings.Repeat(fmt.Sprintf("Question %d ", i), 20)

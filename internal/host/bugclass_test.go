@@ -63,8 +63,7 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: once, a requested bust was stored in a place that other code cleared. So the request came back with every
-// pass.
+// A5: once, the pass that made a requested bust did not use up the request. So the request came back with every pass.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
@@ -95,7 +94,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: once, midnight changed the date in the system prompt, and with it the prefix.
+// A11: once, the date in the system prompt changed at midnight, which busted the prefix.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -310,7 +309,8 @@ func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	}
 }
 
-// B19: once, after a bust had removed the pile, the level of the last reminder still suppressed the next one.
+// B19: a reminder is about output that the model can drop. Once, after a bust had removed that output, the level of
+// the old reminder still suppressed the next one.
 func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
@@ -330,7 +330,7 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: once, the reminder that a session gets only once was used up while the limit was unknown, and was then never
+// B20: once, a reminder that comes only once in a session was used up while the limit was unknown, so it was never
 // sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
@@ -372,8 +372,8 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: once, each pass asked another process again for facts that do not change.
-// TestSteadyPassRendersOnlyTheNewTail tests that a steady pass does not open the transcript again.
+// B24: once, each pass asked another process again for facts that do not change. TestSteadyPassRendersOnlyTheNewTail
+// in pipeline tests that a steady pass does not open the transcript again.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}

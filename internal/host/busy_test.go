@@ -47,9 +47,9 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: another program locks the database while the user's instructions change. So the pass cannot be stored, but
-// the changed system prompt is. Once, the journal then recorded the bust for the previous pass, which had kept its
-// prefix, and none for the pass that lost it.
+// F27: another program locks the database while the user's instructions change. So the pass cannot be stored, but the
+// changed system prompt is stored. Once, the journal then recorded a bust for the previous pass, which had kept its
+// prefix, and no bust for the pass that lost its prefix.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -78,7 +78,7 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host is killed before it has answered the system prompt of a session's first request. So that request
+// F28: the host is killed before it has returned the system prompt for a session's first request. Then this request
 // leaves without the guidance, and the next one has it. Once, the journal recorded no bust for the next one.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
@@ -233,8 +233,8 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: once, a pass during a lock was lost together with the host, and with it the new units. A queued drop then
-// removed the next message that got the same tag, and this message was the user's.
+// D6: once, if the host was killed after a pass during a lock, the new units of that pass were lost. A queued drop of
+// such a unit then removed the next message that got the same tag, here a message of the user.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()
@@ -292,8 +292,8 @@ func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	}
 }
 
-// D6: the model has read the tags of a pass during a lock. So no other unit may get one of these tags,
-// whether or not host and transcript survive.
+// D6: a pass that runs during a lock shows new tags to the model. So no other unit may get one of these tags, even if
+// the host is killed, or messages are reverted.
 func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	for _, killedWhileLocked := range []bool{true, false} {
 		h := turn(t) // tags 1 to 4

@@ -160,8 +160,8 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass that assumes a dead prefix busts it. If the provider caches prompts automatically, its report on the
-// messages before the first change still shows whether the prefix was alive.
+// If a pass assumes that the prefix is dead, it busts the prefix. If the provider caches prompts automatically, its
+// report on the messages before the first change still shows whether the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -212,8 +212,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A miss can have causes other than age, so a single miss must not change the life. Nor must a miss that is
-// explained by our own bust or by another system prompt.
+// A miss can have reasons other than age, so a single miss must not change the cache life. Nor may a miss change it if
+// our own bust or another system prompt explains the miss.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {
@@ -296,8 +296,8 @@ func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// If a harness keeps idle prefixes in the provider's cache, it says so when it connects. Then the prefix
-// stays alive, and reads of it say nothing about the provider.
+// If a harness keeps idle prefixes in the provider's cache, it says so when it connects. Then the prefix stays alive,
+// and reads of it say nothing about the provider's cache life.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}

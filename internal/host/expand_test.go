@@ -36,7 +36,7 @@ func (h *harness) expand(args string) string {
 	return r.Output
 }
 
-// readsStores gives the host a reader of stores in an empty home directory.
+// readsStores lets the host read the harnesses' own stores in a new, empty home directory, and returns that directory.
 func (h *harness) readsStores() (home string) {
 	home = h.t.TempDir()
 	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
@@ -303,7 +303,8 @@ func TestExpandWorksForPi(t *testing.T) {
 }
 
 // However long the messages are, the pages together show all of them verbatim. No page exceeds the budget or
-// OpenCode's caps, and no line but the first of a part looks like the beginning of a message.
+// OpenCode's caps. Only the first line of a message, or of its continuation on a page, looks like the beginning of a
+// message.
 func TestExpandPagesTogetherShowAll(t *testing.T) {
 	label, begins := regexp.MustCompile(`^\[\d+\] \(goes on\) `), regexp.MustCompile(`^(\[\d+\] (U: x|\(goes on\))|    )`)
 	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)

@@ -12,9 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// SessionExport returns the state that decides a session's next pass: the configuration, the models that this
-// host knows, and the rows of the session. A session that is about to become a copy has no rows yet. Then
-// SessionExport returns the rows of its original.
+// SessionExport returns the state that decides a session's next pass: the configuration, the models that this host
+// knows, and the rows of the session. If the session is a fork without a pass, it has no rows yet. SessionExport then
+// returns the rows of its original.
 func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.SessionExportParams) (schema.SessionExport, error) {
 	var none schema.SessionExport
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}

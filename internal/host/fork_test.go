@@ -289,9 +289,9 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// After the copied messages, a copy may have answers of its own that no pass has seen. They may have answered the raw array,
-// because the host was away, or a wire with a head that was lost with the database. So their usages say nothing about
-// the prompt of today.
+// After the copied messages, a fork may hold new answers that no pass has seen. Their prompts may have been the raw
+// array, because the host was away, or a wire whose head was lost with the database. So the usages of these answers
+// say nothing about the size of the next prompt.
 func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {
 	for name, c := range map[string]struct{ words, usage, least, most int }{
 		"of a head that is lost": {4_000, 2_000, 50_000, 200_000},
@@ -549,8 +549,7 @@ func lockDatabase(t *testing.T, h *harness) (release func()) {
 	}
 }
 
-// Forks at random places of random sessions, after random changes of the
-// original.
+// A fork begins like its original. This test forks random sessions, with random drops and busts, at random places.
 func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHarness(t)
@@ -593,8 +592,8 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. In the fork, the same prompt precedes
-// that answer's thinking.
+// The user forks the original before a pass has seen its newest answer. The thinking of that answer stays valid in the
+// fork if the same prompt precedes it there.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string

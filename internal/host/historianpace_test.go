@@ -34,8 +34,8 @@ func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation
 	return m
 }
 
-// In a long turn, a published compartment is shown only at the force level. Until then the usage stays high.
-// In the past, each further step therefore started another run.
+// In a long turn, a published compartment is shown only at the force level. Until then the usage stays high. Once,
+// each further step therefore started another run.
 func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -118,7 +118,8 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// If an extract is published before a slow historian answers, the status names the cause.
+// If a pass publishes an extract before a slow historian answers, the historian's run counts as a failure, and the
+// status says why.
 func TestOvertakenRunIsAFailure(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 8)

@@ -36,11 +36,11 @@ type Options struct {
 	Log   *slog.Logger
 	// LoadConfig reads the configuration of a directory.
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
-	// DisabledAt returns the place, as file:line, that switches magicctx off for a directory. It may be nil.
+	// DisabledAt returns the file:line of the setting that switches magicctx off for a directory. It may be nil.
 	DisabledAt func(schema.Harness, string) string
-	// Conflicts lists the settings of the harness in a directory that cannot work beside magicctx. If one of
-	// them is another plugin that rewrites the same messages, the host stands down for the directory, and
-	// competitor is the reason. If Conflicts is nil, the host looks for none.
+	// Conflicts lists those settings of the harness that cannot work beside magicctx in a directory. If one of them is
+	// another plugin that rewrites the same messages, the host stands down for the directory, and competitor is the
+	// reason. If Conflicts is nil, the host looks for no conflicts.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
 	// Identify finds the identity of the project in a directory, and may take seconds (project.Identify). If it is
 	// nil, as in a replay, each directory is a project of its own.
@@ -200,8 +200,8 @@ func (h *Host) SessionStatus(ctx context.Context, _ client.Client, p schema.Sess
 	return h.status.Session(ctx, p)
 }
 
-// Subscribe registers a client for the status of each matching session: after each pass, and as soon as the
-// usage of the pass's answer is known.
+// Subscribe registers a client. From then on, the client gets the status of each matching session: after each pass,
+// and as soon as the usage of the pass's answer is known.
 func (h *Host) Subscribe(_ context.Context, c client.Client, p schema.SubscribeParams) (schema.Empty, error) {
 	return schema.Empty{}, h.clients.Subscribe(c, p)
 }

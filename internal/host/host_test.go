@@ -531,7 +531,8 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 	}
 }
 
-// Without this, the line under Pi's footer would show the size of the previous request until the next pass.
+// A subscriber gets a new status as soon as an answer reports its usage. Otherwise, the line under Pi's footer would
+// show the size of the previous request until the next pass.
 func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	h := turn(t)
 	h.user("u3", "more")

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// patience is how long a test waits for an action that must end without help. On a busy machine it takes
-// longer than usual, but never for ever.
+// patience is how long a test waits for an action that must end without help. On a busy machine, such an action takes
+// longer than usual.
 const patience = 20 * time.Second
 
 // returns fails the test if action does not return.
@@ -174,7 +174,7 @@ func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	}
 }
 
-// Once, bad transforms were refused without a remedy.
+// Once, the error for a bad transform did not say what to do about it.
 func TestRefusedTransformsNameTheRemedy(t *testing.T) {
 	for _, test := range []struct {
 		params schema.TransformParams

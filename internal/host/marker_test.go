@@ -38,7 +38,7 @@ func (h *harness) keep(db *rawhistorytest.OpenCode) {
 	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // each answer is newer than its prompt
 }
 
-// marked returns a session with markers whose historian has published. It also returns the harness's own
+// marked returns a session that sets markers, after its historian has published. It also returns the harness's own
 // store. The next bust shows the compartments.
 func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
@@ -50,7 +50,7 @@ func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	return h, db
 }
 
-// bust runs a pass that the user asked for, and waits for its work in the background.
+// bust runs a pass with a bust that the user asked for, and waits until the pass's background work has ended.
 func (h *harness) bust() {
 	h.t.Helper()
 	h.flush()
@@ -106,7 +106,7 @@ func (h *harness) recorded() recordedMarkers {
 	return all
 }
 
-// reread replaces the array by the array that the harness delivers if the marker is set at a boundary.
+// reread replaces the array with the array that the harness delivers if the marker is set at a boundary.
 func (h *harness) reread(m opencodedb.Marker) {
 	h.t.Helper()
 	at := slices.IndexFunc(h.messages, func(raw json.Value) bool { return transcript.OpenCode{}.Decode(raw).Key == m.Boundary })

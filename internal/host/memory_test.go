@@ -19,7 +19,7 @@ func learning(p schema.AgentRunParams) (string, error) {
 }
 
 // The head of a session shows a memory, and the user deletes it (magicctx-host memory rm). The next delta says so,
-// because the baseline still has its line until the next fold.
+// because the baseline still shows the memory until the next fold.
 func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	h := answering(t, learning)
 	h.talkLong()

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// readyToDrop returns a session whose model has marked its first result. The newest prompt had the given size, and
-// the next pass is the fourth one. $1000 for a million tokens is the price of reading as well as of writing.
+// readyToDrop adds a turn in which the model marks its first result. The newest prompt has the given size, and the
+// next pass is the fourth one. Reading and writing cost the same: $1000 for a million tokens.
 func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
@@ -24,8 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. In
-// a long session, the notices once promised more than the status later said was saved.
+// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. Once,
+// the notices of a long session promised a larger saving than the status later showed.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}

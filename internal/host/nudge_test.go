@@ -14,7 +14,7 @@ import (
 // big is a tool output of about 6,000 tokens.
 var big = strings.Repeat("one two three\n", 1_500)
 
-// nudge returns the record of what the model was told.
+// nudge returns the record of the reminders that the model has got.
 func (h *harness) nudge() store.NudgeRow {
 	h.t.Helper()
 	n, err := h.store.Nudge(h.t.Context(), h.key(testSession))
@@ -60,10 +60,10 @@ func reading(t *testing.T, promptTokens int) *harness {
 	return h
 }
 
-// tones are words that occur in the texts, in the order in which a session gets the texts.
+// tones are words of the reminders, one for each reminder, in the order in which a session gets them.
 var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
-// A model that never drops anything gets each text once, even if the host restarts before each step. Each text
+// A model that never drops anything gets each reminder once, even if the host restarts before each step. Each reminder
 // names the oldest outputs that the model can drop.
 func TestModelIsToldOnceATone(t *testing.T) {
 	h := newHarness(t)
@@ -115,8 +115,8 @@ func TestDroppingBeginsAnew(t *testing.T) {
 	}
 }
 
-// A note may also stand at the end of the user's new words, but not at a text with a reminder of the harness,
-// and not at a blank one.
+// A note may also stand at the end of the user's new words. But the host adds no note to a blank text, or to a text
+// that already holds a reminder.
 func TestNotesStandAtNewWordsAndOutputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		add  func(h *harness)
@@ -170,7 +170,7 @@ func TestNoteIsDroppedWithItsOutput(t *testing.T) {
 	}
 }
 
-// A pass gave a note, but the database was locked. The note is the same after the lock and after a restart.
+// A pass adds a note while the database is locked. The note is the same after the lock and after a restart.
 func TestNoteOfABusyPassStays(t *testing.T) {
 	h := reading(t, 30_000)
 	unlock := h.lockDatabase()

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession is a session of Pi with its shim in miniature. It has a separate connection to the host of a
+// A piSession is a session of Pi with its shim in miniature. It has a separate connection to the host of the embedded
 // harness.
 type piSession struct {
 	*harness
@@ -157,7 +157,7 @@ func (p *piSession) event(format string, args ...any) {
 	}
 }
 
-// The life of a session of Pi, from the guidance to a drop of a call with its result.
+// This test follows a session of Pi from the guidance to a drop of a call with its result.
 func TestPiSession(t *testing.T) {
 	p := newPi(t)
 	before := p.system("You are Pi.\nCurrent date: 2026-11-22")
@@ -295,7 +295,7 @@ func TestPiEvents(t *testing.T) {
 }
 
 // Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
-// has an earlier date than the refusal. Once, one more pass then freed space.
+// has an earlier date than the refusal. Once, such an answer did not end the overflow, so one more pass freed space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)
@@ -414,8 +414,8 @@ func changedPi(t *testing.T) *piSession {
 	return p
 }
 
-// If the prompt changes and the model does not bind its thinking, the next pass is a bust, even if the host was killed
-// before that pass.
+// If the system prompt changes and the model does not bind its thinking, the next pass is a bust, even if the host was
+// killed before that pass.
 func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := changedPi(t)

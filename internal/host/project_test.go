@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// No pass waits for the identity of a project. Until the identity is known, the session learns no facts. Then all
-// directories of the project share the memories.
+// No pass waits for the identity of a project. Until the identity is known, the session learns no facts. From then on,
+// all directories of the project share the memories.
 func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	h := answering(t, learning)
 	type answer struct {

@@ -87,7 +87,7 @@ func (h *harness) texts() []string {
 	return all
 }
 
-// hold lets the next questions wait until release is called.
+// hold makes the next questions wait until release is called.
 func (s *scriptedHistorian) hold() {
 	s.asked, s.goOn, s.aborted = make(chan schema.AgentRunParams, 8), make(chan struct{}), make(chan struct{})
 }

@@ -94,7 +94,7 @@ func TestLateReadingIsNoRegret(t *testing.T) {
 	}
 }
 
-// Messages that a summary stands for are removed as well, and ctx_expand reads them again.
+// A summary also removes the messages that it replaces. If the model reads them again with ctx_expand, that is regret.
 func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -112,7 +112,7 @@ func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	}
 }
 
-// A regretted rule is regretted in all sessions of its project, and in no other project.
+// Whether a rule is regretted is decided for a project as a whole, and has no effect on other projects.
 func TestRegretBelongsToTheProject(t *testing.T) {
 	h := newHarness(t)
 	for i, s := range []struct {

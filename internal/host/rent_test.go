@@ -45,8 +45,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// In a large window, requested drops wait until carrying their content has cost as much as the bust would have
-// cost at once. This also holds across restarts of the host. Each request counts once.
+// In a large window, requested drops wait until carrying their content has cost as much as a bust at the time of the
+// request would have cost. This also holds across restarts of the host. Each request counts once.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestDropsAreMadeForRent(t *testing.T) {
 }
 
 // If a model has not asked for drops in 25 requests, the next ones are expected after 25 more. Carrying 12,000 tokens
-// until then would cost more than the bust, so it is made at once.
+// until then would cost more than a bust, so the bust comes at once.
 func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	h := rented(t, schema.SpendingBalanced, 24, 12)
 	h.step(24)

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// A running host deletes the sessions that were not used for long, including those that it holds in memory.
-// It keeps the others. If a deleted session is used again, it starts as a new one.
+// A running host deletes the sessions that have not been used for a long time, including those that it holds in
+// memory. It keeps the others. If a deleted session is used again, it starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time
 		h := turn(t)
@@ -50,7 +50,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// A session that the harness deletes rests in the trash. It can go on from there until the tidies delete it.
+// A session that the harness deletes rests in the trash. It can go on from there until the host deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)

@@ -54,8 +54,8 @@ func (h *harness) wantBelieved(real int) {
 	}
 }
 
-// Defect D5 (docs/defects.md): once, after a revert to a point before a bust, the host relied on the usage of the
-// whole prompt.
+// Defect D5 (docs/defects.md): if the user reverts to a point before a bust, the drops of the bust stay. Once, the
+// host then relied on the newest usage that was left, of a prompt without these drops.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		h, before := filled(t)
@@ -76,9 +76,9 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// While the harness does not reach the host, it sends the raw array, which the provider refuses. Once, the host
-// then believed that its own wire was refused, and as large as the raw array: it dropped content from a wire that
-// fitted.
+// While the harness does not reach the host, it sends the raw array, which the provider refuses. Once, the host then
+// believed that the provider had refused the host's wire, and that this wire was as large as the raw array. So the
+// host dropped content from a wire that fitted.
 func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
 	for _, isPatched := range []bool{false, true} { // with patches, the refused prompt is smaller than the raw array
 		testRefusalOfAnother(t, isPatched)

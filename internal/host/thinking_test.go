@@ -90,8 +90,8 @@ func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
-// D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to such a request,
-// not to the one that the host would have made.
+// D10: while no host runs, requests are sent unmodified. The thinking of an answer to such a request is bound to that
+// request, not to the one that the host would have made.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -203,9 +203,8 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and neither has any answer of a provider that does not report it. Once, the
-// event of such an answer bound no thinking. So a fork directly after it, or a restart of the harness, lost valid
-// thinking.
+// F15: an aborted answer has no usage, and some providers report no usage at all. Once, the event of an answer without
+// usage bound no thinking. So a fork directly after it, or a restart of the harness, lost valid thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)

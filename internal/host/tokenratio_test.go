@@ -74,7 +74,7 @@ func TestTokenRatioServesNewSessions(t *testing.T) {
 	}
 }
 
-// A bust shrinks the prompt, which says nothing about the vocabulary.
+// A bust shrinks the prompt, which says nothing about the way in which the provider counts tokens.
 func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000

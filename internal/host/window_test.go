@@ -22,8 +22,8 @@ func (h *harness) event(format string, args ...any) {
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// refuse reports a refusal in the way of OpenCode: as an error of the session, and with the step, which OpenCode
-// writes more than once.
+// refuse reports a refusal as OpenCode does: as an error of the session, and with the step. OpenCode writes the step
+// more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
 	err := fmt.Sprintf(tooLong, limit)
@@ -134,8 +134,8 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// The need to free space must not outlive its cause. When the model has answered a prompt of the session, no space
-// needs to be freed, no matter why the prompt became small enough.
+// When the model has answered a prompt of the session, the overflow is over: no space needs to be freed, no matter why
+// the prompt became small enough.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -179,7 +179,7 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// Once, a window of 8,192 tokens was mistaken for an error and replaced by one of 128,000, so the host freed no
+// Once, a window of 8,192 tokens was mistaken for an error and replaced with one of 128,000, so the host freed no
 // space before the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)

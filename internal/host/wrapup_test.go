@@ -77,8 +77,8 @@ func TestFlushPointsToWrapUp(t *testing.T) {
 	}
 }
 
-// A wrap-up with more than one chunk publishes each chunk, and records what each one cost. Its facts are
-// remembered, like those of any other first summary.
+// A wrap-up with more than one chunk publishes each chunk, and records the cost of each. Its facts become memories,
+// like the facts of any other first summary.
 func TestWrapUpPublishesEachChunk(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(p schema.AgentRunParams) (string, error) {
@@ -102,7 +102,8 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 }
 
-// The cost of a chunk includes the rejected answers to a longer chunk.
+// If the historian fails at a chunk, it gets a shorter one. The cost of the shorter chunk includes the rejected
+// answers for the longer one.
 func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0

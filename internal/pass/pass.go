@@ -510,8 +510,8 @@ func (ps *Pass) answer() schema.WireMutation {
 	s.Revision = ps.e.Serial.Next()
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
-		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
-		// system prompt than the next one, and thinking in its answer will be invalid there. Without a token, no
+		// Until a first pass is stored, System leaves the prompt unchanged. So this request has a different
+		// system prompt from the next one, and thinking in its answer will be invalid there. Without a token, no
 		// thinking of this answer is bound (F21 in docs/defects.md).
 		m.Wire = ""
 	}

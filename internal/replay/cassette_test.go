@@ -28,8 +28,8 @@ type recordedRun struct {
 	before, asked int
 }
 
-// runsOf reads the questions of a trace from its frames: those that have an answer, and the number of those
-// that had none when the session ended.
+// runsOf reads the questions of a trace from its frames. It returns the answered questions, and the number of
+// questions that had no answer when the session ended.
 func runsOf(t *testing.T, trace []byte) (runs []recordedRun, unanswered int) {
 	t.Helper()
 	open := make(map[string]recordedRun)
@@ -94,7 +94,7 @@ func TestReplayPlaysTheRecordedHistorian(t *testing.T) {
 	}
 }
 
-// wiresOf returns the names of the recorded wires.
+// wiresOf returns the wire tokens in the recorded host's answers.
 func wiresOf(t *testing.T, steps []step) (all []string) {
 	t.Helper()
 	for _, s := range steps {

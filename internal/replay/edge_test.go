@@ -21,7 +21,7 @@ const edgeTrace = "edge.jsonl.gz"
 //   - a switch to a model of another provider with other rules, and the switch back
 //   - OpenCode's compaction
 //
-// Its other scenes may not: other errors, retries, aborts, an image, and a revert that the user takes
+// Its other scenes may not bust: other errors, retries, aborts, an image, and a revert that the user takes
 // back.
 func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	s := replayOf(t, edgeTrace)
@@ -132,7 +132,7 @@ func replayOf(t *testing.T, name string) Summary {
 	return replayed[name]
 }
 
-// A pass that has weighed a bust and put it off shows that, with the price.
+// If a pass has weighed a bust and put it off, the report shows this, with the price.
 func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	waits := 0
 	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {

@@ -19,8 +19,8 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a setting of the dial, which is the key spending of the configuration, with a high and a low mark in
-// percent of the window. Low is 0 if passes choose the low mark by price.
+// Marks are a setting of the dial, and a high and a low mark in percent of the window. The dial is the configuration's
+// key spending. Low is 0 if passes choose the low mark by price.
 type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`
@@ -119,11 +119,11 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the other settings of the dial, and at marks near the chosen ones, which are those of
-// o.Config or of the recorded configuration. The first bill is for the chosen marks. It comes from own, the summary
-// of a replay with o. RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
-// RunMarks ignores o.AsRecorded, because the recorded usage belongs to the recorded marks. For the same reason, own
-// must not come from a replay with AsRecorded.
+// RunMarks replays a trace at the other settings of the dial, and at marks near the chosen ones. The chosen marks are
+// those of o.Config or of the recorded configuration. Their bill comes first. RunMarks takes it from `own`, the
+// summary of a replay with o. RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
+// The recorded usage belongs to the recorded marks, so RunMarks ignores o.AsRecorded, and `own` must not come from a
+// replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {

@@ -51,7 +51,8 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// resume takes over the first kept messages of before, the mirror that a resync replaces, without their patches.
+// resume fills m after a resync: it copies the first messages of the replaced mirror, as many as kept says, without
+// their patches.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))

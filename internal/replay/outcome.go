@@ -71,8 +71,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// bustBetween compares a bust with the pass before it. The unmodified session tells which tokens are new at
-// this pass: its prompt grows by exactly these, and if its cache is alive, only these are not read from it.
+// bustBetween compares a bust with the pass before it. The unmodified session tells which tokens are new at this pass:
+// its prompt grows by exactly these tokens. If its prefix is cached, all its other tokens are read from the cache.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{

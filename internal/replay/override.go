@@ -35,7 +35,8 @@ type overrides struct {
 	window  int
 	price   schema.Price
 	isLive  bool // hidden agents are asked
-	// recorded maps the name under which a provider is replayed to its name in the trace.
+	// recorded holds the recorded names of the providers that are replayed under another name. The key is that other
+	// name.
 	recorded map[string]string
 }
 

@@ -23,8 +23,9 @@ type Options struct {
 	Window        int
 	// Price replaces the recorded prices of all models, unless it is zero.
 	Price schema.Price
-	// Ask answers the host's questions to hidden agents instead of the trace. With other settings, the host asks
-	// other questions than the recorded host did. Calls of Ask may be concurrent. If it is nil, the trace answers.
+	// Ask answers the host's questions to hidden agents. If it is nil, the recorded answers are used. A replay with
+	// other settings needs Ask, because its host asks other questions than the recorded host did. Calls of Ask may be
+	// concurrent.
 	Ask func(schema.AgentRunParams) schema.AgentRunResult
 	// AsRecorded keeps the usage in the trace. That usage belongs to the prompts of the recording. If the
 	// replayed prompts are larger, their passes see too little pressure. Without AsRecorded, the usage comes

@@ -95,9 +95,9 @@ type Publish struct {
 	schema.HistoryPublish
 }
 
-// A MissedRun is a question to a hidden agent that the trace does not contain, so it failed in the replay.
-// The host asks it if it decides differently from the recorded host, for example because of another window or
-// configuration.
+// A MissedRun is a run that failed in the replay, because the trace does not contain its question to a hidden agent.
+// The host asks such a question if it decides differently from the recorded host, for example because of another
+// window or configuration.
 type MissedRun struct {
 	// Pass is the newest pass before the question.
 	Pass    int    `json:"pass"`

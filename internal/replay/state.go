@@ -75,8 +75,8 @@ func (p *player) configure(ctx context.Context, directory string, recorded json.
 	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // initialize again, so that the host reads the new configuration
 }
 
-// configureFirst sets the first recorded configuration of each directory. The recorder asks for it before the
-// first pass, but the host may need it before that, for a system prompt.
+// configureFirst sets the first recorded configuration of each directory. The recorder asks for a configuration just
+// before the first pass, but the host may need it earlier, for a system prompt.
 func (p *player) configureFirst(ctx context.Context) error {
 	for _, s := range p.trace.steps {
 		var e rpc.RecordedExport

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If a session began before the trace, a command may come before its first pass. The recorder asks for the
-// session's state only with that pass, but the replay needs it before the command.
+// If a session began before the trace, the trace may hold a command before the session's first pass. The recorder asks
+// for the session's state only with that pass, but the replay needs it before the command.
 func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	const (
 		other   = `{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":8,"method":"command/execute","params":{"session":"other","command":"ctx-flush"}}}` + "\n"

@@ -10,10 +10,10 @@ type Prompts struct {
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
-	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not
-	// count Unseen, so in reality the refusal may come even earlier. If the provider accepted, in the recording, a
-	// prompt 100 tokens above the window, an unmodified prompt counts as refused only if it is more than 100 tokens
-	// above the window.
+	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not count
+	// Unseen, so in reality the refusal may come even earlier. If the recording shows that the provider accepted a
+	// prompt above the window, for example by 100 tokens, a later unmodified prompt counts as refused only if it is
+	// more than 100 tokens above the window.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 

@@ -86,7 +86,7 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
 			t.Errorf("%+v", s.Prompts)
 		}
-		deviation := 0.02 // the simulated provider counts with the host's vocabulary
+		deviation := 0.02 // the simulated provider counts tokens as the host does
 		if asRecorded {
 			deviation = 0.3
 		}

@@ -59,9 +59,9 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 // the original's newest pass.
 const lookedFor = 4
 
-// Original returns the session whose messages the session of key has copied, and which of them. o is the outline of
-// the copy's array. If there is no original, both results are empty. If there are several, Original returns the one
-// with the most copied units.
+// Original returns the session from which the session of key has copied messages, and the copied messages. o is the
+// outline of the copy's array. If there is no original, both results are empty. If there are several, Original returns
+// the one with the most copied units.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
@@ -190,7 +190,7 @@ func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pip
 		}
 		return messages[key]
 	}
-	shown, hidden := 0, 0 // the number of leading rows whose ends the copy shows, and the number of those that its summary hides
+	shown, hidden := 0, 0 // the numbers of leading rows whose ends the copy shows, and whose messages its summary hides
 	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {

@@ -24,10 +24,10 @@ type gap struct {
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show where it continues
-// after the compartments, Uncovered asks the harness's store. ok is false if that store does not hold the array's
-// first message. It is also false as long as there are stored compartments of messages that are gone, or withdrawn
-// ones of messages that are back.
+// Uncovered returns the messages that no compartment covers. If the array does not show where it continues after the
+// compartments, Uncovered looks in the harness's store. ok is false if that store does not hold the array's first
+// message. It is also false if the messages of a stored compartment are gone, or if the messages of a withdrawn
+// compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
 		return u, false
@@ -57,8 +57,8 @@ func (s *Session) Anchors() []chronicle.Place {
 	return all
 }
 
-// findGap finds the array's first message in the harness's store. The messages between covered and it become the
-// filler. If it is not found, first stays zero.
+// findGap looks for the array's first message in the harness's store. The messages between covered and that message
+// become the filler. If the store does not hold the message, first stays zero.
 func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	key, text := s.Pipe.Summary()
 	g := &gap{summary: key, covered: covered}
@@ -100,7 +100,7 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 // fillerImportance is above the middle of 1 to 100, because no other compartment has these messages.
 const fillerImportance = 60
 
-// Filler returns the compartment that has to be published before those of a run, or nil if there is none.
+// Filler returns the compartment that has to be published before the compartments of a run, or nil if there is none.
 func (s *Session) Filler() *chronicle.Compartment {
 	if s.gap == nil || len(s.gap.filler.Keys) == 0 {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Bounds of the sessions in memory. If an evicted session sends a transform again, it needs a resync.
+// These constants bound the sessions in memory. If an evicted session sends a transform again, it needs a resync.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// IsSystemOld reports whether the session's frozen system prompt is from an earlier day than now, and may be
-// replaced.
+// IsSystemOld reports whether the session's frozen system prompt may be replaced because it is from an earlier day
+// than now.
 func (s *Session) IsSystemOld(now int64) bool {
 	return !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
 }
@@ -24,8 +24,8 @@ func (s *Session) SystemComesFirst() bool {
 	return s.Pipe != nil && s.Pipe.Codec.Vocabulary().System.ComesFirst
 }
 
-// IsSystemChanged reports whether the system prompt of this turn's requests differs from that of the newest stored pass.
-// The next stored pass is then a bust.
+// IsSystemChanged reports whether the system prompt of this turn's requests differs from the system prompt of the
+// newest stored pass. If so, the next stored pass is a bust.
 func (s *Session) IsSystemChanged() bool { return s.SystemComesFirst() && s.Row.System.Pending }
 
 // IsSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.

@@ -74,9 +74,9 @@ func changes(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// expected estimates the saving of a bust after v: in the request of its pass and in the next ones. Like v, it
-// counts no tokens beyond the window. So if earlier busts have removed many tokens, this bust may count for less
-// than it removes.
+// expected estimates the saving of a bust, in the request of its pass and in the next requests, as many as passes
+// says. v is the saving before the bust. Like v, the estimate counts no tokens beyond the window. So if earlier busts
+// have removed many tokens, this bust may count for less than it removes.
 func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
 	room := max(0, v.window-(d.Size.Current-d.Price.Removed))
 	removed, resent := min(v.dropped+d.Price.Removed, room)-min(v.dropped, room), d.Price.Resent

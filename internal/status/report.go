@@ -14,10 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource splits the prompt of a session by the source of its content, for example the system prompt
-// or tool output. The provider reports only the size of the whole prompt, so the host counts the parts. The
-// gauge tells the size of the part before the messages. The messages are scaled so that all parts add up to
-// the reported size.
+// tokensBySource splits the prompt of a session by the source of its content, for example the system prompt or tool
+// output. The provider reports only the size of the whole prompt, so the host counts the parts. Gauge.Base is the size
+// of the part before the messages. The messages are scaled so that all parts add up to the reported size.
 func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	t := schema.TokensBySource{System: int64(s.System.SystemTokens)}
 	for _, sum := range s.Sums {
@@ -62,8 +61,8 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	return t
 }
 
-// isSameContent reports whether two counts can belong to the same content. The counts of two vocabularies
-// differ by at most a factor of two.
+// isSameContent reports whether two counts can belong to the same content. The counts of two models' tokenizers differ
+// by at most a factor of two.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
 // scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder
@@ -82,9 +81,10 @@ func scale(parts []*int64, sum, goal int64) {
 	*largest += left
 }
 
-// nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's
-// figures. Otherwise it returns bounds: a pass chooses the low mark only when it busts, from the messages of that
-// moment, so nextBust returns the mark that a pass would choose if everything after the prefix could be dropped.
+// nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's figures.
+// Otherwise it returns bounds. A pass chooses the low mark only when it busts, from the messages of that moment. So
+// nextBust assumes that everything after the prefix could be dropped, and returns the mark that a pass would then
+// choose.
 func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil

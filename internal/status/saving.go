@@ -25,8 +25,9 @@ type saving struct {
 	// those of the actual requests. It can be negative, because a bust makes the provider write tokens that it
 	// would have read.
 	spared promptcache.Tokens
-	// early is the part of dropped that busts for rent have removed since the last bust for another reason: without
-	// them, these tokens would still be in the prompt. earlySpared is the part of spared that comes from early.
+	// early is the part of dropped that busts for rent have removed since the last bust for another reason. Without
+	// the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared that comes from
+	// early.
 	early       int
 	earlySpared promptcache.Tokens
 	// cliff and window are the facts about the model with which the saving was computed.

@@ -45,8 +45,8 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	}
 }
 
-// A bust for rent removes 10,000 tokens and makes the provider write 4,000 again. The saving counts as a saving by
-// early removal until a bust for another reason would have removed the same tokens.
+// A bust for rent removes 10,000 tokens and makes the provider write 4,000 again. This saving counts as early only
+// until the next bust for another reason, because that bust would have removed the same tokens anyway.
 func TestSavingOfWhatIsRemovedEarly(t *testing.T) {
 	usage := store.Usage{CacheRead: 15_000, CacheWrite: 5000}
 	var v saving

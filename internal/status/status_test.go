@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The provider reports only the size of the whole prompt, and counts with another vocabulary.
+// The provider reports only the size of the whole prompt, and counts tokens differently from the host.
 func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	sums := []store.UnitSums{
 		{Kind: "text", Tokens: 1000, DroppedTokens: 100},

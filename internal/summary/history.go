@@ -46,10 +46,10 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits
-// the array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a
-// message that a revert has taken, restores the withdrawn ones whose messages are back, and ends the running
-// historian if it summarises a message that is gone.
+// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits the
+// array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a message that
+// a revert has taken, and restores the withdrawn compartments whose messages are back. If a run of the historian
+// summarises a message that is gone, rearrange ends the run.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
 	from := goneFrom(s, kept)
@@ -120,8 +120,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// firstGone returns the ordinal of the first of the messages that are gone at the end of lines. If the last of
-// these messages is still there, it returns 0.
+// firstGone returns the ordinal of the first message that a revert has taken from lines, or 0. A revert takes messages
+// only at the end. So if the last message of lines is still in the array, the result is 0.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -62,10 +62,10 @@ type state struct {
 	passFacts
 	throttle history.Throttle
 	isLoaded bool // whether throttle was read from the store
-	// askedAt is the tag counter at the time of the last question to the trigger.
+	// askedAt is the tag counter at the time of the last check whether a run should begin (history.Trigger).
 	askedAt int
-	// askedLevel is the level of usage at that time. If the level has risen since, the host asks again at
-	// once, because the bust that could show the result is near.
+	// askedLevel is the level of usage at that time. If the level has risen since, the host checks again at once,
+	// because the bust that could show a new compartment is near.
 	askedLevel history.Level
 	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
 	halvings int
@@ -78,11 +78,11 @@ var states = session.NewLastingSlot[state]()
 // stateOf returns the state of a session's historian.
 func stateOf(s *session.Session) *state { return states.Of(s) }
 
-// stepsBetween is the number of new units after which a pass without pressure asks the trigger again. The
-// trigger reads all messages that no compartment covers, so asking it on every pass would be slow.
+// stepsBetween is the number of new units after which a pass without pressure checks again whether a run should begin.
+// The check (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
 const stepsBetween = 8
 
-// consider asks the trigger in the background, unless it cannot fire now.
+// consider checks in the background whether a run should begin, unless none can be needed now.
 func (h *Historian) consider(ps *pass.Pass) {
 	s := ps.Session
 	if !h.summarises(ps) {
@@ -95,7 +95,7 @@ func (h *Historian) consider(ps *pass.Pass) {
 	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
 	w.askedLevel = min(w.askedLevel, level)
 	if w.running != nil && w.running.yields && w.usage >= history.ForceUsage {
-		w.running.cancel(errYielded) // a later pass asks the trigger again
+		w.running.cancel(errYielded) // a later pass checks again whether a run should begin
 	}
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
@@ -142,7 +142,7 @@ type Historian struct {
 	Options
 	docs    projectdocs.Reader
 	errands errands
-	// summarising counts the runs: those under way, and those for which a pass has just asked the trigger.
+	// summarising counts the runs under way, and the checks in the background that may begin a run.
 	summarising atomic.Int64
 }
 
@@ -213,7 +213,8 @@ type run struct {
 	isTakenBack bool
 	// summary is the key of the harness's own summary that the array begins with.
 	summary string
-	// filler is a compartment that is published before those of the run. It is nil if there is none.
+	// filler is a compartment that is published before the run's compartments. It is nil if there is no such
+	// compartment.
 	filler *chronicle.Compartment
 	// project is the identity of the project to which the facts belong, "" if it is not known.
 	project string
@@ -223,8 +224,8 @@ type run struct {
 	yields bool
 }
 
-// A prospect holds all facts from which the trigger decides on a run. It never changes, so it can be read
-// without the session's lock.
+// A prospect holds all facts that decide whether a run should begin. It never changes, so it can be read without the
+// session's lock.
 type prospect struct {
 	passFacts
 	uncovered pipeline.Uncovered
@@ -233,8 +234,8 @@ type prospect struct {
 	halvings  int
 }
 
-// summarise asks the trigger. If the trigger wants a run, summarise carries it out. The trigger and the run may
-// read much text, so they work without the session's lock, and no pass waits for them.
+// summarise checks whether a run should begin, and carries out that run. Both the check and the run may read much
+// text, so they work without the session's lock, and no pass waits for them.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)
@@ -310,8 +311,8 @@ func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, err
 	}, w.throttle, w.halvings}, nil
 }
 
-// run returns the run that the trigger wants. It is nil if the trigger wants none. limit is the smallest prompt
-// limit of the models that may be asked, in tokens.
+// run returns the run that should begin (history.Trigger), or nil if none should. limit is the smallest prompt limit
+// of the models that may be asked, in tokens.
 func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	t := history.Trigger(o.trigger)
 	if !t.Runs {
@@ -329,8 +330,8 @@ func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	return p, err
 }
 
-// begins reports whether the planned run may begin. If so, it completes the run, and takes the session's lease for
-// it. It refuses the run if the throttle or the messages have changed since the run was planned.
+// begins reports whether the planned run may begin. If so, it fills in the missing fields of the run, and takes the
+// session's lease for it. It refuses the run if the throttle or the messages have changed since the run was planned.
 func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, about *prospect) (bool, error) {
 	w := stateOf(s)
 	if s.Pipe == nil || w.running != nil || w.throttle != about.throttle {
@@ -338,7 +339,7 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, abou
 	}
 	now, ok := h.Sessions.Uncovered(ctx, s)
 	if snapshot := p.demand.Snapshot; !ok || now.Covered != about.trigger.Covered || !now.Messages.Same(about.trigger.Messages, snapshot.Start, snapshot.End) {
-		return false, nil // a later pass asks again
+		return false, nil // a later pass checks again
 	}
 	if p.grant.IsFault {
 		h.Log.Warn("history has waited for many passes", "session", s.Key.Session, "pass", p.facts.pass, "cause", p.reason)
@@ -366,7 +367,7 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, abou
 	return true, h.saveThrottle(ctx, s)
 }
 
-// situation returns the session as the trigger sees it.
+// situation returns the facts about the session from which history.Trigger decides.
 func (w *passFacts) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
