@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// storeSession stores a session whose newest prompt had so many tokens, in a window of 48,000.
+// storeSession stores a session whose newest prompt had the given number of tokens, in a
+// window of 48,000.
 func storeSession(t *testing.T, dir, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {

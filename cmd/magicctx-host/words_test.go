@@ -83,8 +83,8 @@ func checkText(t *testing.T, set *gotoken.FileSet, literal *ast.BasicLit) {
 	}
 }
 
-// checkLines checks a document. The names of files and functions in it are not text. If isFirst is true, its reader may not
-// have the program on the PATH yet.
+// checkLines checks a document. The names of files and functions in it are not text. isFirst means that the program
+// is perhaps not yet on the PATH of the person who reads the document.
 func checkLines(t *testing.T, file string, isFirst bool) {
 	t.Helper()
 	content, err := os.ReadFile(file)

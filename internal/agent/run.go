@@ -47,7 +47,7 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns a function that waits before another attempt, or nil for the usual one. If a provider was
+// Sleep returns a function that waits before another attempt. nil stands for the usual wait. If a provider was
 // overloaded during a recording, the replay does not wait for it.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {

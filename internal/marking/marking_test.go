@@ -93,8 +93,8 @@ func TestFirstPinned(t *testing.T) {
 }
 
 // A marker hides the messages before it. So it is set only if compartments and the head cover all of these
-// messages, and the head pins none of them. It is removed if no compartment reaches it. The test checks both for
-// any recorded state.
+// messages, and the head pins none of them. The marker is removed if no compartment reaches it. The test checks
+// both for any recorded state.
 func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

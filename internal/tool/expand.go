@@ -34,8 +34,8 @@ var expandTool = tool{
 		`},"required":["start"],"additionalProperties":false}`),
 }
 
-// The largest text of one call, in tokens, and the share of the window that it may take.
-// docs/raw-history.md has the reasons.
+// The text of one call has at most expandBudget tokens, and at most one eighth of the window. docs/raw-history.md
+// has the reasons.
 const (
 	expandBudget = 15_000
 	expandShare  = 8
@@ -133,7 +133,7 @@ func expandArguments(args json.Value) (expansion, error) {
 
 // A page is the text of messages, up to a size.
 type page struct {
-	tokens, bytes, lines int // the numbers that are left of the page's size
+	tokens, bytes, lines int // how much of each the page can still hold
 
 	options rawhistory.TextOptions
 	body    strings.Builder
