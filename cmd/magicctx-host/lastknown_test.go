@@ -84,7 +84,8 @@ func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	}
 }
 
-// install for all projects finds another context plugin of the current project.
+// If install runs for all projects, it still finds another context plugin of the current
+// project.
 func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
 	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

@@ -78,8 +78,8 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// If no compartment names a pinned prompt, its place is unknown, and firstPinned assumes that it is the
-// first message.
+// If a pinned prompt is named by no compartment, the place of the prompt is unknown, and firstPinned assumes
+// that it is the first message.
 func TestFirstPinned(t *testing.T) {
 	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {

@@ -178,7 +178,7 @@ func (p *page) add(m rawhistory.Message) bool {
 	return !p.isFull
 }
 
-// beginning returns the beginning of a text with at most so many bytes and line ends.
+// beginning returns the beginning of a text. The result has at most the given numbers of bytes and of line ends.
 func beginning(text string, bytes, lines int) string {
 	text = text[:runeStart(text, max(0, bytes))]
 	for end := 0; ; lines-- {

@@ -380,7 +380,7 @@ func TestKeysScrollSortAndFilter(t *testing.T) {
 	}
 }
 
-// The parts of the bar have the share of their tokens, and every mark stays visible.
+// The prompt fills the same share of the bar as of the window, and every mark stays visible.
 func TestBarShowsEachPartAndMark(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		part := rapid.Int64Range(0, 300_000)
