@@ -13,7 +13,8 @@ import (
 var failure = regexp.MustCompile(`(?m)^fail .*`)
 
 // The loader of a project loads the plugin in the data directory, and that plugin finds its host there.
-// So doctor looks there, too. In a healthy project it must not switch compaction on again.
+// So doctor looks there, too. In a healthy project, doctor must not switch the harness's own compaction
+// on again.
 func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	for name, installations := range map[string][][]string{
 		"project only":        {{"opencode", "--project"}, {"pi", "--project"}},

@@ -31,8 +31,8 @@ func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	}
 }
 
-// The repository's configuration already names the loader, which is missing or ours. uninstall keeps the
-// repository's files, and removes all files that install wrote.
+// The repository's configuration already names the loader. The loader itself is missing, or is ours. uninstall keeps
+// the repository's files, and removes all files that install wrote.
 func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		for name, content := range map[string][]byte{"no loader": nil, "our loader": carried[schema.Harness(harness)].Loader} {
@@ -57,7 +57,7 @@ func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	}
 }
 
-// repositoriesWithLoader are configurations of a project that name a loader, by harness.
+// repositoriesWithLoader holds, for each harness, a configuration of a project that names a loader.
 var repositoriesWithLoader = map[string]struct{ settings, content, loader string }{
 	"opencode": {
 		"project/opencode.json", `{"plugin": ["./.opencode/opencode-shim/index.js"], "compaction": {"auto": false, "prune": false}}`,

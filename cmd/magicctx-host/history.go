@@ -51,7 +51,7 @@ func (cmd *historyListCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	all := []view.HistorySession{} // as JSON, no sessions are an empty list
+	all := []view.HistorySession{} // not nil, so that the JSON of an empty list is []
 	for _, row := range rows {
 		if cmd.isWanted(row.Key) {
 			all = append(all, historySessionOf(row))
@@ -156,8 +156,8 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	return fmt.Errorf("no harness gives the messages of session %s:\n%w", cmd.Session, errors.Join(problems...))
 }
 
-// candidates returns the sessions that the user may mean. If magicctx does not know the session, it has no
-// anchors, and may belong to any harness.
+// candidates returns the sessions that the user may mean. If magicctx does not know the session, there is
+// one candidate, without anchors, for each harness that the command line allows.
 func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.Session, err error) {
 	err = cmd.browse(ctx, func(b *store.Browser) error {
 		found, err := cmd.find(b, cmd.Session)

@@ -55,7 +55,7 @@ func (r *historyRig) begin(key store.Key) {
 	}))
 }
 
-// summarise stores a session with two compartments: of the messages 1 to 2, and of message 3.
+// summarise stores a session with two compartments: one for messages 1 and 2, one for message 3.
 func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	r.t.Helper()
 	ctx := r.t.Context()

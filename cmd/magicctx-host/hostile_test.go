@@ -103,7 +103,8 @@ func sum(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// The repository ships a link where a backup might be written, and the bytes to write.
+// The repository ships a link at the path of a backup. It also chooses the bytes of the backup, because they
+// are those of its configuration.
 func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"opencode.json.magicctx-backup", "opencode.json.magicctx-backup.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +250,7 @@ func differing(before, after map[string]string) map[string]string {
 	return changes
 }
 
-// If somebody else's file is in the backup's place, it stays.
+// If somebody else's file is in the place of the backup, that file stays.
 func TestForeignBackupStays(t *testing.T) {
 	c := newClone(t)
 	c.write("home/.config/opencode/opencode.json", "{}")
@@ -351,7 +352,7 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(terminalHandler(&out, slog.LevelInfo))
 	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
-	// The colours are tint's own: an m after digits and semicolons.
+	// tint itself writes the colours. Each is a sequence of digits and semicolons that ends in m.
 	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
 	if n := strings.Count(out.String(), "visible"); n != 4 {
 		t.Errorf("%d of 4 texts are in %q", n, out.String())

@@ -79,8 +79,8 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin.", place.Harness.Name))
 }
 
-// conflictsHere lists the conflicts with magicctx in the project of the current directory. They do not stop an
-// installation for all projects.
+// conflictsHere lists the conflicts with magicctx in the project of the current directory. If magicctx is being
+// installed for all projects, they do not stop the installation.
 func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 	project, err := os.Getwd()
 	if err != nil {
@@ -151,8 +151,8 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	return removeMarkers(ctx, s, place.Harness)
 }
 
-// removeMarkers removes the compaction markers from a harness's own store. Without the plugin, the arrays of its
-// sessions would begin at these markers.
+// removeMarkers removes the compaction markers from a harness's own store. Without the plugin, the harness
+// would leave out all messages before a session's newest marker.
 func removeMarkers(ctx context.Context, s streams, harness *install.Harness) error {
 	m := harnessMarkers()[harness.ID]
 	if m == nil {

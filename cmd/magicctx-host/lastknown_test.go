@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// storeSession stores a session whose newest prompt had so many tokens, in a window of 48,000.
+// storeSession stores a session whose newest prompt had the given number of tokens, in a
+// window of 48,000.
 func storeSession(t *testing.T, dir, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {
@@ -83,7 +84,8 @@ func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	}
 }
 
-// install for all projects finds another context plugin of the current project.
+// If install runs for all projects, it still finds another context plugin of the current
+// project.
 func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
 	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

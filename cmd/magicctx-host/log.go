@@ -32,8 +32,8 @@ func (w printableJSON) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// terminalHandler returns the handler for a log that people read on a terminal. tint writes escape sequences
-// in texts to a terminal that shows colours, so the handler removes them first.
+// terminalHandler returns the handler for a log that people read on a terminal. On a terminal that shows colours,
+// tint does not change the escape sequences in texts. So the handler removes them first.
 func terminalHandler(w io.Writer, level slog.Level) slog.Handler {
 	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: printableAttr})
 }

@@ -56,8 +56,8 @@ func signalled() (context.Context, context.CancelFunc) {
 	}
 }
 
-// A hostBuilder opens the store in the data directory and assembles the host. closeHost stops
-// background work and closes the store. The caller calls it after its last call to the host.
+// A hostBuilder opens the store in the data directory and assembles the host. closeHost stops background work
+// and closes the store. The caller calls closeHost after its last call to the host.
 type hostBuilder func(context.Context, hostOptions) (p rpc.Provider, closeHost func(), err error)
 
 // hostOptions are the inputs of a hostBuilder.

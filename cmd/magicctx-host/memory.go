@@ -63,7 +63,7 @@ type memoryRmCmd struct {
 	IDs []int64 `arg:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
 }
 
-// Run forgets memories, up to the first that does not exist.
+// Run forgets the given memories in order. If one does not exist, Run returns an error.
 func (cmd *memoryRmCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {

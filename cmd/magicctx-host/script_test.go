@@ -84,8 +84,8 @@ func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// awaitLine waits until a file contains a text. A host that stops ends its socket first and writes its
-// last line later: await-line TEXT FILE
+// awaitLine waits until a file contains a text. When a host stops, it closes its socket first, and
+// writes its last line later: await-line TEXT FILE
 func awaitLine(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(ts.ReadFile(args[1]), args[0]) {

@@ -127,7 +127,7 @@ type unknownSession struct{}
 func (unknownSession) Error() string { return "the host's own words" }
 func (unknownSession) RPCCode() int  { return -32602 }
 
-// SessionStatus knows one old session that the list does not have.
+// SessionStatus also knows one old session, which Status does not list.
 func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	if p.Session == "broken" {
 		return schema.SessionStatus{}, errors.New("the store is gone")
@@ -267,7 +267,8 @@ func longSession(n int) []byte {
 	return b.Bytes()
 }
 
-// An update of a source build keeps the version, so the programs are compared.
+// A new build from source may have the same version as the old one. So the hashes of the two programs
+// are compared, too.
 func TestStatusNamesTheHostOfAnotherBuild(t *testing.T) {
 	host := schema.StatusResult{PID: 4711, Version: rpc.Version, ProgramHash: program.Hash()}
 	if got := otherProgram(host); len(got) > 0 {

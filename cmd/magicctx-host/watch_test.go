@@ -61,7 +61,7 @@ func (r *rig) serve(h rpc.Host) (stop func()) {
 	return sync.OnceFunc(func() { cancel(); <-served })
 }
 
-// pass runs a pass in the way of a harness.
+// pass runs a pass as a harness does.
 func (r *rig) pass(session string) {
 	r.t.Helper()
 	client, err := dialHarness(r.t.Context(), r.endpoint, nil)

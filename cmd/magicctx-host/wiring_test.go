@@ -19,7 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// This test finds the missing parts of a harness in schema.Harnesses. docs/recipes/harness.md lists all parts.
+// Each harness in schema.Harnesses must have all its parts. docs/recipes/harness.md lists them.
 func TestEveryHarnessIsWhole(t *testing.T) {
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }

@@ -37,8 +37,8 @@ func TestTextsForUsersUseTheirWords(t *testing.T) {
 	checkDescriptions(t)
 }
 
-// checkSentences checks the texts in a Go file. Only a text with a space is a sentence. An argument of Count or Plural
-// is a noun in a sentence. Log entries, and reports of bugs in the program, are for its developers.
+// checkSentences checks the texts in a Go file. A text counts as a sentence if it has a space, or if it is a noun
+// that Count or Plural gets. Log entries and reports of bugs are left out, because only developers read them.
 func checkSentences(t *testing.T, file string) {
 	t.Helper()
 	set := gotoken.NewFileSet()
@@ -83,8 +83,8 @@ func checkText(t *testing.T, set *gotoken.FileSet, literal *ast.BasicLit) {
 	}
 }
 
-// checkLines checks a document. The names of files and functions in it are not text. If isFirst is true, its reader may not
-// have the program on the PATH yet.
+// checkLines checks a document. The names of files and functions in it are not text. isFirst means that the program
+// is perhaps not yet on the PATH of the person who reads the document.
 func checkLines(t *testing.T, file string, isFirst bool) {
 	t.Helper()
 	content, err := os.ReadFile(file)

@@ -19,9 +19,9 @@ type definition struct {
 // definitions is the table of the hidden agents. A new agent needs a row here.
 //
 // An agent has no tools unless it cannot work without them. The history contains text that other people wrote.
-// If a hidden agent could read files, such a text could make it copy a file that the user never meant to show
-// to a model into a summary. The harness is no protection: it may let a hidden agent read without asking the
-// user, and may follow links out of the project.
+// If a hidden agent could read files, such a text could make it read a private file and copy the content into
+// a summary. The harness is no protection: it may let a hidden agent read without asking the user, and may
+// follow links out of the project.
 var definitions = []definition{
 	// A historian answers in one step. The second step is for a model that calls a tool although it has none.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},

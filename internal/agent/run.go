@@ -47,7 +47,7 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns a function that waits before another attempt, or nil for the usual one. If a provider was
+// Sleep returns a function that waits before another attempt. nil stands for the usual wait. If a provider was
 // overloaded during a recording, the replay does not wait for it.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {
@@ -74,8 +74,8 @@ var _ ask.Asker = Asker{}
 // maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process with about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits for a run to end after it told the shim to abort the run. It includes the
-// five seconds that a shim gives its harness.
+// abortGrace is how long Ask waits for a run to end after Ask has told the shim to abort the run. It includes
+// the five seconds that a shim gives its harness.
 const abortGrace = 8 * time.Second
 
 // Ask implements ask.Asker: it runs a hidden agent through a connected shim and returns its last answer. Every

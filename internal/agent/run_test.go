@@ -278,7 +278,7 @@ func TestAgentThatIgnoresItsAbortDoesNotBlockTheHost(t *testing.T) {
 	})
 }
 
-// deaf runs agents until its call is withdrawn.
+// deaf is a client that ignores aborts: a run ends only when the context of its call ends.
 type deaf struct{ mute }
 
 func (*deaf) RunAgent(ctx context.Context, _ schema.AgentRunParams) (schema.AgentRunResult, error) {
@@ -348,7 +348,7 @@ func TestAgentRunThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// The errors are in OpenCode's form, as it stores them with an answer, and in Pi's words.
+// Some errors are in OpenCode's form, the others in Pi's words.
 func TestAgentErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, reason, raw string

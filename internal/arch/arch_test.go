@@ -54,7 +54,8 @@ var packages = sync.OnceValues(func() (all []pkg, err error) {
 	}
 })
 
-// never lists dependencies that packages must not have, directly or indirectly.
+// never is the table of the dependencies that packages must not have, directly or
+// indirectly.
 var never = []struct {
 	from, what, why string
 }{
@@ -70,8 +71,8 @@ var never = []struct {
 	{"cmd/magicctx-host", module + "/e2e", "test equipment stays out of the binary"},
 }
 
-// direct lists packages that a package must not import itself, although one of
-// its dependencies may import them.
+// direct is the table of the packages that a package must not import itself, although
+// one of its dependencies may import them.
 var direct = []struct {
 	from, what, why string
 }{

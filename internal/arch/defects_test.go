@@ -18,7 +18,7 @@ var (
 	bugCited = regexp.MustCompile(`\b(?:class|[Dd]efect) ([A-Z]\d+)\b|(?m:^\s*// )([A-Z]\d+)(?::| \(and )|\b([A-Z]\d+)(?: in|\)? \()\s*(?://\s*)?docs/defects\.md`)
 	// bugLine is a class of bugs: how it shows, its ids, and its tests.
 	bugLine = regexp.MustCompile(`^- .*? \[([^\]]+)\](.*)`)
-	// bugListed is a test in a line: a Go test, or the title of a test of a shim.
+	// bugListed is a test that such a line names: a Go test, or the title of a shim's test.
 	bugListed = regexp.MustCompile("`(Test\\w+)`|\"([^\"]+)\"")
 )
 

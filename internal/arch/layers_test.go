@@ -77,8 +77,9 @@ func TestEachAllowedImportIsUsed(t *testing.T) {
 	}
 }
 
-// ARCHITECTURE.md has the table of layers: a line for each package, below the packages that it imports. It is made from the
-// doc.go files, and leaves out the imports that another import implies, and packages that import nothing:
+// ARCHITECTURE.md has the table of layers: a line for each package, below the packages that it imports. The table is
+// made from the doc.go files. It leaves out packages that import nothing, and imports that another import implies.
+// This command updates it:
 //
 //	go test ./internal/arch -run Table -args -update
 func TestTableOfPackagesIsFresh(t *testing.T) {

@@ -91,7 +91,8 @@ func TestWrongNamesAreFound(t *testing.T) {
 	}
 }
 
-// missing returns the names of a document that do not exist, and counts those that it has looked up.
+// missing looks up the names in a document, and counts them in names. It returns the names of things that do
+// not exist.
 func (s *sources) missing(document string, names *int) []string {
 	var found []string
 	complain := func(isThere bool, name, kind string) {

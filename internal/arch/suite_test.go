@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// `task test` runs most tests of some packages only under the race detector, with -short. Tests that then do less have
-// to be in the list of those that it runs a second time.
+// In some packages, `task test` runs most tests only with -short and under the race detector. If a test does
+// less with -short, the list LONG in Taskfile.yml must name it, so that `task test` runs it a second time
+// without -short.
 func TestShortenedTestsRunInFull(t *testing.T) {
 	root := filepath.Join("..", "..")
 	taskfile, err := os.ReadFile(filepath.Join(root, "Taskfile.yml"))

@@ -16,7 +16,7 @@ type Client interface {
 	// RunAgent runs a hidden agent and waits for its end. If ctx ends, the shim
 	// ends the run, but RunAgent does not wait for that.
 	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
-	// AbortAgent makes the shim end a run. The run's own call then gets its answer.
+	// AbortAgent makes the shim end a run. The call of RunAgent for that run then gets its answer.
 	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
 	// SessionChanged sends a subscriber the status of a session. It does not
 	// block.

@@ -23,8 +23,8 @@
 // cloning a repository must not give it the user's secrets or control of the user's agents: see
 // restrict.
 //
-// The tags of schema.Config hold the rules for values, once for the host, the JSON Schema and the
-// documentation.
+// The tags of schema.Config hold the rules for values. The host, the JSON Schema and the documentation all take
+// the rules from there.
 //
 // It may import internal/json, internal/jsonc, internal/regular and schema.
 package config

@@ -14,8 +14,8 @@ import (
 )
 
 // TestKeysWithoutEffectAreMarked reads the program's sources: a key has the tag effect:"none" if and only if no
-// package reads its field, except the packages that load the configuration. install leaves a key with the tag out
-// of the settings that it creates, and a user who sets such a key gets a warning.
+// package reads its field, except the packages that load the configuration. install omits such a key from the
+// settings that it creates, and a user who sets such a key gets a warning.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
 }

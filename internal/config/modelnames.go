@@ -34,7 +34,7 @@ func (l *loader) warnModelNames(lv *level) {
 	}
 }
 
-// canBeModel reports whether a name may be a model id or "provider/model". For example, patterns may not.
+// canBeModel reports whether a name can be a model id or "provider/model". A pattern such as "gpt-*" cannot.
 func canBeModel(name string) bool {
 	return name != "" && !strings.ContainsAny(name, " \t\n*?,") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
 }

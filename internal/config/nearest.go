@@ -36,7 +36,8 @@ func meantKey(at path) path {
 	return nil
 }
 
-// keysWithEffect returns the paths of all keys that the program reads, in a struct at a path and below.
+// keysWithEffect returns the paths of the keys in a struct and in the structs within it, but only of keys that
+// the program reads. at is the path of the struct.
 func keysWithEffect(at path, t reflect.Type) (all []path) {
 	for _, f := range fieldsOf(t) {
 		if f.rules.hasNoEffect {

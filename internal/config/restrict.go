@@ -148,7 +148,8 @@ func (r *restriction) value(key path, tree object, value any, rules rules, mine 
 	}
 }
 
-// mapping returns the map by model of a trusted project, with the user's entries for other models.
+// mapping returns a trusted project's map of values by model, with the user's entries for all other models
+// added.
 func mapping(mine, target reflect.Value) object {
 	merged := object{}
 	for _, entries := range []reflect.Value{mine, target} {

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// compaction compares the harnesses' own compaction with the other findings: exactly one of a harness and
-// magicctx has to keep sessions below the model's limit.
+// compaction compares the harnesses' own compaction with the other findings: either the harness or magicctx has to
+// keep sessions below the model's limit, but not both.
 func (x *examination) compaction(ctx context.Context) {
 	x.eachUsed(ctx, func(h Harness) {
 		if h.CompactionOff != nil {

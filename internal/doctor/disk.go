@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// SQLite's write-ahead log may grow by some megabytes before a checkpoint, and a migration first copies
-// the database.
+// With less than tooLittleSpace, a host may be unable to store anything: SQLite's write-ahead log grows by
+// some megabytes before a checkpoint. littleSpace is meant for a migration, which first copies the database.
 const (
 	tooLittleSpace = 32 << 20
 	littleSpace    = 512 << 20

@@ -445,7 +445,7 @@ func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	}
 }
 
-// says returns a VersionOf that prints this version for the program in MAGICCTX_HOST.
+// says returns a VersionOf that returns out and err for the program in MAGICCTX_HOST.
 func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
 	others, named := o.VersionOf, o.Env(NamedBy)
 	return func(ctx context.Context, program string) (string, error) {
@@ -560,8 +560,8 @@ func TestFilesOfOtherUsersAreReported(t *testing.T) {
 	}
 }
 
-// Anybody may create the directory for the sockets of another user, and put a socket of a hostile program
-// into it. Doctor must neither advise the user to take over that directory, nor do so itself.
+// Anybody may create the directory that is meant for another user's sockets, and put a hostile program's
+// socket into it. Doctor must neither advise the user to take over that directory, nor do so itself.
 func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	o := well(t)
 	dir := o.RuntimeDirs[0]

@@ -24,8 +24,8 @@ const namedTimeout = 3 * time.Second
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program that NamedBy names. If there is a problem, it returns the problem as a sentence,
-// otherwise "". isBroken means that no plugin can work with the program. A program whose version differs from own
-// may still work. versionOf runs a program for its version.
+// otherwise "". isBroken means that no plugin can work with the program. own is the version of this program.
+// A program of another version may still work. versionOf runs a program for its version.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

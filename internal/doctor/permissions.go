@@ -44,8 +44,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory that can hold the host's socket, and in unfit the directories before it.
-// If no directory can hold the socket, fit is empty.
+// runtimeDir returns in fit the first directory that can hold the host's socket, and in unfit the directories
+// before that one. If no directory can hold the socket, fit is empty.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// expiredGrace is how long an expired session may stay before doctor reports it. A host deletes such sessions
-// at its start and once a day, after retention.TrustedTidies days on which it found them expired.
+// expiredGrace is how long an expired session may stay before doctor reports it. A host looks for such
+// sessions at its start and once a day. It deletes a session after retention.TrustedTidies days on which that
+// session was found expired.
 const expiredGrace = (retention.TrustedTidies + 7) * 24 * time.Hour
 
 // retention says how long the host keeps its data, and finds sessions that it should have deleted.

@@ -2,8 +2,8 @@ package format
 
 import "cmp"
 
-// causes holds short phrases for three things: why a bust was made, why a request was sent without one, and why
-// the summaries in the prompt were written anew.
+// causes holds short phrases for three things: why a bust was made, why a request was sent without a bust, and
+// why the summaries in the prompt were written anew.
 var causes = map[string]string{
 	"pressure":           "threshold",
 	"force":              "85% full",

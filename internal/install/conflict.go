@@ -26,9 +26,8 @@ type Conflict struct {
 // A ConflictError lists the reasons why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// Harness is the name of the harness.
-	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of the
-	// configuration that says so. Otherwise it is empty.
+	// Harness is the name of the harness. If an earlier installation has switched off the harness's own
+	// compaction, CompactionOff is the path of the configuration that switches it off. Otherwise it is empty.
 	Harness, CompactionOff string
 }
 

@@ -1,9 +1,9 @@
 // Package install adds the shim to a harness's configuration, and removes it again.
 //
-// The configuration file belongs to its author. Comments, order and indentation stay, an inserted line
-// follows the style of its neighbours, and removing it restores the former bytes. The package first plans
-// every change, so that the user can see it. If somebody has edited the file in between, applying the plan
-// fails. Two files in the user's data directory belong to an edited file:
+// The configuration file belongs to its author. Comments, order and indentation stay, an inserted line follows
+// the style of its neighbours, and removing it restores the former bytes. The package first plans every change,
+// so that the user can see it. If somebody edits the file after that, applying the plan fails. Two files in the
+// user's data directory belong to an edited file:
 //
 //	installed/<hash of its path>.backup   the file as it would be without us
 //	installed/<hash of its path>.json     our changes, and hashes of the result and the backup

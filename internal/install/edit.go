@@ -199,8 +199,8 @@ func (p Place) ownEntry(file string, plugins *hujson.Array, specs ...string) int
 	return found
 }
 
-// addMember appends a member to the root. The function value gets the layout and the indentation of the
-// member's line.
+// addMember appends a member to the root. addMember calls value with the layout, and with the indentation of
+// the member's line.
 func addMember(d *document, name string, value func(l layout, indent string) hujson.ValueTrimmed) {
 	l := layoutOf(d)
 	root := members{d.root}

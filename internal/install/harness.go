@@ -64,8 +64,8 @@ type Harness struct {
 	// pluginConflicts finds conflicts with a plugin that does not count as a competitor. It may be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
-	// shimDirectory is the name of our plugin's directory. For a user it is in the data directory, for a
-	// project in its projectDirectory.
+	// shimDirectory is the name of our plugin's directory. For a user, it is in the data directory. For a
+	// project, it is in projectDirectory.
 	shimDirectory, projectDirectory string
 	// projectNote is a sentence that an installation for a project shows, empty for none.
 	projectNote string

@@ -74,7 +74,8 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	// If an earlier installation wrote the entry, this one may replace it. If the user wrote it, it stays.
+	// If an earlier installation wrote the entry, the new spec may replace it. If the user wrote the entry, it
+	// stays.
 	replace := func(entry string) bool {
 		return isChosen || o.isStale(file, entry) || earlier.Spec != "" && o.sameSpec(file, entry, earlier.Spec)
 	}

@@ -159,7 +159,7 @@ func TestPiAgentDirectory(t *testing.T) {
 	}
 }
 
-// One list of competitors holds for both harnesses.
+// Both harnesses have the same list of competitors.
 func TestPiConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	const user = "/.pi/agent/"
 	for _, test := range []struct {

@@ -78,8 +78,8 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// If a file was edited after the installation and magicctx is installed again, the backup must not
-// become the installed file.
+// If a file was edited after the installation and magicctx is installed again, the new backup must not contain
+// our changes.
 func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -457,7 +457,7 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The user chose a plugin with an unknown name. The record identifies it.
+// The user chose a plugin with an unknown name. The next installation knows that plugin by the record.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

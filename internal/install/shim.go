@@ -31,7 +31,7 @@ type Shim struct {
 	Program []byte
 }
 
-// The files of the shim in the data directory.
+// These are the files of the shim in the data directory.
 const (
 	bundleName = "index.js"
 	hostRecord = "host.json"
@@ -210,9 +210,10 @@ func removeOwn(files []string) error {
 // inCache matches programs in the caches of npx and `go run`, which may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost makes the shim start the program at executable. If that is in a cache that may be emptied, the
-// shim starts a copy in the data directory. invoked is the path by which the program was started. If it is
-// the same file, UseHost prefers it, because it may be a link that stays when the program is updated.
+// UseHost makes the shim start the program at executable. If executable is in a cache that may be emptied,
+// the shim starts a copy in the data directory. invoked is the path by which the program was started. If
+// invoked leads to the same file, UseHost prefers it, because invoked may be a link that stays when the
+// program is updated.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()

@@ -247,7 +247,7 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// A program is larger than any configuration. Its copy is still compared with it.
+// A program is larger than any configuration. Still, install compares the copy with the program.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""

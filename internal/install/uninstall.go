@@ -27,8 +27,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p.vault); err != nil {
 			return nil, err
 		}
-		// The schema is removed only if no settings that name it stay: neither the user's own nor those of another
-		// harness.
+		// If settings that name the schema stay, the schema stays, too. These may be the user's own settings, or
+		// those of another harness.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}

@@ -52,9 +52,9 @@ func isDeep(data []byte) bool {
 	return false
 }
 
-// commentLen returns the length of the comment that data begins with, without the end of the
-// comment. If data begins with no comment, commentLen returns 0. If the comment is not closed, it
-// reaches to the end of data.
+// commentLen returns the length of the comment that data begins with, without the line break or
+// the "*/" that ends the comment. If data begins with no comment, commentLen returns 0. If the
+// comment is not closed, it reaches to the end of data.
 func commentLen(data []byte) int {
 	end := "\n"
 	switch {

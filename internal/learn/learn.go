@@ -66,5 +66,5 @@ func (l *Learner) Feature() pass.Feature {
 }
 
 // PromptChanged forgets the pause before the session's newest pass, because the harness has changed the system
-// prompt after it: the provider cannot have read such a prompt from its cache.
+// prompt after that pass. The provider cannot have read the changed prompt from its cache.
 func PromptChanged(s *session.Session) { *pauses.Of(s) = nil }

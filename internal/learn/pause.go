@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A pause describes the idle time before a pass, and the tokens that the provider then reads from its cache
-// if the prefix is still alive. The usage that comes with the answer shows whether it was.
+// A pause describes the idle time before a pass, and the tokens that the provider then reads from its cache if
+// the prefix is still alive. The usage that comes with the answer shows whether the prefix was alive.
 type pause struct {
 	model schema.Model
 	npm   string

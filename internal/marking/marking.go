@@ -48,8 +48,8 @@ type pendingMarker struct {
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// An appliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
-// belongs to the message after which the marker was asked for.
+// An appliedMarker is a marker that is set. The boundary is the user prompt at which the marker stands. Ordinal
+// is the ordinal of the message after which a publication asked for the marker.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`
@@ -304,8 +304,8 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 }
 
 // CheckAll compares the recorded markers with the harness's store when the harness starts. It removes
-// three kinds of markers: all of them if markers are switched off, incomplete ones, and ones that a crash
-// left without a complete record. If markers are on, the next bust sets them again.
+// incomplete markers, and markers that a crash left without a complete record. If markers are switched off, it
+// removes all of them. If markers are on, the next bust sets them again.
 func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
 	rows, err := k.Store.Markers.Of(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {

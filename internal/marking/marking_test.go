@@ -78,8 +78,8 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// If no compartment names a pinned prompt, its place is unknown, and firstPinned assumes that it is the
-// first message.
+// If a pinned prompt is named by no compartment, the place of the prompt is unknown, and firstPinned assumes
+// that it is the first message.
 func TestFirstPinned(t *testing.T) {
 	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {
@@ -93,8 +93,8 @@ func TestFirstPinned(t *testing.T) {
 }
 
 // A marker hides the messages before it. So it is set only if compartments and the head cover all of these
-// messages, and the head pins none of them. It is removed if no compartment reaches it. The test checks both for
-// any recorded state.
+// messages, and the head pins none of them. The marker is removed if no compartment reaches it. The test checks
+// both for any recorded state.
 func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

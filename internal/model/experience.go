@@ -17,8 +17,8 @@ type experience[T comparable] struct {
 	known map[schema.Model]T
 }
 
-// of returns the facts known about a model. If the cache does not have it, the method calls read, which reads
-// the store. If read fails, the method returns the results of read, and the next call reads again.
+// of returns the facts known about a model. If the cache does not hold them, the method calls read, which
+// reads the store. If read fails, the method returns the results of read, and the next call reads again.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The values of the key "notices".
+// These are the values of the key "notices".
 const (
 	Busts    = "busts"
 	Troubles = "troubles"

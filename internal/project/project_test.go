@@ -129,7 +129,7 @@ func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	wantIdentity(t, shallow, identity)
 }
 
-// A failure that may pass gives no identity, because facts would be stored under a wrong one.
+// A transient failure gives no identity. Otherwise facts would be stored under a wrong identity.
 func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")

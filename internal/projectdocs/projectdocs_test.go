@@ -31,7 +31,7 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// read reads a directory with a new reader, without its cache.
+// read reads a directory with a new reader, whose cache is empty.
 func read(t *testing.T, dir string) Docs {
 	t.Helper()
 	docs, err := new(Reader).Read(t.Context(), dir)

@@ -33,9 +33,9 @@ func (pr *Prompts) readAhead(ctx context.Context, c client.Client, s *session.Se
 
 // nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model that binds its
 // thinking to the prompt. If the prompt differs from the frozen one, nextFrozenSystem accepts it at once,
-// because all requests of the turn are sent with it, and the next pass takes a new preamble. If only the date
-// differs, a new prompt is not worth the loss of all thinking. The new date waits until the prefix is gone
-// for another reason.
+// because all requests of the turn are sent with it. The next pass then begins a new preamble. If only the
+// date differs, a new prompt is not worth the loss of all thinking. The new date waits until the prefix is
+// gone for another reason.
 func (pr *Prompts) nextFrozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	var frozen []string
 	state := s.Row.System

@@ -106,8 +106,9 @@ func TestLookbackReachesExactlyTwentyBlocks(t *testing.T) {
 	}
 }
 
-// OpenAI caches every prompt without breakpoints, from 1,024 tokens on in steps
-// of 128. For models before GPT-5.6 it neither charges nor reports writes.
+// OpenAI needs no breakpoints. It caches every prompt of at least 1,024 tokens,
+// and the cached part grows in steps of 128. For models before GPT-5.6 it
+// neither charges nor reports writes.
 func TestAccountWithoutBreakpoints(t *testing.T) {
 	type request struct {
 		at     int64
@@ -179,8 +180,8 @@ func TestAccountWithoutBreakpoints(t *testing.T) {
 	}
 }
 
-// For every route, tokens that were sent before are read again, except for the
-// last incomplete step.
+// For every route, a longer prompt reads all tokens of the earlier prompt from
+// the cache, except for the last incomplete step.
 func TestExtensionOfAPromptWithoutBreakpoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(route.All()).Filter(route.Route.IsImplicit).Draw(t, "route")

@@ -120,18 +120,20 @@ func LookBack(session []Passage, limit int) *Hindsight {
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at next removes something, if the last one was at last. It is also true if next
-// is the end of the session. Busts that remove nothing would only confuse the reader.
+// removes reports whether a bust at request next removes something, if the bust before it was at request last.
+// It is also true if next is the end of the session. Busts that remove nothing would only confuse the reader.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts after a bust at last, up to the one before a bust at next, fit into the limit.
+// fits reports whether the prompts from a bust at request last to a bust at request next, without the prompt of
+// next itself, fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of the ready pieces in the requests after a bust at last and before a bust at next.
+// carry returns the price of carrying ready pieces in the requests between a bust at request last and a bust at
+// request next.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {

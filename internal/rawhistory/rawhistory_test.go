@@ -93,8 +93,8 @@ func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	}
 }
 
-// Rows with broken JSON keep their ordinals. Summaries of OpenCode have none. But an unfinished summary, or a
-// message of the user that is marked as a summary, is a message like any other.
+// Rows with broken JSON keep their ordinals. OpenCode's own summaries have no ordinals. But an unfinished
+// summary, or a message of the user that is marked as a summary, is a message like any other.
 func TestOpenCodeSlots(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)

@@ -103,8 +103,8 @@ func TestCliffs(t *testing.T) {
 	}
 }
 
-// The documented figures, in the order life, write price, breakpoints,
-// look-back, step.
+// Each row has the documented figures in this order: life, write price,
+// breakpoints, look-back, step.
 func TestTable(t *testing.T) {
 	for _, c := range []struct {
 		name                        string

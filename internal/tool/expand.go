@@ -34,8 +34,8 @@ var expandTool = tool{
 		`},"required":["start"],"additionalProperties":false}`),
 }
 
-// The largest text of one call, in tokens, and the share of the window that it may take.
-// docs/raw-history.md has the reasons.
+// The text of one call has at most expandBudget tokens, and at most one eighth of the window. docs/raw-history.md
+// has the reasons.
 const (
 	expandBudget = 15_000
 	expandShare  = 8
@@ -133,7 +133,7 @@ func expandArguments(args json.Value) (expansion, error) {
 
 // A page is the text of messages, up to a size.
 type page struct {
-	tokens, bytes, lines int // the numbers that are left of the page's size
+	tokens, bytes, lines int // how much of each the page can still hold
 
 	options rawhistory.TextOptions
 	body    strings.Builder
@@ -178,7 +178,7 @@ func (p *page) add(m rawhistory.Message) bool {
 	return !p.isFull
 }
 
-// beginning returns the beginning of a text with at most so many bytes and line ends.
+// beginning returns the beginning of a text. The result has at most the given numbers of bytes and of line ends.
 func beginning(text string, bytes, lines int) string {
 	text = text[:runeStart(text, max(0, bytes))]
 	for end := 0; ; lines-- {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Reference vectors for ranges of tags, then the errors.
+// The table has reference vectors for ranges of tags, and then the errors.
 func TestTagRanges(t *testing.T) {
 	for _, c := range []struct {
 		in   string

@@ -54,7 +54,8 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// The keys of the live screen that are not characters. Their values are in Unicode's private use area.
+// These are the keys of the live screen that are not characters. Their values are in Unicode's private
+// use area.
 const (
 	KeyUp rune = 0xE000 + iota
 	KeyDown

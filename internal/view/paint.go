@@ -4,7 +4,7 @@ package view
 // sequence.
 type Colour string
 
-// The colours of all views on a terminal.
+// These are the colours of all views on a terminal.
 const (
 	Plain  Colour = ""
 	Faint  Colour = "2"

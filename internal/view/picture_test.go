@@ -25,8 +25,8 @@ func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "status.svg"), picture.String())
 }
 
-// The measures of a picture, in pixels. Each character has its own place, so the widths of the viewer's
-// font do not matter.
+// These are the measures of a picture, in pixels. Each character has its own place, so the widths of
+// the viewer's font do not matter.
 const (
 	cellWidth, cellHeight = 8.4, 18
 	pictureMargin         = 16

@@ -288,8 +288,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 	})
 }
 
-// solid draws the parts of the bar and of its legend in the way in which they are drawn with
-// colours.
+// solid draws the parts of the bar and of its legend as a screen with colours draws them.
 func solid(text string) string {
 	for _, part := range sources(schema.TokensBySource{}) {
 		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })
@@ -381,7 +380,7 @@ func TestKeysScrollSortAndFilter(t *testing.T) {
 	}
 }
 
-// The parts of the bar have the share of their tokens, and every mark stays visible.
+// The prompt fills the same share of the bar as of the window, and every mark stays visible.
 func TestBarShowsEachPartAndMark(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		part := rapid.Int64Range(0, 300_000)

@@ -105,7 +105,7 @@ func TestNextBust(t *testing.T) {
 	}
 }
 
-// What a summary has replaced is removed, but not dropped.
+// Content that a summary has replaced counts as removed, but not as dropped.
 func TestDroppedNamesTheSummaries(t *testing.T) {
 	st := schema.SessionStatus{Units: 523, Removals: []schema.Removal{{Rule: "tool reclaim"}}}
 	if got, want := Dropped(st), "nothing of 523 pieces"; got != want {

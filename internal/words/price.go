@@ -11,10 +11,10 @@ import (
 // mostPasses is the largest number of passes that is worth printing in full.
 const mostPasses = 999
 
-// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
-// requests, about 41 to come". It pays off only if more requests than that are to come before the session must
-// free space at any cost. For a bust for rent, Price adds the meter and the price that it has reached, both in tokens
-// read from the cache.
+// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3 requests,
+// about 41 to come". The bust pays off only if more than these 3 requests are to come before the session must free
+// space at any cost. If the bust is made for rent, Price adds the rent and the cost of the bust, both in tokens read
+// from the cache.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	switch n := math.Ceil(b.BreakEven); {

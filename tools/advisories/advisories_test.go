@@ -16,7 +16,7 @@ func TestNoModuleHasAKnownWeakness(t *testing.T) {
 	}
 }
 
-// If a module has a known weakness, it is found.
+// If a module has a known weakness, the weakness is found.
 func TestAnOldVersionIsFound(t *testing.T) {
 	all, err := weaknesses("# a comment\n\nexample.org/a v1.2.0 GO-1\nexample.org/b v1.0.0 GO-2 GO-3\nstdlib v1.26.6 GO-4\n")
 	if err != nil {

@@ -26,7 +26,7 @@ type series struct {
 	of    func(*replay.Pass) int
 }
 
-// The parts of the context and of the provider's usage, from the bottom of the plot to its top.
+// These are the parts of the context and of the provider's usage, from the bottom of the plot to its top.
 var (
 	contextSeries = []series{
 		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},

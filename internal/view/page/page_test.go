@@ -54,7 +54,7 @@ func TestPageEscapesTheTextsOfTheTrace(t *testing.T) {
 			t.Errorf("the page has %q", raw)
 		}
 	}
-	// One script of the page, and the data of two sessions.
+	// The page has one script of its own, and the data of two sessions.
 	if n := strings.Count(got, "</script"); n != 3 {
 		t.Errorf("%d scripts end, want 3", n)
 	}
