@@ -205,7 +205,7 @@ func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 }
 
 // Every status holds the names of all clients. A client with very long names must not prevent other clients from
-// reading the status, or the release of the host.
+// reading the status or the host's release.
 func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	huge := strings.Repeat("x", 7<<20)
 	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {

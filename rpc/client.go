@@ -35,7 +35,8 @@ type Client struct {
 }
 
 // NewClient starts a connection to a host over rwc. A nil handler refuses every
-// request of the host; a nil log discards. The caller must Close the client.
+// request of the host. With a nil log, nothing is logged. The caller must Close
+// the client.
 func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

@@ -76,8 +76,8 @@ func (m method) within(d time.Duration) method {
 	return m
 }
 
-// version needs no host: the connection completes the result. It answers while
-// the store hangs, so a bridge can always tell which release is running.
+// version needs no host: the connection completes the result. It answers even
+// while the store hangs, so a bridge can always tell which release is running.
 func version(Provider, context.Context, client.Client, schema.VersionParams) (schema.VersionResult, error) {
 	return schema.VersionResult{}, nil
 }

@@ -40,12 +40,11 @@ type stream struct {
 	// over or the next frame is read. Only the reader goroutine uses it.
 	held *reservation
 
-	// in is the message that ReadObject has read and that received is about to
-	// hand on. Both run on the connection's reader goroutine.
+	// in passes a message from ReadObject to (*stream).received. Both run on the
+	// connection's reader goroutine.
 	in message
-	// sendReq and sendResp hold the message that was given to sending and that
-	// WriteObject is about to write. Both run under the connection's sending
-	// lock.
+	// sendReq and sendResp pass a message from (*stream).sending to WriteObject.
+	// Both methods run under the connection's sending lock.
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 

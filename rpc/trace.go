@@ -24,8 +24,8 @@ import (
 // A Sender tells which side sent a frame.
 type Sender string
 
-// The senders. The recorder itself writes the state that the host had before the next frame (see
-// Recorder.ExportFrom).
+// The senders. A frame from the recorder was not sent by either side: it holds the host's state just before the
+// frame that follows it (see Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"

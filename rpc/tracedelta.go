@@ -13,11 +13,11 @@ import (
 // would write 1.3 GB, which is too much for a replay.
 type recordedArrays map[string]recordedArray
 
-// A recordedArray is an array, as the digests of its messages.
+// A recordedArray holds the digests of an array's messages.
 type recordedArray struct {
 	held []digest
-	// pending is the id of the transform that waits for its answer, with the array that it leads to. Only the
-	// answer shows whether the host, and so the reader, accepts that array.
+	// pending is the id of the transform that waits for its answer, and next is the array that the transform
+	// leads to. Only the answer shows whether the host, and so the reader, accepts that array.
 	pending string
 	next    []digest
 }

@@ -87,7 +87,7 @@ func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	}
 }
 
-// A reader that skips the transforms that the host refused, and forgets the array after an error, gets each
+// If a reader skips the transforms that the host refused, and forgets the array after an error, it gets each
 // resync as the shim sent it.
 func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	dir := t.TempDir()

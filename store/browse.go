@@ -16,7 +16,7 @@ import (
 // ErrMissing says that there is no database.
 var ErrMissing = file.ErrMissing
 
-// A Browser reads the database for people, while a host may have it open. All reads of one Browser see the
+// A Browser reads the database for people. A host may have the database open. All reads of one Browser see the
 // database as it was at one moment.
 type Browser struct{ conn *sqlite3.Conn }
 

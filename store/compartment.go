@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A HistoryEnd says where the compartments of a session end. A run reads it when it begins. If it has changed
-// by the time of the publication, the publication is refused.
+// A HistoryEnd says where the compartments of a session end. A run reads the end when the run begins. If the
+// end has changed by the time of the publication, the store refuses the publication.
 type HistoryEnd struct {
 	Seq     int // the next compartment gets this number
 	Ordinal int // the first message that no compartment covers
@@ -117,7 +117,7 @@ func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key K
 // errNotContiguous means that the caller has made a mistake.
 var errNotContiguous = errors.New("compartments are not contiguous")
 
-// insertCompartments stores rows after end, which is the end of the stored ones.
+// insertCompartments stores rows after end, the end of the compartments that are already stored.
 func insertCompartments(tx *database.Tx, table string, key Key, end HistoryEnd, rows []chronicle.Compartment, now int64) error {
 	for i, r := range rows {
 		if r.Start != end.Ordinal || r.End < r.Start {

@@ -89,7 +89,7 @@ const unitStampSQL = `
 	UPDATE units SET fingerprint = ?4
 	WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 
-// stampUnits replaces the fingerprints of units, given by tag.
+// stampUnits replaces the fingerprints of units. stamped holds the new fingerprints by tag.
 func stampUnits(tx *database.Tx, key Key, stamped map[int]int64) error {
 	for tag, fingerprint := range stamped {
 		if _, err := tx.Exec(unitStampSQL, key.Harness, key.Session, tag, fingerprint); err != nil {

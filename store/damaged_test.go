@@ -11,10 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// For any damage of the database, the user's next passes can be stored: at once, or after the store was
-// opened again, as the host does after ErrDamaged. Once, a changed application id disabled magicctx until the
-// user had moved the file away, and a unit key that had changed in one of its two places failed each pass
-// with UNIQUE.
+// For any damage of the database, the user's next passes can be stored: either at once, or after the host has
+// reacted to ErrDamaged by opening the store again. Once, a changed application id disabled magicctx until the
+// user had moved the file away. And if a unit key had changed only in the table or only in its index, each pass
+// failed with UNIQUE.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)
@@ -83,9 +83,9 @@ func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	return fmt.Sprintf("the page at %d, which is now that of %d,", to, from), d
 }
 
-// goOn stores three passes of each session as a host does. It may open the store twice. isWhole means that
-// the file held all passes before the damage. Then all these passes are still there, unless the database was
-// moved aside.
+// goOn stores three passes of each session as a host does. It may open the store twice. isWhole means that the
+// file held all passes before the damage. If so, goOn checks that all these passes are still there, unless the
+// database was moved aside.
 func goOn(t *testing.T, dir string, isWhole bool) {
 	isAside := false
 	for attempt := 1; ; attempt++ {

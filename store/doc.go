@@ -3,11 +3,11 @@
 // model, and the summarised history. Facts that outlive a session have packages of their own, which a Store puts
 // together: store/memories, store/models and store/work. docs/database.md lists the tables.
 //
-// If a write has returned nil, it survives a killed host. Each session is read in one consistent state. A
-// power cut may lose the last few transactions (synchronous=NORMAL) but never corrupts the file. The types of
-// rows belong to this package, and internal/session converts them, except those of package chronicle and
-// schema. Each file of the package holds one aggregate: its rows, its reads and its writes. All methods of Store
-// are safe for concurrent use.
+// If a write has returned nil, it survives a killed host. Each session is read in one consistent state. A power
+// cut may lose the last few transactions (synchronous=NORMAL) but never corrupts the file. This package
+// declares most types of rows, and internal/session converts them. The other types belong to packages chronicle
+// and schema. Each file of the package holds one aggregate: its rows, its reads and its writes. All methods of
+// Store are safe for concurrent use.
 //
 // It may import internal/chronicle, internal/json, schema, store/database, store/file, store/memories, store/models
 // and store/work.

@@ -35,8 +35,8 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	}
 }
 
-// Once, a drop was queued only by its tag, while the tag's unit waited because another program had locked
-// the database.
+// Once, if the database had been locked during a pass, a later drop was stored without the unit that the pass
+// had found. If that unit was then lost, the drop waited for a tag that no unit had.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

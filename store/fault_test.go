@@ -169,8 +169,8 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 
 func equal(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// contentsOfKilled returns the contents that the next host finds if the process is killed now. That is the
-// part of the database and its log that has reached the operating system.
+// contentsOfKilled returns the contents that the next host finds if the process is killed now. The next host
+// sees only the bytes of the database and its log that have reached the operating system.
 func contentsOfKilled(t *testing.T, s *Store) []string {
 	t.Helper()
 	dir := t.TempDir()

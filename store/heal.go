@@ -18,16 +18,16 @@ const maxTotal = 1 << 53
 // total reads a sum. It returns 0 for a negative one, and at most maxTotal.
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
 
-// newest reads the number of the newest compartment in a text. It returns -1, for none, in place of another negative
-// one, and at most database.MaxCount.
+// newest reads the number of the newest compartment in a text. For any negative number it returns -1, which
+// means none. It returns at most database.MaxCount.
 func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }
 
-// healRanges makes the compartments of a session contiguous again: if an end is impossible, it uses the number of
-// keys. It limits their sizes to a number that can be summed up. isSound means that nothing had to be changed. If
-// a compartment has no keys either, healRanges leaves it out together with all after it, so their messages are
-// summarised again.
+// healRanges makes the compartments of a session contiguous again. If the end of a compartment is impossible,
+// healRanges computes it from the number of keys. If that end is impossible, too, healRanges leaves out this
+// compartment and all after it, so their messages are summarised again. It limits the sizes to numbers that can
+// be summed up. isSound means that nothing had to be changed.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1

@@ -111,7 +111,7 @@ func (m *historyModel) invalidate(from int) (removed []chronicle.Compartment) {
 // forget models the deletion of the session. Facts belong to the project.
 func (m *historyModel) forget() { *m = historyModel{now: m.now, seen: m.seen} }
 
-// drawRows draws compartments that begin at the message start.
+// drawRows draws compartments. The first of them begins at this ordinal (start).
 func drawRows(t *rapid.T, start, least int) (rows []chronicle.Compartment) {
 	for range rapid.IntRange(least, 3).Draw(t, "compartments") {
 		end := start + rapid.IntRange(0, 4).Draw(t, "length")
@@ -129,8 +129,8 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		defer func() { s.Close() }()
 		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
 		// holders are names of runs that have begun at some time and may still
-		// want to publish. Most steps are those of run a, so that long
-		// histories come about.
+		// want to publish. Most steps belong to the run "a", so that the
+		// histories become long.
 		holders := rapid.SampledFrom([]string{"a", "a", "a", "b"})
 		found := map[string]HistoryEnd{"a": {Ordinal: 1}, "b": {Ordinal: 1}}
 		publish := func(rt *rapid.T, replaces bool) {

@@ -159,8 +159,8 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 }
 
 // deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether
-// the session has any drop. Most sessions have none, and SQLite would build a table in memory for the
-// deletion even then.
+// the session has any drop. Most sessions have none, but for the deletion, SQLite would build a table in memory
+// even then.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

@@ -214,8 +214,8 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 	return p
 }
 
-// drawUnits draws units with the next tags of m. The # makes each key unique: without it, the text "1" and
-// the tag 2 would give the same key as no text and the tag 12.
+// drawUnits draws units with the next tags of m. The # makes each key unique: without it, the text "1" with the
+// tag 2 would give the same key as the empty text with the tag 12.
 func drawUnits(t *rapid.T, m *model) []UnitRow {
 	size := rapid.IntRange(0, 1<<40)
 	var units []UnitRow

@@ -39,8 +39,8 @@ func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// Promote replaces the compartments of a session by those of p, which must be all compartments of the
-// session. It removes the staged compartments of a recomp, and the head has to be folded again
+// Promote replaces the compartments of a session with those of p. p must hold all compartments of the new
+// history. Promote removes the staged compartments of a recomp, and the head has to be folded again
 // (HeadRow.Refold). Otherwise it works like Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)

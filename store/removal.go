@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// RuleSummaries stands for the rule of a removal by summaries.
+// RuleSummaries is the rule of a removal by summaries.
 const RuleSummaries = "summaries"
 
 // A RemovalRow holds the tokens that a rule has removed from the wire in one pass.

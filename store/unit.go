@@ -67,8 +67,8 @@ const typedSelectSQL = `
 	SELECT message_key, typed FROM units
 	WHERE harness = ? AND session_id = ? AND typed <> ''`
 
-// Typed returns the lines that the user typed and that the harness replaced by
-// the templates of commands, by message key.
+// Typed returns the lines that the user typed and that the harness replaced
+// with the templates of commands, by message key.
 func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		lines, err = (&Browser{c}).Typed(key)

@@ -41,8 +41,8 @@ type Waiting struct {
 	has sync.Map
 }
 
-// Keep writes the units that the database could not take to the session's file. They replace the units
-// in that file.
+// Keep writes units to the session's file, because the database could not store them. They replace the units in
+// that file.
 func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(units); err != nil {
@@ -87,7 +87,7 @@ func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// Forget removes the session's file. If that fails, it does no harm, because the method of leaves out units
+// Forget removes the session's file. If that fails, it does no harm, because (*Waiting).of leaves out units
 // that are stored.
 func (s *Waiting) Forget(key Key) {
 	s.has.Delete(key)

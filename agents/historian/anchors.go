@@ -243,7 +243,7 @@ func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string
 
 // paths collects the paths in a word. All characters of the word may occur in paths. A word that is too long
 // may be a list of paths, such as the value of PATH, so it is split at colons. The pattern is matched only
-// against short words, because at each position it looks for a slash up to the end of the word.
+// against short words, because at each position it searches the whole rest of the word for a slash.
 func (c *collector) paths(word string, ordinal int) {
 	if len(word) > maxPathText {
 		for _, piece := range strings.Split(word, ":") {

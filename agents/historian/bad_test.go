@@ -82,8 +82,8 @@ func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	}
 }
 
-// If an answer contains an instruction or a delimiter, that stays text of a tier. In particular, it makes no
-// further compartment, fact or event.
+// An instruction or a delimiter in an answer stays plain text of a tier. In particular, it makes no further
+// compartment, fact or event.
 func TestAnswersTextIsData(t *testing.T) {
 	for _, c := range historiantest.Bad() {
 		if c.Name != "instructions" && c.Name != "delimiters" && c.Name != "raw delimiters" {

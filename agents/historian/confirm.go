@@ -61,11 +61,12 @@ func (c *candidate) confirm(j *Job) {
 
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
-// A quote begins with "U:" at the start of a line or after another character than a letter or digit, and ends with
-// its line. At the start of a line, a quote may also begin with a form that a model may read as "U:", for example
-// "u :", "**U**：", "1. User:" or "Human:". A quote stays if one message of the user has its words in the same
-// order, without other words between them. Case, blanks, line breaks, forms of quotation marks, and marks around
-// the quote do not count. If a message has only the first sentences of a quote, only these stay.
+// A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit.
+// It ends with its line. At the start of a line, a quote may also begin with a form that a model may read as
+// "U:", for example "u :", "**U**：", "1. User:" or "Human:". A quote stays if one message of the user has its
+// words in the same order, without other words between them. Case, blanks, line breaks, forms of quotation
+// marks, and marks around the quote do not count. If a message has only the first sentences of a quote, only
+// these stay.
 type quotes struct {
 	typed []haystack
 	// seen counts the quotes. refused holds the quotes that were left out or shortened.

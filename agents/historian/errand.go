@@ -64,8 +64,8 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the last ordinal of the last failed chunk from done.Next on. The next chunk must end
-	// before failedAt.
+	// failedAt is the end of the last chunk that failed since the last success. If none failed, it is after the
+	// range. The next chunk must end before failedAt.
 	failedAt int
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// Reference vector. A budget of 20 cannot be halved.
+// The table is a reference vector. A budget of 20 cannot be halved.
 func TestHalveBudget(t *testing.T) {
 	for _, test := range [][2]int{{50_000, 25_000}, {100, 50}, {41, 20}, {40, 20}, {21, 20}, {20, 0}, {19, 0}} {
 		half, ok := historian.HalveBudget(test[0])

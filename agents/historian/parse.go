@@ -202,7 +202,7 @@ func elements(answer string) (found []element, ok bool) {
 
 // endWithoutTag ends an element that has no end tag. text is the answer up to the next compartment.
 func (e *element) endWithoutTag(text string, isLast bool) {
-	behind := e.body // only after the last tier, because a tier may quote the tags
+	behind := e.body // tags count only after the last tier, because a tier may quote them
 	if tiers := tierTag().FindAllStringIndex(text[e.body:], -1); len(tiers) > 0 {
 		behind += tiers[len(tiers)-1][1]
 	}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Reference vector: attributes in any order, missing tiers, entities.
+// The reference vector has attributes in any order, missing tiers and entities.
 func TestParseVector(t *testing.T) {
 	got := Parse(`<compartment importance="9" title="x &amp; y" end="9" start="6"><p1>only &lt;p1&gt;</p1></compartment>`)
 	want := []chronicle.Compartment{{Start: 6, End: 9, Title: "x & y", Tiers: [4]string{"only <p1>", "only <p1>", "only <p1>", ""}, Importance: 9}}
@@ -116,8 +116,8 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// Bug class H27 (docs/defects.md), and the reference vector. Once, if a narrative quoted category tags,
-// their content was stored as facts. If a quote contained `<facts>` without escapes, it even ended its
+// This tests bug class H27 (docs/defects.md) and the reference vector. Once, if a narrative quoted category
+// tags, their content was stored as facts. If a quote contained `<facts>` without escapes, it even ended its
 // compartment. And if the answer had no facts, the facts in its prose were stored.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"

@@ -68,7 +68,7 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
-// A call may fail without any word for it. Then the first line of its output is the error.
+// If the output of a failed call has no word that reports a failure, its first line is the error.
 func TestFailedCallHasAnError(t *testing.T) {
 	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
 	if d := cmp.Diff([]Anchor{{ToolErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {
@@ -98,7 +98,7 @@ func TestNoErrorLineIsOverlooked(t *testing.T) {
 	})
 }
 
-// The names of error types and codes have capitals: "every" is no error code, and "terror" no type.
+// The names of error types and codes have capitals: "every" is not an error code, and "terror" is not a type.
 func TestErrorNamesHaveCapitals(t *testing.T) {
 	for line, want := range map[string]bool{
 		"every terror ends": false, "ENOENTok": false, "open x: ENOENT": true, "a TypeError here": true, "an error": true, "FATAL": true,
@@ -307,8 +307,8 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
-// The search for paths takes time in proportion to the text. An earlier version looked for a slash up to the
-// end of the word at each position. It needed minutes for this text.
+// The search for paths takes time in proportion to the text. At each position, an earlier version searched the
+// rest of the word for a slash, which took minutes for this text.
 func TestHostileWordIsSearchedOnce(t *testing.T) {
 	var messages []Message
 	for n := range 2 * scannedTexts / scannedText {

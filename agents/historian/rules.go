@@ -120,7 +120,7 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted returns the lines of a text that are no quotation: neither in a code fence nor after ">". A model
+// unquoted returns the lines of a text that are not a quotation: neither in a code fence nor after ">". A model
 // quotes files, and a file's words are not the model's own.
 func unquoted(text string) string {
 	var own strings.Builder

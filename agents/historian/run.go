@@ -25,8 +25,8 @@ const (
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout bounds the time of all questions together that a run asks the historian. It is enough
-	// for a question, its repair and one other model.
+	// DefaultRunTimeout bounds the total time of all questions that a run asks the historian. It is enough for
+	// a question, its repair and one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )
 

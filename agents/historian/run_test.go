@@ -76,8 +76,8 @@ var (
 	suggested = reply{err: &ask.Error{Kind: ask.UnknownModel, Suggestion: "p/right", Err: errors.New("no such model")}}
 )
 
-// The order of the questions, and the reaction to each failure. The models of the job are a/one and b/two.
-// The session's own model is p/live.
+// The table shows the order of the questions, and the reaction to each failure. The models of the job are a/one
+// and b/two. The session's own model is p/live.
 func TestOrderOfTheAttempts(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -116,8 +116,8 @@ func TestOrderOfTheAttempts(t *testing.T) {
 			if res.MadeBy != test.madeBy {
 				t.Errorf("made by %s, want %s", res.MadeBy, test.madeBy)
 			}
-			// In this table, each extractive case with a timeout, a prompt that was too long, or an invalid
-			// answer may succeed with a shorter chunk.
+			// Each extractive case of this table has a timeout, a prompt that was too long, or an invalid
+			// answer. So each of them may succeed with a shorter chunk.
 			if got := res.ShorterMayHelp(); got != (test.madeBy == chronicle.ByExtraction) {
 				t.Errorf("a shorter chunk may help: %t", got)
 			}

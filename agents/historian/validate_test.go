@@ -29,9 +29,9 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	return d
 }
 
-// Reference vectors. Validate differs from the reference in two ways. The reference closes gaps of up to 15
-// messages even if they have words. And if unprocessed_from is after the chunk, the reference treats it as
-// "all done", even if some messages are not covered.
+// The table holds the reference vectors. Validate differs from the reference in two ways. The reference closes
+// gaps of up to 15 messages even if they have words. And if unprocessed_from is after the chunk, the reference
+// treats it as "all done", even if some messages are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {

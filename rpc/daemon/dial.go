@@ -124,8 +124,8 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 }
 
 // isLocked reports whether a process holds the lock file at path. It creates no
-// file. Meanwhile it holds a shared lock, which does not disturb other clients.
-// A host that starts at that moment tries again.
+// file. While it looks, it holds a shared lock, which does not disturb other
+// clients. A host that starts at that moment tries again.
 func isLocked(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false

@@ -150,7 +150,7 @@ func (p *place) awaitEnd() {
 	unlock()
 }
 
-// A bridge is a process that bridges to a client of the test.
+// A bridge is a process that runs Bridge for a client of the test.
 type bridge struct {
 	*rpc.Client
 	cmd    *exec.Cmd

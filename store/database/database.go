@@ -215,9 +215,9 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context for a write. It bounds the wait for another program's lock by patience. Only ctx
-// bounds a transaction that has the lock: the first transaction of a long session takes longer than patience, and
-// with that bound it could never succeed.
+// Patient returns a context for a write. It bounds the wait for another program's lock by patience. Once a
+// transaction has the lock, only ctx bounds it: the first transaction of a long session may take longer than
+// patience, and would never succeed if patience bounded it, too.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }

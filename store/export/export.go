@@ -21,10 +21,10 @@ type Table struct {
 	Rows    [][]any
 }
 
-// exported names the tables of an export. Each table comes after the tables that it refers to. unit_sums is
-// not among them, because triggers fill it. where selects the rows of a session, or of its project. For the
-// tables of models, where is empty and all rows are exported, because there are only as many as the user has
-// models.
+// exported names the tables of an export. Each table comes after the tables that it refers to. unit_sums is not
+// among them, because triggers fill it. A table's condition selects the rows of a session, or of its project.
+// For a table of models, it is empty: all its rows are exported, because there are only as many as
+// the user has models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},

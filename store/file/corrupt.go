@@ -98,7 +98,7 @@ func (f *File) suspect(cause error) {
 }
 
 // repairHeader writes our mark and the schema version into the header again if a disk has damaged them, and
-// returns the version. The number alone does not show the damage: with one bit flipped, version 13 reads as 5
+// returns the version. The version in the header does not show the damage: with one bit flipped, 13 reads as 5
 // or as 141. The tables show the real version. A database with such a header becomes suspect, because other
 // parts may be damaged, too.
 func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
@@ -127,11 +127,12 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 	return version, err
 }
 
-// highestVersion is above the version of any schema that a release may have. A damaged byte makes most numbers
-// higher than that.
+// highestVersion is above the version of any schema that a release may have. If a byte of a version is damaged,
+// the number that it reads as is usually higher than highestVersion.
 const highestVersion = 10_000
 
-// isOfNewerHost reports whether a newer release may have written the version. Its tables may be the same.
+// isOfNewerHost reports whether a newer release may have written the version. That release may have the same
+// tables as this one.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
 // suspectOrphans makes the database suspect if it holds units whose session is missing. If a page of the table

@@ -11,9 +11,9 @@ import (
 )
 
 // versionOf returns the version of the schema that a database really has. It is 0 if no released schema has
-// exactly these tables. If two versions differ only in rows, stored, the version in the header, decides. versionOf
-// creates each released schema in memory to compare the texts. This takes time, so it is called only for a header
-// that cannot be right.
+// exactly these tables. If two versions have the same tables and differ only in rows, the version in the header
+// (stored) decides. To compare the texts, versionOf creates each released schema in memory.
+// This takes time, so it is called only for a header that cannot be right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {

@@ -9,13 +9,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// reservedBytes is the address space that the connections of a host reserve: 256 MB each for the writer and
-// the readers, and for two that are open for a moment, for example to read the harness's database. Reserved
+// reservedBytes is the address space that the connections of a host reserve, 256 MB for each one: the writer,
+// the readers, and two that are open only for a moment, for example to read the harness's database. Reserved
 // address space is not used memory.
 const reservedBytes = (1 + maxReaders + 2) * 256 << 20
 
-// checkMemory fails if the process may not reserve bytes of address space, for example under ulimit -v.
-// SQLite panics if a connection cannot reserve its share, in whichever goroutine opens the connection.
+// checkMemory fails if the process may not reserve bytes of address space, for example under ulimit -v. If a
+// connection cannot reserve its share, SQLite panics in the goroutine that opens the connection.
 func checkMemory(ctx context.Context, bytes int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -31,7 +31,8 @@ func checkMemory(ctx context.Context, bytes int64) (err error) {
 	return c.Close()
 }
 
-// OutOfMemory returns the error of a panic of SQLite that could not reserve memory, or nil for another panic.
+// OutOfMemory returns an error if SQLite panicked with p because it could not reserve memory. For any other
+// panic it returns nil.
 func OutOfMemory(p any) error {
 	if cause, ok := p.(error); ok && errors.Is(cause, syscall.ENOMEM) {
 		return fmt.Errorf("the limit of this process's address space is too low for SQLite, which reserves %d MB; raise it to at least 4 GB (ulimit -v 4194304), or remove it (ulimit -v unlimited): %w",

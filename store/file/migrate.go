@@ -34,8 +34,8 @@ func newestVersion() int {
 	return released[len(released)-1].Version
 }
 
-// prepareSchema reads the schema version. It refuses a newer schema and that of a build before the first release,
-// and migrates any other. It returns the version after the migration.
+// prepareSchema reads the schema version. It refuses a newer schema, and a schema from before the first
+// release. It migrates any other schema, and returns the version after the migration.
 func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
 	conn, err := f.write.Conn(ctx)
 	if err != nil {

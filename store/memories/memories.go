@@ -23,8 +23,8 @@ type Memories struct{ db *database.DB }
 // In returns the memories in a database.
 func In(db *database.DB) *Memories { return &Memories{db} }
 
-// OfProject are the memories that a head may show. MemoryID and ChangeID are the newest memory of the
-// project, and the newest change of one. They are 0 if there is none.
+// OfProject are the memories that a head may show. MemoryID is the id of the project's newest memory, and
+// ChangeID the id of the newest change of a memory. They are 0 if there is none.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
@@ -38,9 +38,10 @@ var (
 	ErrSame = errors.New("another memory of the project has this content")
 )
 
-// hash returns the hash by which the store finds equal contents. It is the MD5, in hex, of the content
-// in lower case, with each run of white space replaced by one space and none at the ends. It is not for
-// security. The TypeScript plugin uses the same hash, so that its memories can be imported.
+// hash returns the hash by which the store finds equal contents. It turns the content to lower case, replaces
+// each run of white space with one space, and removes white space at the ends. The hash is the MD5 of the
+// result, in hex. It is not for security. The TypeScript plugin uses the same hash, so that its memories can be
+// imported.
 func hash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.Fields(strings.ToLower(content)), " ")))
 	return hex.EncodeToString(sum[:])

@@ -184,7 +184,7 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	}
 }
 
-// A directory becomes a repository, or an older release stored rows under the directory itself. Then all facts
+// If a directory becomes a repository, or if an older release stored rows under the directory itself, all facts
 // about the directory become facts about the repository.
 func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 	const former = "dir:0123456789ab"

@@ -11,7 +11,8 @@ import (
 )
 
 // A TokenRatioRow says how many tokens a model's provider counts for one token of our count, for example 1.4.
-// It was learned from a number of reported usages, Samples. At is the time of the newest sample, in Unix ms.
+// Samples is the number of reported usages from which it was learned. At is the time of the newest sample, in
+// Unix ms.
 type TokenRatioRow struct {
 	Provider string
 	Model    string

@@ -48,8 +48,8 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the user's newest prompt that is not after the message through. In the
-// same transaction it removes an earlier marker of ours. docs/markers.md has the rows.
+// Mark sets the marker of a session at the user's newest prompt up to and including the message with this id
+// (through). In the same transaction it removes an earlier marker of ours. docs/markers.md has the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
@@ -235,9 +235,9 @@ func summaryOf(boundary, directory string, at int64) summary {
 	}
 }
 
-// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". It consists of the low
-// 48 bits of the milliseconds times 4,096 plus a counter, in hexadecimal digits, and of 14 more letters. The
-// letters are computed from the place of the marker, so that a marker that is set twice has the same ids.
+// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". Its hexadecimal digits are
+// the low 48 bits of ms · 4,096 + counter. 14 letters follow. They are computed from the place of the marker,
+// so that a marker that is set twice has the same ids.
 func id(prefix string, ms int64, counter int, session, boundary string) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strings.Join([]string{Provider, prefix, session, boundary}, "\x00")))

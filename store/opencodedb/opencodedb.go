@@ -150,8 +150,8 @@ func (db *DB) Raw(session, id string) (json.Value, error) {
 	return b.Bytes(), nil
 }
 
-// withIDs returns a JSON object with more members. members are names and values in turn. It is needed because
-// OpenCode stores an object without its ids: these are columns of the row.
+// withIDs returns a JSON object with more members. members are names and values in turn. withIDs is needed
+// because OpenCode stores an object without its ids: these are columns of the row.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -3,7 +3,7 @@ import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
 import { children, owner, stepsOf, type Sessions } from "./sessions.ts"
 
-/** How long the shim waits for OpenCode to end an aborted run before it asks again, in ms, and how often it may ask. */
+/** How often the shim asks OpenCode to abort a run, and how long it waits for the run's end each time, in ms. */
 const abort = { everyMS: 500, times: 10 } as const
 
 /**

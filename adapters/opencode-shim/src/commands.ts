@@ -39,9 +39,9 @@ export function register(config: Config, { commands, agents }: InitializeResult)
       description,
       prompt,
       ...(model && { model }),
-      // The shim ends an agent after its last step (prompt.ts), one step before OpenCode's own limit. At that
-      // limit, OpenCode ends the request with a message of the assistant, and newer models refuse such a request. 1.18
-      // reads steps, earlier versions read maxSteps.
+      // The shim ends an agent after its last step (prompt.ts), one step before OpenCode's own limit. At that limit,
+      // OpenCode ends the request with a message of the assistant, and newer models refuse such a request. OpenCode
+      // 1.18 reads `steps`, earlier versions read `maxSteps`.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
       // The last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },

@@ -70,7 +70,7 @@ export interface SessionInfo {
 
 export interface PromptBody {
   agent?: string
-  /** Added to the agent's prompt, after it. */
+  /** OpenCode adds this text after the agent's prompt. */
   system?: string
   /** Rules for the tools of the session, by name or "*". */
   tools?: Record<string, boolean>

@@ -106,7 +106,7 @@ export class Sessions extends Turns {
       const isIdle = await this.isIdle(session)
       signal.throwIfAborted()
       if (this.isRunning(session)) continue // a prompt has arrived in the meantime
-      if (isIdle) break // from here to store, nothing may be awaited; see prompted
+      if (isIdle) break // between this line and `store`, nothing may be awaited; see `prompted`
       if (this.ended.get(session) === ended) this.turnRuns(session) // the event for the turn's end is still to come
     }
     await work()
@@ -122,8 +122,8 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Stores a message of the shim that asks for no answer. A prompt that arrives in the meantime waits until it is
-   * stored.
+   * Stores a message of the shim that asks for no answer. A prompt that arrives in the meantime waits until the message
+   * is stored.
    */
   async store(session: string, text: string, work: () => Promise<void>): Promise<void> {
     const done = work().finally(() => {

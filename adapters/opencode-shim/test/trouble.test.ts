@@ -37,8 +37,8 @@ test("without an answer, a message that its patch no longer fits stays raw, and 
   assert.deepEqual(await turn([reminder(), { ...own }]), [["§u1§ one"], ["§u2§ you are in plan mode", "two"], ["§u3§ three"]])
   fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } } })
   assert.deepEqual(await turn([]), [["§u1§ one"], [], ["§u3§ three"]])
-  // The reminder's patch would fit the text that has moved to the reminder's place, but it was not made for that
-  // text.
+  // The reminder's patch would fit the text that has moved to the reminder's place, but the patch was not made for
+  // that text.
   assert.deepEqual(await turn([{ ...own }]), [["§u1§ one"], ["two"], ["§u3§ three"]])
   assert.deepEqual(await turn([{ ...own }, reminder()]), [["§u1§ one"], ["two", "§u2§ you are in plan mode"], ["§u3§ three"]])
   fake.follow({})
@@ -113,7 +113,7 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// Once, OpenCode called the model once more, with an array that ended with an answer.
+// Once, if the mark was newer than a prompt, OpenCode called the model again, with an array that ended in an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])

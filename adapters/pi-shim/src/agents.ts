@@ -5,9 +5,7 @@ import { join } from "node:path"
 import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
-/**
- * How long a process of Pi may take to end after its last event, and how long after the shim has told it to end, in ms.
- */
+/** How long a process of Pi may take to end, in ms: after its last event, and after the shim has told it to end. */
 const graceMS = 2_000
 /**
  * Longer lines of the output are skipped. A line may hold a whole message, and Pi 0.74 writes such a line for each
@@ -102,7 +100,10 @@ class Pi {
     })
   }
 
-  /** Sends the prompt, and waits for the end of the process. Returns its error output, or otherwise how it ended. */
+  /**
+   * Sends the prompt, and waits for the end of the process. Returns its error output or, if there is none, how it
+   * ended.
+   */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))

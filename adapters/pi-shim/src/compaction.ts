@@ -5,10 +5,10 @@ import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry 
  * Decides about Pi's own compaction. While magicctx works, it frees space itself. So the shim cancels a compaction that
  * Pi starts because of the size, but not one that the user asks for.
  *
- * Pi also compacts if the provider has refused a prompt as too long. To cancel this compaction would end the turn with
- * an error, and Pi's own compaction would replace the history with a summary. So the shim gives Pi a compaction that
- * keeps every entry. Then Pi retries the turn, and the host, which knows of the refusal, makes room in the pass of that
- * retry. If the retry is refused as well, Pi compacts as it would without us.
+ * Pi also compacts if the provider has refused a prompt as too long. If the shim cancelled this compaction, the turn
+ * would end with an error. If the shim did nothing, Pi would replace the history with a summary. So the shim gives Pi a
+ * compaction that keeps every entry. Then Pi retries the turn, and the host, which knows of the refusal, makes room in
+ * the pass of that retry. If the retry is refused as well, Pi compacts as it would without us.
  */
 export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
   if (!instance.enabled || instance.isInTrouble) return undefined

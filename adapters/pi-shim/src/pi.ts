@@ -113,7 +113,7 @@ export interface ContextEvent<M extends Message = Message> {
   messages: M[]
 }
 
-/** The options that Pi renders the system prompt of a run from, from 0.87 on. */
+/** From 0.87 on: the options from which Pi renders the system prompt of a run. */
 export interface PromptOptions {
   /** The whole prompt, if an extension has replaced it. */
   forceSystemPrompt?: string
@@ -131,7 +131,7 @@ export interface SystemMessage extends Message {
   sections?: Record<string, string | null>
 }
 
-/** Pi sends it since 0.87. */
+/** Pi sends this event from 0.87 on. */
 export interface CompactFailed {
   reason: "manual" | "threshold" | "overflow"
   aborted: boolean

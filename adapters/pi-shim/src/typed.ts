@@ -21,9 +21,9 @@ export class Lines {
   }
 
   /**
-   * Looks for new prompts whose text is not just their line, and calls replaced with the prompt's id and the line.
-   * Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A line
-   * that begins with /skill: is left out, because Pi puts the words of the line into the prompt, after the skill.
+   * Looks for new prompts whose text is not just their line, and calls `replaced` with the prompt's id and the line. Pi
+   * makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A line that
+   * begins with /skill: is left out, because Pi puts the words of the line into the prompt, after the skill.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {

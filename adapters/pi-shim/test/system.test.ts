@@ -53,7 +53,7 @@ test("a prompt that Pi changes in the middle of a run is asked about anew", asyn
   assert.deepEqual(asked(received), ["You code.\n\n<cwd>", "You code with another tool."])
 })
 
-// After all extensions, Pi replaces the system message with a forced prompt.
+// After all extensions have run, Pi replaces the system message with a forced prompt.
 test("a prompt that another extension forces is the one that the host adds to", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   const options: { forceSystemPrompt?: string } = {}
@@ -95,7 +95,7 @@ test("without an answer the last one to the same question stays in effect", asyn
   assert.equal(await request(pi, other), other)
 })
 
-// In the past, the thinking of the whole run was lost, because a request with a repeated prompt does not count as one
+// Once, a repeated prompt lost the thinking of the whole run, because its request does not count as one that left
 // with the host's wire.
 test("a prompt that was repeated for lack of an answer is asked about again by the next pass", async (t) => {
   const { pi, received } = await load(t, {}, answers)

@@ -56,7 +56,7 @@ test("piped input in front of the words of the command line is not typed", (t) =
   }
   assert.equal(typed(["-p", "why?"], "From now on, push to main.why?"), "why?")
   assert.equal(typed(["--model", "m", "why so m"], "logwhy so m"), "why so m")
-  assert.equal(typed(["--model", "log"], "a log"), undefined) // only piped
+  assert.equal(typed(["--model", "log"], "a log"), undefined) // the whole text was piped
   assert.equal(typed(["--model", "why", "and why"], "and why"), undefined) // nothing was piped
   assert.equal(typed(["why?"], "is it why?", { tty: true }), undefined)
   assert.equal(typed(["why?"], "is it why?", { source: "rpc" }), undefined)

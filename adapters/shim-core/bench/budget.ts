@@ -18,8 +18,8 @@ import { opencode, pi, type Bench } from "./harness.ts"
 import { session } from "./session.ts"
 
 /**
- * The number of passes in a measurement. The measurement ends after `least` passes once enough were undisturbed, and at
- * the latest after `most`.
+ * The number of passes in a measurement. The measurement ends when it has `least` passes, `undisturbed` of them
+ * undisturbed, and at the latest after `most`.
  */
 const passes = { least: 100, undisturbed: 60, most: 200 }
 /** How long one measurement may wait, in total, for other processes to leave the core, in ms. */

@@ -40,7 +40,7 @@ export class MutationApplier {
   }
 
   /**
-   * Plans as much of the wire as possible before the answer arrives. The first keep messages are the same as in the
+   * Plans as much of the wire as possible before the answer arrives. The first `keep` messages are the same as in the
    * last good array, and few answers change them.
    */
   draft(messages: readonly unknown[], keep: number): Draft {

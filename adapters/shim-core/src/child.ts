@@ -30,8 +30,8 @@ export interface ChildOptions {
   readonly harness: Harness
   /**
    * Whether the child keeps this process alive until stop is called. Without this, a harness that ends when its event
-   * loop is empty would end in the middle of a hook. Such a child also gets its own process group, because the
-   * terminal's Ctrl-C reaches the harness's whole group.
+   * loop is empty would end in the middle of a hook. A child that keeps the process alive also gets its own process
+   * group, because the terminal's Ctrl-C reaches the harness's whole group.
    */
   readonly keepsAlive: boolean
 }

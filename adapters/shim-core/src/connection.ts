@@ -29,9 +29,9 @@ export const invalidParams = -32602
 export const internalError = -32603
 
 /**
- * The length to which an attachment is filled with spaces, in bytes. Bun 1.3 holds a write of less than 4096 bytes
- * back until its event loop turns. During a pass that is only after the shim has compared the whole array, so the host
- * would begin later. Node writes at once.
+ * The length to which an attachment is filled with spaces, in bytes. Bun 1.3 holds a write of less than 4096 bytes back
+ * until its event loop turns. During a pass, the loop turns only after the shim has compared the whole array, so the
+ * host would begin later. Node writes at once.
  */
 const writtenAtOnce = "Bun" in globalThis ? 4096 : 0
 
@@ -44,7 +44,7 @@ export type RequestHandler = (method: string, params: unknown, signal: AbortSign
 /** A request that waits for its answer. */
 export interface Pending<T = unknown> {
   readonly answer: Promise<T>
-  /** Withdraws the request: tells the other end, and makes answer fail with the reason. */
+  /** Withdraws the request: tells the other end, and makes `answer` fail with the reason. */
   cancel(reason: Error): void
 }
 

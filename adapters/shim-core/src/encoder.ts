@@ -2,11 +2,13 @@ import { LastArray } from "./last.ts"
 import type { MessageKey } from "./mutation.ts"
 import type { Projector } from "./projection.ts"
 
-/** The content of a transform request: an array equals the first keep messages of revision base, followed by tail. */
+/**
+ * The content of a transform request: an array equals the first `keep` messages of revision `base`, followed by `tail`.
+ */
 export interface Delta {
   base: number
   keep: number
-  /** The projected messages after the first keep ones, as JSON. */
+  /** The projected messages after the first `keep` ones, as JSON. */
   attachment: string
   /**
    * The same messages as values. Their snapshots are made from these, because the harness's own array has become the
@@ -15,7 +17,7 @@ export interface Delta {
   readonly tail: readonly unknown[]
   /** Snapshots of the array of revision base. */
   readonly confirmed: readonly unknown[]
-  /** Whether the first keep messages have not been compared yet. */
+  /** Whether the first `keep` messages are not compared yet. */
   readonly isGuess: boolean
   /** Snapshots of the tail, once they are made. */
   snapshots?: readonly unknown[]
@@ -62,13 +64,13 @@ export class DeltaEncoder {
   }
 
   /**
-   * Makes the snapshots that confirm needs. For a whole array this takes long, so they are made while the host works.
+   * Makes the snapshots that `confirm` needs. For a whole array this takes long, so they are made while the host works.
    */
   prepare(delta: Delta): void {
     delta.snapshots ??= delta.tail.map((message) => this.message.snapshot(message))
   }
 
-  /** Records that the host holds the array of delta as revision. */
+  /** Records that the host holds the array of `delta` under this revision. */
   confirm(delta: Delta, revision: number): void {
     this.prepare(delta)
     this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)

@@ -2,8 +2,8 @@ import type { LastArray } from "./last.ts"
 import { kept, type Applied, type InPlace, type Kept, type MessageKey } from "./mutation.ts"
 import type { CompiledPatch } from "./patch.ts"
 
-// This code runs only in a pass without an answer from the host. It is not in applier.ts, because Bun compiled that
-// file's hot path differently with it: a steady pass of bench:shim took 7 to 10 % longer.
+// This code runs only in a pass without an answer from the host. It is not in applier.ts: with this code in that
+// file, Bun compiled the file's hot path differently, and a steady pass of bench:shim took 7 to 10 % longer.
 
 /** The part of the last good mutation that still fits an array. */
 interface Fitting extends Pick<Applied, "head" | "start"> {
@@ -40,7 +40,7 @@ export function fitting(state: Applied, messages: readonly unknown[], last: Last
 }
 
 /**
- * Finds the place at which to cut messages: after the newest cut-off message that is still there; undefined if all of
+ * Finds the place at which to cut the array: after the newest cut-off message that is still there; undefined if all of
  * them are gone.
  */
 function cutOf({ start, lastDropped }: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): number | undefined {

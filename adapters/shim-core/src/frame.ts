@@ -76,7 +76,7 @@ export class FrameReader {
     return parseHeader(text)
   }
 
-  /** Removes and returns the next count bytes, which must have arrived. */
+  /** Removes and returns the next `count` bytes, which must have arrived. */
   private take(count: number): Buffer {
     this.size -= count
     const first = this.chunks[0]

@@ -27,7 +27,7 @@ export class LastArray {
     return new LastArray(known, projection)
   }
 
-  /** The keys of the first count messages. */
+  /** The keys of the first `count` messages. */
   first(count: number): Set<string> {
     return new Set([...this.known.keys()].slice(0, count))
   }
@@ -109,8 +109,8 @@ function moved(patch: CompiledPatch, was: unknown, message: unknown, projection:
 }
 
 /**
- * Whether each index stays valid as long as operations use it: parts are removed from the last to the first, and only
- * after that appended.
+ * Whether each index stays valid as long as operations use it: parts are removed from the last to the first, and new
+ * parts are appended only after that.
  */
 function isInOrder(patch: CompiledPatch, list: string): boolean {
   let end = Infinity

@@ -16,7 +16,7 @@ export const silent: Log = { info() {}, warn() {}, raw() {} }
 
 const retentionDays = 7
 
-/** The size at which a log is renamed to <name>-<pid>.old.log. It replaces the log that was renamed before. */
+/** The size at which a log is renamed to <name>-<pid>.old.log. The renamed log replaces the one renamed before. */
 export const maxLogBytes = 5 << 20
 
 /**

@@ -12,7 +12,7 @@ export interface Kept {
   readonly patch: CompiledPatch | undefined
 }
 
-/** Finds the pinned messages among the first start ones. */
+/** Finds the pinned messages among the first `start` ones. */
 export function kept(
   messages: readonly unknown[],
   start: number,

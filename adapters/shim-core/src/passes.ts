@@ -99,7 +99,7 @@ export class Passes {
     return this.#fallBack(state, messages).outcome
   }
 
-  /** Notes a line that the user typed. In this message, the harness has replaced it with the template of a command. */
+  /** Notes a line that the user typed. In this message, the harness has replaced it with a command's template. */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
   }

@@ -13,7 +13,7 @@ export interface Projector {
   same(was: unknown, raw: unknown): boolean
 }
 
-/** What a projection does with values that it keeps whole. */
+/** How a projection treats values that it keeps whole. */
 export type Whole = (value: unknown) => unknown
 
 export type Members = Record<string, unknown>

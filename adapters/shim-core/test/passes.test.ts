@@ -132,7 +132,7 @@ test("a pass that misses its deadline falls back, and the next pass does not bui
   assert.deepEqual(await run("ab"), { outcome: "applied", texts: tagged("ab") })
   assert.deepEqual(deltas(), [
     [0, 0, 1],
-    [1001, 1, 1], // the host processed it, but the answer never arrived
+    [1001, 1, 1], // the host processed this transform, but its answer never arrived
     [1001, 1, 1],
     [0, 0, 2],
   ])
@@ -229,7 +229,7 @@ test("the system prompt decides whether the request has left as the host believe
     for (const system of systems) passes.leavesWith(system, "s")
   }
   await request("answered") // sent with wire 1001
-  await request("replayed") // the shim repeats the answer that the host would have given
+  await request("replayed") // the shim repeats the last answer, and the host would have given the same one
   await request("answered", "bare") // OpenCode asks again, but by then the host is gone
   await request("bare", "answered") // the request may have used the answer to the first attempt
   await request("replayed") // after a hard pass, the host might have answered with another prompt

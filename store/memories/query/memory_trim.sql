@@ -1,5 +1,5 @@
--- Deletes the memories of a project beyond the newest ones that the historian has learned. Memories that a user or an
--- agent has stored, or made permanent, stay.
+-- Of the memories that the historian has learned for a project, deletes all but the newest ones. Memories that a user
+-- or an agent has stored, or made permanent, stay.
 DELETE FROM memories
 WHERE id IN (
 	SELECT id
