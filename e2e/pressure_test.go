@@ -292,7 +292,7 @@ func checkToEmergency(t *testing.T, _ *drive, requests []*mockllm.Request, passe
 	}
 }
 
-// withImage begins the session with an image. The image stays until a bust after the first drop.
+// withImage begins the session with an image. The image stays until the user's flush drops it.
 func withImage(d *drive) {
 	d.open()
 	d.worker.until(relieved(1))

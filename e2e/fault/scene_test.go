@@ -147,8 +147,8 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// whileDown calls do while no host runs and none can be started. If one could, the shim would start
-// another host at once.
+// whileDown calls the function do. During the call, no host runs and none can be started. If one could, the
+// shim would start another host at once.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -157,7 +157,7 @@ func (s *scene) whileDown(do func()) {
 	s.be("real")
 }
 
-// restart runs another OpenCode with a new session. It calls between while none runs.
+// restart runs another OpenCode with a new session. Before that, while none runs, it calls the function between.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
 	must(s.t, s.oc.End())
