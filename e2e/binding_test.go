@@ -99,7 +99,7 @@ func TestBoundThinking(t *testing.T) {
 type boundCase struct {
 	name string
 	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to
-	// a refusal. Without -all, only Pi plays the other sessions, because its sessions take a quarter of the
+	// a refusal. Without -all, only Pi plays the other sessions, because Pi's sessions take a quarter of the
 	// time. OpenCode still meets pressure, in the session with the fork.
 	inBoth bool
 	play   func(*drive)

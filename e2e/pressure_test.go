@@ -51,7 +51,7 @@ type pressureCase struct {
 }
 
 // dialectsIn returns the dialects in which a harness plays a session. Without -all, OpenCode plays only the
-// first one, and Pi all of them, because its sessions take a quarter of the time.
+// first one, and Pi all of them, because Pi's sessions take a quarter of the time.
 func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	switch {
 	case suite.All():

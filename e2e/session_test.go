@@ -148,8 +148,8 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkDrops asserts that each drop takes effect at the first pass of the turn after the pressure. That
-// pass is a bust, and the drop stays.
+// checkDrops asserts that each drop takes effect at the first pass of the turn that follows the pressure.
+// That pass is a bust, and the drop stays.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {

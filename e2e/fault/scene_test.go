@@ -312,9 +312,9 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told asserts that there was one notice since the last call of forgetNotices. The notice precedes the answer
-// of the turn on the bus, but arrives over another connection, so told waits for it. A notice without trouble
-// also waits until the previous notice has been on the screen for six seconds.
+// told asserts that there was one notice since the last call of forgetNotices. On the bus, the notice precedes
+// the turn's answer, but it arrives over another connection, so told waits for it. A notice that
+// reports no trouble also waits until the previous notice has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

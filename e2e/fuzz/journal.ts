@@ -129,9 +129,8 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // If the host did not answer in time, it was not asked for the system prompt of the first request after the
-        // loss of its database. Then the shim has repeated a prompt that the new database does not know (-seed
-        // 730006).
+        // In the first request after the loss of its database, the host may not have answered in time. Then it was not
+        // asked for the system prompt, and the shim has repeated one that the new database lacks (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
