@@ -260,8 +260,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that killing the host ends the runs that it has begun. They must end in the harness as
-// well.
+// survivesNoKill checks that the runs of a host end when it is killed, in the harness as well.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})

@@ -84,8 +84,8 @@ func callsForEver(chronicle.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
-// turns returns the number of turns of the session. The window is full after eight turns, with an endless loop
-// after two.
+// turns returns the number of turns of the session. The window is full after eight turns, or after two if the
+// historian is an endless loop.
 func (b badHistorian) turns() int {
 	switch {
 	case suite.All():
@@ -123,7 +123,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 		}
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
-			steps := 1 // after one step, the run ends before the next prompt
+			steps := 1 // with one step per turn, a run ends before the next prompt
 			k.words, k.lines = bad.words(), 150
 			if bad.isLate {
 				steps = 3
@@ -153,8 +153,8 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkMadeBy asserts that history was published: by the model if its answers can be used, and otherwise
-// without a model, with the cause.
+// checkMadeBy asserts that history was published. If the host accepts the historian's answers, the model has made it.
+// Otherwise it was made without a model, and the host names the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
 	// A silent historian's requests may end before they reach the provider.

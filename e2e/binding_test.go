@@ -99,8 +99,8 @@ func TestBoundThinking(t *testing.T) {
 type boundCase struct {
 	name string
 	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to
-	// a refusal. Without -all, only Pi plays the other sessions, because its sessions take a quarter of the
-	// time. OpenCode then has pressure in the fork.
+	// a refusal. Without -all, only Pi plays the other sessions, because Pi's sessions take a quarter of the
+	// time. OpenCode still meets pressure, in the session with the fork.
 	inBoth bool
 	play   func(*drive)
 }
@@ -205,8 +205,8 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	return kept
 }
 
-// withoutGuesses leaves out passes whose answer the shim did not use, because the array had changed
-// before its end. The next pass is for the same array.
+// withoutGuesses leaves out passes whose answer the shim did not use, because the array changed before the
+// pass ended. The next pass has the same number of messages.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {

@@ -29,7 +29,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	}
 	for _, test := range []struct {
 		command, says string
-		repeats       bool // whether the answer repeats another command's; each command starts OpenCode again
+		repeats       bool // true for a second command that shows the same; each command starts OpenCode again
 	}{
 		{"ctx-status", "Next bust: with the next message", false}, // the previous command asked for the bust
 		{"ctx-flush", "There is nothing to free now.", true},

@@ -135,8 +135,8 @@ func (e *errands) await(what string, isSo func() bool) {
 	}
 }
 
-// wantHead asserts that the newest request covers the messages up to this one, with summaries that begin with word,
-// and shows all messages after it.
+// wantHead asserts that the head of the newest request ends at message through, that its summaries begin with word,
+// and that the request shows all messages after the head.
 func (e *errands) wantHead(when string, through int, word string) {
 	e.t.Helper()
 	r := e.last(e.session)

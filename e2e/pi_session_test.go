@@ -567,8 +567,8 @@ func TestPiScreen(t *testing.T) {
 		typed{"/ctx-status \r", []string{"Next bust: at "}},
 		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	)
-	// The figure that Pi itself shows is that of the newest answer. It depends on the length of the clone's
-	// path, because the path is in the prompt.
+	// Pi itself shows the usage of the newest answer. This figure depends on the length of the clone's path,
+	// because the path is in the prompt.
 	requests := w.mock.Requests()
 	usage := requests[len(requests)-1].Reported
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)

@@ -51,7 +51,7 @@ type pressureCase struct {
 }
 
 // dialectsIn returns the dialects in which a harness plays a session. Without -all, OpenCode plays only the
-// first one, and Pi all of them, because its sessions take a quarter of the time.
+// first one, and Pi all of them, because Pi's sessions take a quarter of the time.
 func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	switch {
 	case suite.All():
@@ -292,7 +292,7 @@ func checkToEmergency(t *testing.T, _ *drive, requests []*mockllm.Request, passe
 	}
 }
 
-// withImage begins the session with an image. The image stays until a bust after the first drop.
+// withImage begins the session with an image. The image stays until the user's flush drops it.
 func withImage(d *drive) {
 	d.open()
 	d.worker.until(relieved(1))

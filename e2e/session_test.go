@@ -148,8 +148,8 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkDrops asserts that each drop takes effect at the first pass of the turn after the pressure. That
-// pass is a bust, and the drop stays.
+// checkDrops asserts that each drop takes effect at the first pass of the turn that follows the pressure.
+// That pass is a bust, and the drop stays.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {
@@ -182,8 +182,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil asserts that the content of a tag is in all requests from its first one until the one
-// in which its drop takes effect, and in none after that.
+// checkShownUntil asserts that the content of a tag is in all requests from its first one to the one before
+// request effect, in which its drop takes effect. No request from then on may show the content.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

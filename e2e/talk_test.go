@@ -100,7 +100,7 @@ func (k *talk) turn(steps int) {
 }
 
 // settle waits until no run of the historian is under way, as during the pause before the user's next prompt. The
-// scripted model answers at once. So without the pause, one run would last for hundreds of its steps.
+// scripted model answers at once. So without the pause, one run would last for hundreds of the model's steps.
 func (k *talk) settle() {
 	k.t.Helper()
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -329,7 +329,7 @@ func (k *talk) checkRanges(request int, h shownHead) {
 // compartmentElement matches a rendered compartment. The compartment's text has no character that could end it.
 var compartmentElement = regexp.MustCompile(`<compartment start="\d+" end="\d+" title="[^"<>]*"(?: />|>\n[^<>]*\n</compartment>)`)
 
-// checkIsData asserts that a compartment's text stands only in its element, for any text.
+// checkIsData asserts that a compartment's text stands only in its element, whatever the text contains.
 func (k *talk) checkIsData(request int, h shownHead) {
 	k.t.Helper()
 	rest := compartmentElement.ReplaceAllString(h.baseline+h.delta, "")

@@ -63,8 +63,8 @@ func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// extends reports whether b begins with all blocks of a, regardless of cache markers. If not, where is
-// the first block that differs.
+// extends reports whether b begins with all blocks of a, regardless of cache markers. If it does not, the
+// result where describes the first block that differs.
 func extends(a, b *mockllm.Request) (where string, ok bool) {
 	for i, block := range a.Blocks {
 		if i == len(b.Blocks) {

@@ -57,7 +57,7 @@ type worker struct {
 const (
 	// logLines is the number of lines that the worker has to read.
 	logLines = 4_000
-	// callsPerStep calls of usualLines make some 900 tokens together. A call of largeLines makes 8,000.
+	// callsPerStep calls that read usualLines show some 900 tokens together. A call that reads largeLines shows 8,000.
 	callsPerStep = 2
 	usualLines   = 30
 	largeLines   = 640

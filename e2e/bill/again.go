@@ -100,7 +100,7 @@ type retold struct {
 	prices schema.Price
 	// known holds the facts about each message, by the message's hash.
 	known map[uint64]told
-	// thoughts counts the thinking blocks that all requests could have sent, and kept the ones that they did send.
+	// thoughts is the number of thinking blocks that the requests could have sent. kept is the number that they sent.
 	thoughts, kept int
 	err            error
 }

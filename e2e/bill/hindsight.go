@@ -31,8 +31,8 @@ type looker struct {
 	known       map[string]*unit
 	// tags are the tags of calls, which their results show.
 	tags map[string]int
-	// asked are the tags that the model has asked to drop, and told the turns that the historian has summarised.
-	// summaries are the sizes of the summaries.
+	// asked holds the tags that the model has asked to drop. told holds the turns that the historian has
+	// summarised. summaries holds the sizes of the summaries.
 	asked, told []span
 	summaries   []summary
 }
@@ -52,8 +52,8 @@ type block struct {
 	tokens int
 }
 
-// A unit is a block of the conversation with its place and the number of tokens that the newest request still has of
-// it.
+// A unit is a block of the conversation, with its place and the number of its tokens that are still in the newest
+// request.
 type unit struct {
 	block
 	place, left int
@@ -158,7 +158,7 @@ func (l *looker) summarise(a answer) {
 
 // excess returns the best bust times of the run, and the money that busts at these times would have saved. No
 // prompt may have more than limit tokens. If no choice of times keeps all prompts within the limit, the money is
-// 0. In that case the run itself kept the limit by something that the looker does not see.
+// 0. In that case the run stayed within the limit by means that the looker does not see.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

@@ -32,10 +32,10 @@ func TestBlocksOfTheConversation(t *testing.T) {
 	}
 }
 
-// The session has six requests. The first has 1,000 tokens of system prompt, and each adds 50. After the second
-// request the model asks to drop tag 1. The run removes it at the last request, and writes the rest of the
-// conversation again: 1 + 4 x 50 tokens. A removal at the third request would have written only 1 + 50 tokens,
-// and three requests fewer would have read the 49 tokens.
+// The session has six requests. The system prompt has 1,000 tokens, and each request adds a block of 50. After the
+// second request the model asks to drop tag 1. The run removes 49 of its tokens at the last request, and writes the
+// rest of the conversation again: 1 + 4 x 50 tokens. A removal at the third request would have written only 1 + 50
+// tokens, and the third to the fifth request would not have read the 49 tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}

@@ -13,7 +13,7 @@ var (
 	namedInCall = regexp.MustCompile(`^toolu_turn(\d+)_step(\d+)$`)
 )
 
-// position returns the place in the story that a conversation has reached, and whether it names one.
+// position returns the place in the story that a conversation has reached, or false if no message names one.
 // The newest message that names a place decides. Older messages may have been compacted, dropped or
 // summarised, and newer ones ("continue") do not belong to the story. Tool results are skipped, because
 // they name no place.

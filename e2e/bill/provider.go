@@ -36,7 +36,7 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// firstAsked and asked are the first and the last tag that the model has asked to drop with its newest call.
+	// firstAsked and asked are the first and the last tag that the model's newest call of ctx_reduce asks to drop.
 	firstAsked, asked int
 	// look watches the main conversation. seen holds the blocks that look has read.
 	look looker

@@ -351,8 +351,8 @@ func (r report) writeRecall(w io.Writer) error {
 	return err
 }
 
-// soft returns the number of busts that kept the baseline, and cold how many of them did not read all of
-// it from the cache.
+// soft returns the number of busts that kept the baseline. cold returns the number of those that did not read all of
+// the baseline from the cache.
 func (f figure) soft() int { return f.busts(func(b bust) bool { return b.Soft }) }
 func (f figure) cold() int { return f.busts(func(b bust) bool { return b.Cold }) }
 

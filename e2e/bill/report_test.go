@@ -15,7 +15,7 @@ import (
 
 var bounds = scene{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000}, maxRatios: ratios(1, 1.1, 1.2), maxBusts: 30}
 
-// good returns a figure that keeps each bound, but only just.
+// good returns a figure that stays within each bound, but only just.
 func good() figure {
 	return figure{
 		Name: "magicctx", Turns: 60, Finished: 60, Requests: 360, Busts: 30, HitRate: 0.94,
@@ -48,8 +48,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// The bills are at the prices that OpenCode was told. A million tokens of each kind cost 3 + 3.75 + 0.30,
-// and a million output tokens 15. The ratio compares the bills with the answers.
+// The bills use the prices that OpenCode was told. A million fresh, a million written and a million read tokens cost
+// $3 + $3.75 + $0.30, and a million output tokens $15. The ratio compares the bills that include the answers.
 func TestReportComparesBills(t *testing.T) {
 	const million = 1_000_000
 	theirs := result{Name: "OpenCode", Turns: 60, Duration: 90 * time.Second, tally: tally{

@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// The model's id shows the route to magicctx, as it would through a gateway.
+// magicctx learns the route from the model's id, as it would behind a gateway.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )

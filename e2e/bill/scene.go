@@ -8,16 +8,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A scene is a window, the length of the story that is told in it, and the bounds that magicctx must keep in
-// it.
+// A scene is a window, the length of the story that is told in it, and the bounds that magicctx must stay within.
 type scene struct {
 	name  string
 	turns int
 	// the limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
 	limits opencodetest.Limits
-	// maxRatios bound the bill of magicctx as a multiple of the bill with OpenCode's own compaction, answers and
-	// the historian's requests included, for each setting of the dial. They hold if reading costs a tenth of the
-	// input price. If it costs less, magicctx may cost as much as OpenCode.
+	// maxRatios holds, for each setting of the dial, the largest bill of magicctx as a multiple of the bill with
+	// OpenCode's own compaction. The bills include answers and the historian's requests. The bounds hold if reading
+	// costs a tenth of the input price. If it costs less, magicctx may cost as much as OpenCode.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
 	// isMixed varies the sizes of outputs and answers, so that some steps take 20 times the tokens of others.

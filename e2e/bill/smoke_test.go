@@ -60,7 +60,7 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's own compaction puts a new summary before thinking that it keeps, so that thinking is
+// OpenCode's own compaction keeps some thinking and puts a new summary before it, which makes that thinking
 // invalid. magicctx keeps no thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")

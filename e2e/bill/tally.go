@@ -114,9 +114,9 @@ func (t *tally) clone() tally {
 	return c
 }
 
-// step counts a request of the main conversation, which had reached the place at. head is the number of blocks
-// up to the end of the acknowledgement in magicctx's head, or 0 without a head. step reports whether the request
-// is a bust.
+// step counts a request of the main conversation. at is the place that the conversation had reached. head is the
+// number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a head. step reports whether
+// the request is a bust.
 func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) (isBust bool) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))
@@ -189,8 +189,8 @@ func (t *tally) hitRate() float64 {
 	return 0
 }
 
-// bill returns the cost of the prompts in $. It leaves out the answers, which cost the same in all runs
-// except for the summaries.
+// bill returns the cost of the prompts in $. It leaves out the answers: apart from the summaries, they cost the same
+// in all runs.
 func (t *tally) bill() float64 {
 	prompts := t.Tokens.Add(t.extra)
 	prompts.Output = 0

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// A conversation with three requests. The first has no thinking. The second has one valid block. The
+// The conversation has three requests. The first has no thinking. The second has one valid block. The
 // third has that block, and one that a change has invalidated.
 func TestThinkingIsCounted(t *testing.T) {
 	p := newProvider(byBinding, testStory(), scenes[0].limits.Context)

@@ -147,8 +147,8 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// whileDown calls do while no host runs and none can be started. If one could, the shim would start
-// another host at once.
+// whileDown calls the function do. During the call, no host runs and none can be started. If one could, the
+// shim would start another host at once.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -157,7 +157,7 @@ func (s *scene) whileDown(do func()) {
 	s.be("real")
 }
 
-// restart runs another OpenCode with a new session. It calls between while none runs.
+// restart runs another OpenCode with a new session. Before that, while none runs, it calls the function between.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
 	must(s.t, s.oc.End())
@@ -312,9 +312,9 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told asserts that there was one notice since the last call of forgetNotices. The notice precedes the answer
-// of the turn on the bus, but arrives over another connection, so told waits for it. A notice without trouble
-// also waits until the previous notice has been on the screen for six seconds.
+// told asserts that there was one notice since the last call of forgetNotices. On the bus, the notice precedes
+// the turn's answer, but it arrives over another connection, so told waits for it. A notice that
+// reports no trouble also waits until the previous notice has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

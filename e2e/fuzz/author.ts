@@ -43,7 +43,7 @@ export class Author {
     return { text, metadata: { [proof]: { signature: mark } } }
   }
 
-  /** A text that looks like a tag at the start of a text, mostly a tag that the model has seen. */
+  /** With this probability, a beginning that looks like a tag, mostly one that the model has seen; otherwise empty. */
   lead(random: Random, probability: number): string {
     if (!random.chance(probability)) return ""
     const tags = this.visibleTags()

@@ -176,7 +176,7 @@ async function fork(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.created", { sessionID: copy.id, info: { ...world.sessionInfo(copy), title: "a session (fork #1)" } })
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
-  world.refusals = 0 // the host does not know that the original's newest prompt was refused, because no event told it of the copy (-seed 6021)
+  world.refusals = 0 // no event tells the host that the copy's newest prompt was refused in the original (-seed 6021)
   // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
   // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))

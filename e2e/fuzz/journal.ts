@@ -38,7 +38,7 @@ export interface Sizes {
   expected: number
   /** The same without the head, for a pass that finds the head reverted. */
   headless: number
-  /** For a fork: the expected size if content that comes back is as the fork's original last sent it. */
+  /** For a fork: the expected size if content that comes back looks as the fork's original last sent it. */
   copied: number
   /** The size of the outputs that OpenCode has pruned. */
   pruned: number
@@ -51,7 +51,7 @@ export interface Facts {
   /** Comparisons with the last good request, if there was one. */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
-  /** The size of the pass's prompt if the pass had added nothing; undefined if it was another prompt than the request's. */
+  /** The size of the prompt if the pass had added nothing; undefined if the pass was for another prompt. */
   expected: number | undefined
   /** The number of bytes by which the prompt has shrunk; undefined if several busts contributed. */
   shrunk: number | undefined
@@ -129,9 +129,8 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // If the host did not answer in time, it was not asked for the system prompt of the first request after the
-        // loss of its database. Then the shim has repeated a prompt that the new database does not know (-seed
-        // 730006).
+        // In the first request after the loss of its database, the host may not have answered in time. Then it was not
+        // asked for the system prompt, and the shim has repeated one that the new database lacks (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -146,14 +145,14 @@ export class Journal {
 
   /**
    * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md). The
-   * journal holds only the present cost, which rises while the session waits; here it has never been four times as high.
+   * journal holds only the present cost, which rises while the session waits. It never exceeds four times the rent.
    * A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
     if (rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
     if (pass === this.lastRent + 1) lie("so did the pass before")
-    // Each of the two numbers of tokens may be too large or too small by half.
+    // Each of the two numbers of tokens may be wrong by a factor of two.
     if (shrunk !== undefined && shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
     this.lastRent = pass
   }
@@ -170,7 +169,7 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   // The same holds for messages that return with their branch, and for the summaries that return with them.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
-  // If the newest usage is gone, the host counts pruned outputs in full until the next one, as it did before the
+  // If the newest usage is gone, the host counts pruned outputs in full until the next usage, as it did before the
   // pruning (-seed 900190, 1200009). So it frees space too early, but never too late, and magicctx switches pruning
   // off.
   const most = returns || pass.pass === 1 ? pruned : 0

@@ -73,7 +73,7 @@ const converters: Promise<Converters | undefined> = (async () => {
   return existsSync(path) ? ((await import(path)) as { judge: Converters }).judge : undefined
 })()
 
-/** Of the passes without a bust, the real converters judge one in so many. */
+/** The real converters judge each pass with a bust, but only one in this number of other passes. */
 const sampled = 20
 
 const profiles: Record<string, string> = {
@@ -85,8 +85,8 @@ const profiles: Record<string, string> = {
 export class Judge {
   private good: Good | undefined
   /**
-   * How each message was last sent, even if it is in neither the array nor the head now, because in Pi a branch goes
-   * away and comes back.
+   * How each message was last sent. This includes messages that are now in neither the array nor the head, because in
+   * Pi a branch can go away and come back.
    */
   private readonly sent = new Map<string, Kept>()
   /**
@@ -107,14 +107,14 @@ export class Judge {
   private readonly report: (rule: string, detail: string) => void
   private readonly scale: number
   private passes = 0
-  /** Whether messages that had been sent changed while the journal could not be written. */
+  /** Whether messages were changed after they had been sent, while the journal could not be written. */
   private isUnrecorded = false
   /**
-   * The newest request since the last good one that is only in the host's memory or only in its journal. Either its
-   * pass could not be stored, or its answer came too late. This request may be the reason for the next bust.
+   * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late. It
+   * may be the reason for the next bust. A good request makes this undefined.
    */
   private halfKnown: readonly Turn[] | undefined
-  /** Of the newest request without a line in the journal since the last good one: the digest of its system prompt. */
+  /** The digest of the system prompt of the newest request without a line in the journal; reset by a good request. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private hasLostDatabase = false
@@ -122,7 +122,7 @@ export class Judge {
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
-  /** How the original of a copy, or the original of that, last sent each message. */
+  /** For a copy: how its original, or the original's original, last sent each message. */
   private readonly sentByOriginal = new Map<string, Kept>()
   /** The size of the head that the original had sent. */
   private forkedHeadBytes = 0
@@ -158,7 +158,7 @@ export class Judge {
     this.journal.lost()
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
-    // A message without a stored binding counts as lost.
+    // To the host, the thinking of a message without a stored binding is lost.
     for (const bound of this.bound.values()) bound.isKnown = false
   }
 
@@ -178,8 +178,8 @@ export class Judge {
     }
     if (!other.good) return
     this.forkedFrom = new Map()
-    // A head that stands for more messages than the copy has cannot stand in front of the copy.
-    // A prompt that it pins is one of these messages (-seed 2091).
+    // The copy gets the head only if it has all messages that the head stands for, including a pinned prompt (-seed
+    // 2091).
     const { covered } = other.good.head
     const through = covered.size > 0 ? other.storedHead()?.through_key : undefined
     const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.key(id) === through))
@@ -374,9 +374,8 @@ export class Judge {
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A summary by the harness has no place of its own. Its words are in a compartment. If compartments already
-      // stand for all messages that it summarises, its words need not be anywhere, because the head has their content
-      // (-seed 40).
+      // No compartment has to list a summary by the harness among its messages, but one must have the summary's words.
+      // If compartments already stand for all messages that it summarises, its words need not be anywhere (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
@@ -481,7 +480,7 @@ export class Judge {
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // A message that came and then disappeared counts, because the host has seen it.
+      // A message that came and then disappeared counts as a change, because the host has seen it.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown ?? [], raw),
     }
     const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, shrunk: busts.length === 1 ? expected - tokens : undefined }
@@ -531,7 +530,7 @@ export class Judge {
     // bound to the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). If
     // messages come back with their branch while there is no host, the shim does not have their patches either: the
     // host made it forget them when the messages went away (-seed 740017).
-    // In a fork, they may be messages that only the original has sent (-seed 3400002 in Pi).
+    // In a fork, the messages that come back may be ones that only the original has sent (-seed 3400002 in Pi).
     const wasSent = (id: string) => this.sent.has(id) || this.original?.messages.has(id) === true
     const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !this.good?.rows.has(block.message))
     const isNewFork = !this.good && this.original !== undefined

@@ -149,7 +149,7 @@ export class Session {
     return this.rows.findLast((row) => row.message.info.role === "assistant")
   }
 
-  /** The rows that OpenCode reads for a request: after a compaction its summary, the turns that it kept, and what follows. */
+  /** The rows that OpenCode reads: after a compaction, its own two rows, the turns that it kept, and all later rows. */
   visible(): Row[] {
     const at = this.rows.findLastIndex(({ message }) => message.parts[0]?.type === "compaction")
     if (at < 0) return this.rows

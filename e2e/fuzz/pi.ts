@@ -108,7 +108,7 @@ export class PiPlugin {
     }
   }
 
-  /** The hooks of OpenCode that the world calls, implemented in the way of Pi. */
+  /** The hooks of OpenCode that the world calls. Each of them does what Pi would do. */
   get has(): Hooks {
     const hooks = {
       "chat.message": async ({ sessionID }: { sessionID: string }) => {

@@ -210,7 +210,7 @@ export function chainOf({ system, turns }: Request): Chain {
   return chain
 }
 
-/** The digest of all blocks before block i of a chain. Thinking in that place is bound to it. */
+/** The digest of all blocks before block i of a chain. If block i is thinking, it is bound to this digest. */
 export function before(chain: Chain, i: number): bigint {
   return i === 0 ? chain.start : chain.blocks[i - 1]!.digest
 }

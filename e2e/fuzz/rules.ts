@@ -156,8 +156,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // There are three ways to lose thinking: only some blocks of the answer, all of them in an answer that is fused
-    // with an older one, and all of them for no reason.
+    // Three losses are told apart: some blocks of an answer, all blocks of an answer that is fused with an older one,
+    // and all blocks for no reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })

@@ -55,7 +55,7 @@ export class World {
   readonly say: (line: string) => void
   private readonly most: number
   private readonly dump: string
-  /** Whether the passes have short deadlines, so that a request is soon sent without a host that is slow. */
+  /** Whether the passes have short deadlines, so that a request does not wait for a slow host. */
   private readonly isHasty: boolean
   session: Session
   instructions = 0
@@ -292,7 +292,7 @@ export class World {
     disturbed.end()
     const outcome = this.outcome()
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), isBare: system.join("\n") === this.system(), model: session.model, outcome })
-    // If a pass could not be stored in time, for example on a busy machine, it drops nothing either.
+    // A pass that could not be stored in time, for example on a busy machine, also drops nothing.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

@@ -46,7 +46,7 @@ type Case struct {
 	Bodies []json.Value
 }
 
-// A Violation is a provider's rule that a wire breaks and its raw array keeps.
+// A Violation is a provider's rule that a wire breaks although its raw array does not.
 type Violation struct {
 	Name    string `json:"name"`
 	Profile string `json:"profile"`

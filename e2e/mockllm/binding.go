@@ -172,8 +172,8 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 // missing returns the expected blocks that a request does not contain, in the order in which they were
 // made.
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
-	// A missing block that the client could have sent counts as present, because with it the blocks
-	// after it would be valid, too.
+	// A missing block that the client could have sent counts as present: if it had been sent, the blocks
+	// after it would still be valid.
 	couldBeThere := map[string]bool{}
 	for _, p := range now.pieces {
 		couldBeThere[p.signature] = true

@@ -13,8 +13,8 @@ import (
 type prefix struct {
 	tools, system promptcache.Hash
 	pieces        []piece
-	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken is the same
-	// without thinking: spoken[j] covers the first j other pieces.
+	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken leaves out
+	// thinking: spoken[j] covers the first j pieces that are not thinking.
 	chain, spoken []promptcache.Hash
 	// says holds the content of each piece: the text, the thinking, or the id of a call.
 	says []string
@@ -46,8 +46,8 @@ func (p *prefix) add(next piece, says string) {
 	}
 }
 
-// soFar returns a copy of the prefix that later additions do not change. The copy has no texts, because
-// they would keep every request in memory.
+// soFar returns a copy of the prefix. Later additions to the prefix do not change the copy. The copy has no
+// texts, because they would keep every request in memory.
 func (p *prefix) soFar() prefix {
 	c := *p
 	c.pieces, c.chain, c.spoken, c.says = slices.Clip(c.pieces), slices.Clip(c.chain), slices.Clip(c.spoken), nil

@@ -142,7 +142,7 @@ type Rule struct {
 // Always answers every request with the same step.
 func Always(s Step) func(*Request) Step { return func(*Request) Step { return s } }
 
-// InOrder answers with one step after the other. After the last step it fails as an empty queue does.
+// InOrder answers with one step after the other. After the last step it refuses requests, as an empty queue does.
 func InOrder(steps ...Step) func(*Request) Step {
 	next := 0
 	return func(*Request) Step {

@@ -45,7 +45,7 @@ func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log")
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
 // skipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK
-// into every config directory and waits for it before it loads plugins. Without a registry that takes
+// into every config directory, and loads plugins only after that. If no registry answers, it waits for
 // more than a minute. If there is a node_modules and a lock file that lists the dependency, OpenCode
 // assumes that the SDK is installed.
 func (h *Home) skipDependencyInstall() error {

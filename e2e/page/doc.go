@@ -1,4 +1,4 @@
-// Package page tests the page that replay --html writes in a real browser. The page must write nothing
+// Package page tests, in a real browser, the page that replay --html writes. The page must write nothing
 // to the console, request nothing from the network, fit phones and wide screens, and work with the
 // keyboard. The screenshots go to bin/screens, for people to look at.
 //

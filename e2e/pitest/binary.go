@@ -19,7 +19,7 @@ var ErrNotInstalled = errors.New("pi is not installed, run npm ci in the reposit
 type Version string
 
 const (
-	// V087 runs on Node 22.19 or newer. It is the version of Options that name none.
+	// V087 runs on Node 22.19 or newer. Options that name no version use it.
 	V087 Version = "0.87"
 	// V074 is the oldest release that the shim supports. It delivers events independently of its agent loop.
 	V074 Version = "0.74"

@@ -124,7 +124,7 @@ func (r *records) len() int {
 // ErrEnded means that Pi has ended before it wrote the awaited record.
 var ErrEnded = errors.New("pi has ended")
 
-// await returns the first record from a position on that is wanted, and the position after it.
+// await waits for the first wanted record at or after a position. It returns the record and the position after it.
 func (r *records) await(ctx context.Context, at int, isWanted func(Record) bool) (Record, int, error) {
 	for {
 		r.mu.Lock()
