@@ -38,6 +38,7 @@ func playSmoke(t *testing.T, by billed, v variant, l opencodetest.Limits) result
 
 // Three turns fill the window. Then OpenCode compacts, and the story continues.
 func TestStoryGoesOnAfterCompaction(t *testing.T) {
+	suite.OnlyWithAll(t, "each scene of task bill goes on after compactions")
 	limits := opencodetest.Limits{Context: 30_000, Output: 8_192}
 	res := playSmoke(t, byAnthropic, withCompaction, limits)
 	if res.Summaries == 0 || len(res.Busts) != res.Summaries {
