@@ -26,9 +26,9 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd compares sparedOf with the rendered messages, and marks for rendering the
-// messages for which the two differ. The result of sparedOf depends at most on the next
-// two messages that end an answer. So reviewEnd looks at the last two rendered messages
+// reviewEnd finds the rendered messages for which sparedOf now returns something else than
+// when they were rendered, and marks them to be rendered again. For any message, sparedOf
+// looks no further than the next two messages that end an answer. So reviewEnd looks at the last two rendered messages
 // that end an answer, and at all messages between and after them.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {

@@ -292,7 +292,7 @@ export class World {
     disturbed.end()
     const outcome = this.outcome()
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), isBare: system.join("\n") === this.system(), model: session.model, outcome })
-    // A pass that could not be stored in time, for example on a busy machine, also drops nothing.
+    // If a pass could not be stored in time, for example on a busy machine, it drops nothing, as one that was disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

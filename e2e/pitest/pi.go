@@ -92,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Pi, error) {
 	go func() {
 		defer close(p.done)
 		p.records.read(stdout)
-		_ = cmd.Wait() // an error does not matter: we have killed the process, or a failing request will show its end
+		_ = cmd.Wait() // the error can be ignored: either we killed the process, or the next request fails
 	}()
 	ready, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

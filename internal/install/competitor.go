@@ -93,8 +93,8 @@ func (c competitor) matches(path string, hasPackage bool) bool {
 	return c.isMentioned(path)
 }
 
-// isMentioned reports whether the code of a plugin names the competitor, because it loads that package or is
-// a copy of it.
+// isMentioned reports whether a plugin's code contains a text of the competitor. It does if the plugin loads the
+// competitor's package or is a copy of it.
 func (c competitor) isMentioned(path string) bool {
 	code, err := regular.Prefix(path, maxMention)
 	return err == nil && slices.ContainsFunc(c.mentions, func(name string) bool { return bytes.Contains(code, []byte(name)) })

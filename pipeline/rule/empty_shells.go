@@ -44,8 +44,8 @@ func (v View) endsTurn(i int) bool {
 // shellOf returns the tag of the unit that carries the shell edit of the
 // message: its first text. It returns 0 if something worth sending is left.
 // Nothing is left if all texts are dropped, whether the message had calls or
-// not; dropped tool arcs are off the wire already. With noticesCount, nothing
-// is left either if the message consists of notices alone.
+// not; dropped tool arcs are off the wire already. If noticesCount is true, a
+// message that consists only of notices also counts as one with nothing left.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

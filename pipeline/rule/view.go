@@ -340,7 +340,7 @@ func setOf(tags []int) map[int]bool {
 	return set
 }
 
-// cutoff returns the highest tag that age alone no longer protects.
+// cutoff returns the highest tag that is too old to be protected as one of the newest.
 func (v View) cutoff(k Knobs) int { return v.State.TagCounter() - k.ProtectedTags }
 
 // steps returns the number of steps that the model has taken so far.

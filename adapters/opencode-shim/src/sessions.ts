@@ -33,7 +33,7 @@ export function owner({ parentID, title }: SessionInfo): number {
 export class Sessions extends Turns {
   /** Sessions whose next pass belongs to OpenCode's own compaction. */
   readonly compacting = new Set<string>()
-  /** Sessions whose newest request belongs to OpenCode's own compaction, until their next pass. */
+  /** Sessions whose newest request belongs to OpenCode's own compaction. A session stays here until its next pass. */
   readonly aside = new Set<string>()
   /** Sessions in which a hidden agent works. The shim leaves their messages unchanged. */
   readonly hidden = new Set<string>()

@@ -232,7 +232,7 @@ test("the system prompt decides whether the request has left as the host believe
   await request("replayed") // the shim repeats the last answer, and the host would have given the same one
   await request("answered", "bare") // OpenCode asks again, but by then the host is gone
   await request("bare", "answered") // the request may have used the answer to the first attempt
-  await request("replayed") // after a hard pass, the host might have answered with another prompt
+  await request("replayed") // this was a hard pass: if the host had been asked, its answer might have been another prompt
   await request("answered", "replayed") // the host was asked again, so its prompt is current
   await request("answered", "replayed") // this was a hard pass, but the host has answered for the prompt
   await request("replayed") // the pass got no answer
