@@ -87,7 +87,11 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldRefold)
 	case a.Verdict == schema.Hard:
 		return s.fold(r, shown, FoldReason(a.Cause))
-	case len(shown) > now.Shows(), len(untold(r.History, now)) > 0:
+	case len(shown) > now.Shows():
+		return s.extend(r, shown)
+	// Another bust does not tell of changed memories alone. Many busts begin late in the prompt, and
+	// with a new delta they would re-send all of it.
+	case a.Cause == CauseFlush && len(untold(r.History, now)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged

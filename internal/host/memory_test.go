@@ -18,9 +18,9 @@ func learning(p schema.AgentRunParams) (string, error) {
 	return strings.Replace(text, "<facts></facts>", fact, 1), err
 }
 
-// The head of a session shows a memory, and the user deletes it (magicctx-host memory rm). The next delta says so,
-// because the baseline still shows the memory until the next fold.
-func TestDeltaTellsOfForgottenMemories(t *testing.T) {
+// remembering returns a session whose head shows the memory 1.
+func remembering(t *testing.T) *harness {
+	t.Helper()
 	h := answering(t, learning)
 	h.talkLong()
 	h.flush()
@@ -28,6 +28,13 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	if !strings.Contains(h.wire(), `<memory id="1"`) {
 		t.Fatal("the head shows no memory")
 	}
+	return h
+}
+
+// The head of a session shows a memory, and the user deletes it (magicctx-host memory rm). After /ctx-flush, the delta says so,
+// because the baseline still shows the memory until the next fold.
+func TestDeltaTellsOfForgottenMemories(t *testing.T) {
+	h := remembering(t)
 	project := h.row().Project
 	if err := h.store.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryDeleted, Memory: 1}); err != nil {
 		t.Fatal(err)
@@ -67,13 +74,7 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 
 // If memories are switched off, the head has neither their section nor their changes.
 func TestNoMemoryIfSwitchedOff(t *testing.T) {
-	h := answering(t, learning)
-	h.talkLong()
-	h.flush()
-	h.pass()
-	if !strings.Contains(h.wire(), `<memory id="1"`) {
-		t.Fatal("the head shows no memory")
-	}
+	h := remembering(t)
 	if err := h.store.Memories.Change(t.Context(), chronicle.MemoryChange{Project: h.row().Project, Kind: chronicle.MemoryDeleted, Memory: 1}); err != nil {
 		t.Fatal(err)
 	}

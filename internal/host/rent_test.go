@@ -2,6 +2,8 @@ package host
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -176,5 +178,29 @@ func TestSummariesForRentShowAtOnce(t *testing.T) {
 	h.pass()
 	if pass, _ := h.bustFor(pipeline.CauseRent); pass != published+1 {
 		t.Errorf("request %d shows the summaries, want %d", pass, published+1)
+	}
+}
+
+// The frugal setting bounds the history and with it the project's documents, unless the user has raised their share.
+func TestRaisedShareOfTheHistoryWinsOverFrugal(t *testing.T) {
+	shown := make(map[float64]bool)
+	for _, share := range []float64{15, 30} {
+		h := answering(t, good)
+		h.config.Spending, h.config.HistoryBudgetPercentage = schema.SpendingFrugal, share
+		h.project = t.TempDir()
+		if err := os.WriteFile(filepath.Join(h.project, "ARCHITECTURE.md"), []byte(strings.Repeat("a line of the document\n", 700)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.host.Initialize(t.Context(), h, schema.InitializeParams{Harness: h.kind, Directory: h.project}); err != nil {
+			t.Fatal(err)
+		}
+		h.talkLong()
+		h.flush()
+		h.user("again", "go on")
+		h.pass()
+		shown[share] = strings.Contains(h.wire(), "a line of the document") // a document that does not fit is left out
+	}
+	if shown[15] || !shown[30] {
+		t.Errorf("the document of 4,200 tokens is shown, by share of the history in percent: %v", shown)
 	}
 }

@@ -17,17 +17,19 @@ const mostPasses = 999
 // from the cache.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
-	switch n := math.Ceil(b.BreakEven); {
+	n := math.Ceil(b.BreakEven)
+	switch {
 	case b.Removed < 0: // the new summaries are longer than what they replace
 		return fmt.Sprintf("re-sends %s, adds %s, never pays off", format.Tokens(b.Resent), format.Tokens(-b.Removed))
 	case b.Removed == 0:
 		return text + ", never pays off"
 	case n <= 0:
-		return text + ", pays off at once"
+		text += ", pays off at once"
 	case n > mostPasses:
-		return text + fmt.Sprintf(", pays off in %d+ requests, about %d to come", mostPasses, b.Forecast)
+		text += fmt.Sprintf(", pays off in %d+ requests, about %d to come", mostPasses, b.Forecast)
+	default:
+		text += fmt.Sprintf(", pays off in %s, about %d to come", format.Count(int(n), "request"), b.Forecast)
 	}
-	text += fmt.Sprintf(", pays off in %s, about %d to come", format.Count(int(math.Ceil(b.BreakEven)), "request"), b.Forecast)
 	if b.Rent > 0 {
 		text += fmt.Sprintf("; carrying it cost %s, the bust costs %s", format.Tokens(b.Rent), format.Tokens(b.Cost))
 	}

@@ -78,7 +78,7 @@ func newPageView(s replay.Summary, o Options) pageView {
 		if saved, ok := s.Saved[id]; ok {
 			one.Against = format.Saving(saved.Money)
 			if saved.Early > 0 {
-				one.Against += ", " + format.AboutDollars(saved.Early) + " of it by removing early"
+				one.Against += "; removing early saved " + format.AboutDollars(saved.Early)
 			}
 			if saved.Historian > 0 {
 				one.Against = format.Money(saved.Historian) + " more for the historian, " + one.Against
