@@ -341,8 +341,8 @@ type BustPrice struct {
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
 	// Cost is the price of the bust. Rent is the cost, since the last bust, of
-	// content that a bust could have removed. Both are in tokens read from the
-	// cache.
+	// content that a bust could have removed, and what it is expected to cost
+	// until more of it comes at once. Both are in tokens read from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
 }

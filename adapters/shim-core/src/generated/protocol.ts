@@ -153,7 +153,8 @@ export interface BustPrice {
   thinking?: number
   /**
    * cost is the price of the bust. Rent is the cost, since the last bust, of content that a bust could have
-   * removed. Both are in tokens read from the cache.
+   * removed, and what it is expected to cost until more of it comes at once. Both are in tokens read from the
+   * cache.
    */
   cost?: number
   rent?: number
