@@ -76,7 +76,7 @@ func testExpand(t *testing.T, h schema.Harness) {
 	checkBusts(t, w.requests(session), w.journal(session))
 }
 
-// launchCompacting runs the harness with the shim. Its own compaction keeps only the newest messages.
+// launchCompacting runs the harness with the shim. The harness's own compaction keeps only the newest messages.
 func (w *world) launchCompacting() agent.Agent {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {

@@ -110,7 +110,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// A fact without support in any message was once shown in the head of every later session of the project.
+// Once, a fact without support in any message was shown in the head of every later session of the project.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string

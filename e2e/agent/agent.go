@@ -31,6 +31,6 @@ type Agent interface {
 	Copy(ctx context.Context, session string) (id string, err error)
 	// CopyUntil returns a new session with the messages before the newest prompt that begins with text.
 	CopyUntil(ctx context.Context, session, text string) (id string, err error)
-	// FailedCalls describes the tool calls of a session that failed.
+	// FailedCalls describes the failed tool calls of a session.
 	FailedCalls(ctx context.Context, session string) ([]string, error)
 }

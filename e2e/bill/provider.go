@@ -90,7 +90,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
 	raw := r.Blocks
 	found := r.Thinking
-	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
+	// The mock keeps all requests for tests to inspect. This command inspects none of them, and hundreds of full
 	// windows are hundreds of megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 

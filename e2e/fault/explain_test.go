@@ -104,7 +104,7 @@ func (s *scene) isWell() {
 	}
 }
 
-// socketIn asserts that doctor reports the socket of the running host in dir.
+// socketIn asserts that doctor reports dir as the directory of the running host's socket.
 func (s *scene) socketIn(dir string) {
 	s.t.Helper()
 	want := "its socket in " + dir

@@ -12,7 +12,10 @@ export interface Pass {
   rent: number
   cost: number
   removed: number
-  /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
+  /**
+   * Whether a prompt had been refused when this line was read. It is stored, because an answer may come before the
+   * pass is judged.
+   */
   isAfterRefusal: boolean
 }
 
@@ -34,7 +37,7 @@ export interface Happenings {
 export interface Sizes {
   /** The size of the prompt as it was sent. */
   tokens: number
-  /** The size of the prompt if the pass had added nothing. */
+  /** The expected size without the head, for a pass that finds the head reverted. */
   expected: number
   /** The same without the head, for a pass that finds the head reverted. */
   headless: number
@@ -176,8 +179,8 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   const isNear = (real: number) => {
     if (pass.size > real && pass.size <= real + most) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-    // If messages have come back, the host estimates the prompt from its messages. It may not know the fixed part then,
-    // because no short prompt has shown it (-seed 3800056 in Pi).
+    // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
+    // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi).
     return off <= (returns ? 0.25 : 0.2) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return

@@ -10,7 +10,7 @@ export interface Evidence {
   binds: boolean
   /** The texts for which the model gave each proof. */
   proofs: Map<string, Set<string>>
-  /** Sequences of thinking blocks that the model gave one after the other, as proofs. */
+  /** For each sequence of thinking blocks that the model gave one after the other: the proofs of the blocks. */
   runs: string[][]
   /** The proofs of the answer that made a call. */
   ofCall: Map<string, string[]>

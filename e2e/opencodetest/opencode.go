@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	oc := &OpenCode{PID: cmd.Process.Pid, cmd: cmd, output: out, done: make(chan struct{})}
 	go func() {
 		defer close(oc.done)
-		_ = cmd.Wait() // an error does not matter: we have killed the process, or a failing request will show its end
+		_ = cmd.Wait() // the error can be ignored: either we killed the process, or the next request fails
 	}()
 
 	select {

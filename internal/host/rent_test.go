@@ -65,7 +65,7 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 12 dropped outputs have about 12,000 tokens, and about as many or more come after them. Writing a
+			// The 11 dropped outputs have about 12,000 tokens, and about as many or more come after them. Writing a
 			// token again costs 11.5 times as much as reading it.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The README shows the status as a picture. The picture must be that of today's code; `task picture`
-// draws it again.
+// The README shows the status as a picture. It must be the picture that today's code draws; `task picture` draws it
+// again.
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)

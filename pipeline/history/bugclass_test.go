@@ -105,8 +105,8 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	}
 }
 
-// H29: the trigger went by raw size. So it fired after a few large files, and history
-// became a heap of tiny compartments.
+// H29: the trigger looked at the raw size. So it fired after a few large files, and history became a heap of tiny
+// compartments.
 func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
 	for i := range m.list {

@@ -96,7 +96,8 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// Each part has a fate of its own. The patch expresses it by the part's index, as the host's patches do.
+// Each part has a fate of its own: it stays, gets a tag, is dropped, or goes. The patch names the part by its index,
+// as the host's patches do.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
