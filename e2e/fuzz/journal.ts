@@ -13,8 +13,8 @@ export interface Pass {
   cost: number
   removed: number
   /**
-   * Whether a prompt had been refused when this line was read. It is stored, because an answer may come before the
-   * pass is judged.
+   * Whether a prompt had been refused when this line was read. When the judge checks the pass, an answer may have come
+   * since.
    */
   isAfterRefusal: boolean
 }
@@ -173,8 +173,8 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   // If the newest usage is gone, the host counts pruned outputs in full until the next usage, as it did before the
-  // pruning (-seed 900190, 1200009). So it frees space too early, but never too late, and magicctx switches pruning
-  // off.
+  // pruning (-seed 900190, 1200009). So it frees space too early, but never too late. It seldom happens, because
+  // magicctx switches pruning off.
   const most = returns || pass.pass === 1 ? pruned : 0
   const isNear = (real: number) => {
     if (pass.size > real && pass.size <= real + most) return true

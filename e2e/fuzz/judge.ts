@@ -374,9 +374,9 @@ export class Judge {
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A summary by the harness need not be among the messages of a compartment, but a compartment must have its
-      // words. If compartments already stand for all messages that it summarises, its words need not be anywhere
-      // (-seed 40).
+      // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
+      // summary's words. If compartments already stand for all messages that it summarises, its words need not be
+      // anywhere (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
@@ -462,8 +462,9 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last. The exception: before the
-   * host disappeared, the shim may have learned of a bust from the answer to a wrong guess (-seed 100182).
+   * In a pass without the host, each unchanged message must go out as it was sent last. The exception: before the host
+   * disappeared, the shim may have learned of a bust from an answer that it did not use, because it had guessed the
+   * array wrongly (-seed 100182).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return

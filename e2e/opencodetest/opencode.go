@@ -41,7 +41,7 @@ type Options struct {
 	Config map[string]any
 	// Env holds additional environment entries ("KEY=value").
 	Env []string
-	// Inline passes the generated configuration in a variable and without a list of plugins, so that the
+	// Inline passes the generated configuration in an environment variable and without a list of plugins, so that the
 	// files in the home are only the user's.
 	Inline bool
 }

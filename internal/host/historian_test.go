@@ -582,8 +582,8 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// Once, a project's documents took up to twice the history's budget. No sentence told the model that they are data and
-// not the user's words, and no setting switched them off.
+// Once, a project's documents took up to twice the history's budget. No sentence told the model that the documents
+// are data and not the user's words, and no setting switched them off.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string

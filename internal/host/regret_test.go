@@ -50,7 +50,7 @@ func (h *harness) removals() []schema.Removal {
 	return h.status().Sessions[0].Removals
 }
 
-// The model marks a result, the next bust drops it, and the model reads the file again. This counts as one
+// The model asks to drop a result, the next bust drops it, and the model reads the file again. This counts as one
 // wrong removal.
 func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {

@@ -25,7 +25,7 @@ func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "status.svg"), picture.String())
 }
 
-// These are the measures of a picture, in pixels. Each character has its own place, so the widths of
+// These are the measures of a picture, in pixels. The picture gives each character a fixed place, so the widths of
 // the viewer's font do not matter.
 const (
 	cellWidth, cellHeight = 8.4, 18

@@ -48,7 +48,7 @@ test("an array that changed inside becomes the wire that it would have become in
   assert.deepEqual(deltas(), [
     [0, 0, 4],
     [1001, 4, 1],
-    [1002, 5, 1], // as if only f were new
+    [1002, 5, 1], // a wrong guess: that only f is new
     [1003, 1, 5],
     [1004, 6, 1],
     [1005, 7, 1],
