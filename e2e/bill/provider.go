@@ -270,7 +270,7 @@ func blockTokens(raw json.Value) int {
 		Name    string     `json:"name"`
 		Input   json.Value `json:"input"`
 		Content json.Value `json:"content"`
-		// These fields belong to a message in OpenAI's dialect, which is one block.
+		// In OpenAI's dialect, a whole message is one block, which has these fields.
 		Role  string `json:"role"`
 		Calls []struct {
 			Function struct {

@@ -166,10 +166,10 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has pruned
   // meanwhile (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
-  // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
-  // session as such a fork in its first pass, with any verdict (-seed 700231).
-  // The same holds for messages that return with their branch, and for the summaries that return with them.
+  // A steady pass sends the prompt whose size it has estimated. Two kinds of other passes may do so, too. One is the
+  // first pass of a fork: it applies the edits of the original, which no earlier request of the fork shows. After the
+  // loss of the database, the first pass of any session may be of this kind (-seed 700231). The other is a pass in
+  // which messages return with their branch, or summaries with their messages.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   // If the newest usage is gone, the host counts pruned outputs in full until the next usage, as it did before the

@@ -158,7 +158,7 @@ export class Judge {
     this.journal.lost()
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
-    // To the host, the thinking of a message without a stored binding is lost.
+    // If the binding of a message is not stored, the host takes the message's thinking for lost.
     for (const bound of this.bound.values()) bound.isKnown = false
   }
 

@@ -4,8 +4,8 @@ import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {
   /**
-   * The model binds its thinking to the prompt before it. The provider accepts a request without that thinking, but
-   * not one with a changed prefix.
+   * The model binds its thinking to the prompt before it. A request may leave that thinking out, but must not send it
+   * after a changed prompt.
    */
   binds: boolean
   /** The texts for which the model gave each proof. */

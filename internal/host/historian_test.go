@@ -212,7 +212,7 @@ func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	}
 }
 
-// A run summarises messages of another branch while the user returns to the first one. The host ends the run, but
+// A run summarises messages of a second branch while the user returns to the first. The host ends the run, but
 // the answer comes later. The passes in between leave the restored compartments alone.
 func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	begun, end := make(chan struct{}, 8), make(chan struct{})

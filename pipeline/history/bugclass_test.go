@@ -123,7 +123,7 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 // H30: after most tool output had been dropped, the active units were too small for
 // the trigger to fire, although the dropped units had never been summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
-	// The size of a Message includes dropped units, so the usage may be small.
+	// The 80,000 tokens include dropped units, so they are not small even at a usage of 10 %.
 	if IsSmall(80_000, 128_000, 65, 10) {
 		t.Error("80,000 tokens without compartment are small")
 	}

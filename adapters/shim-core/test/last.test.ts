@@ -139,7 +139,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const at = random.below(parts.length + 1)
       const how = random.pick(["grow", "insert", "remove", "swap", "change"])
       if (how === "grow") parts.push(fresh(info.role))
-      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // a new part that has no twin, because twins could not be told apart
+      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // the new part equals no other, because equal parts could not be told apart
       if (how === "remove") parts.splice(at, 1)
       if (how === "swap") parts.unshift(...parts.splice(at, 1))
       const part = parts[at]
