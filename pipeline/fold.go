@@ -56,8 +56,8 @@ type headChange struct {
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered is the number of leading messages that the head covers, with the prompts
-	// that it pins. freed is the number of tokens by which the wire becomes smaller.
+	// covered is the number of leading messages that the head covers, including the
+	// prompts that it pins. freed is the number of tokens by which the wire becomes smaller.
 	covered, freed int
 	// resent is the number of tokens of the head that are sent again.
 	resent int
@@ -81,7 +81,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReverted)
 	case len(shown) == 0 && (a.Verdict != schema.Hard || now.Ordinal > 0 || !now.Exists() && !r.History.StandsAlone):
 		return unchanged
-	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // the baseline of a head without compartments has no section for them
+	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // the old baseline has no section for compartments
 		return s.fold(r, shown, FoldFirst)
 	case r.History.Refold:
 		return s.fold(r, shown, FoldRefold)
@@ -362,7 +362,7 @@ func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	}
 	freed = s.State.HeadTokens() - c.head.Tokens()
 	shown := s.State.With(frozen.Additions{Head: c.head, Covered: c.keys})
-	for i := range s.entries[:n] { // a revert can have removed the last messages of the old head, which still covers others
+	for i := range s.entries[:n] { // after a revert, the old head may still cover some of these
 		for _, it := range s.entries[i].items {
 			if u := s.State.ByTag(it.Tag); u != nil {
 				freed += u.Left() - shown.ByTag(it.Tag).Left()

@@ -78,9 +78,10 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// Each of these slices holds, at index i, a total over the requests before i. grown counts the tokens that
-	// they add, ready the tokens of the pieces that become ready, and counts the number of these pieces. rate is
-	// the price of carrying one token through these requests, and rent the price of carrying all ready tokens.
+	// Each of these slices holds, at index i, a total over the requests before i. grown is the number of tokens
+	// that these requests add. ready is the number of tokens in the pieces that become ready, and counts is the
+	// number of these pieces. rate is the price of carrying one token through these requests, and rent is the price
+	// of carrying all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
 	// pieces lists all pieces by their place. Each has the request from which on it is ready.
@@ -120,20 +121,21 @@ func LookBack(session []Passage, limit int) *Hindsight {
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at request next removes something, if the bust before it was at request last.
-// It is also true if next is the end of the session. Busts that remove nothing would only confuse the reader.
+// removes reports whether a bust at request number next removes something, if the bust before it was at request
+// number last. If next is the end of the session, the answer is true. Busts that remove nothing would only confuse the
+// reader.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts from a bust at request last to a bust at request next, without the prompt of
-// next itself, fit into the limit.
+// fits reports whether the prompts from request number last up to the one before request number next fit into the
+// limit, if the last bust was at request number last.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of carrying ready pieces in the requests between a bust at request last and a bust at
-// request next.
+// carry returns the price of carrying ready pieces in the requests between two busts: at request number last, and at
+// request number next.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {
@@ -148,7 +150,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
 	}
-	removed := make([]int, len(h.pieces)+1) // removed[i] counts the tokens of the ready ones among the first i pieces
+	removed := make([]int, len(h.pieces)+1) // removed[i] counts the tokens of the ready pieces among the first i
 	for i, p := range h.pieces {
 		removed[i+1] = removed[i]
 		if p.at <= at {

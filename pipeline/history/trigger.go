@@ -81,7 +81,7 @@ type TriggerResult struct {
 }
 
 const (
-	// leastTokens is the smallest bound of the text that the trigger reads. The bound is
+	// leastTokens is a number of tokens. The trigger reads at most so much text, or
 	// sizeFactor trigger budgets if that is more.
 	leastTokens = 6000
 	// sizeFactor is the size of the condensed text, in trigger budgets, from which a

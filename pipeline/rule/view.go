@@ -162,9 +162,9 @@ type Knobs struct {
 	// TurnProtection is the number of newest steps that DuplicateCalls,
 	// SupersededWrites and OldErrors leave alone.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that those
-	// three rules never touch. ToolReclaim and TieredDrop leave protected paths
-	// alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that
+	// DuplicateCalls, SupersededWrites and OldErrors never touch. ToolReclaim and
+	// TieredDrop leave protected paths alone, too.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
 	// again. Such a rule is asked one occasion later (Knobs.occasionOf).

@@ -106,7 +106,7 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 }
 
 // CheckLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if a
-// revert has removed message number last of the session since the lease was acquired.
+// revert has removed the message with the ordinal last since the lease was acquired.
 func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.Scan(`

@@ -102,7 +102,7 @@ func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) erro
 	return nil
 }
 
-// InsertRun records a run that ended at the time now (Unix ms).
+// InsertRun records a run that has just ended. now is the present time in Unix ms.
 func InsertRun(tx *database.Tx, w Work, r RunRow, now int64) error {
 	subject := w.Subject.String()
 	_, err := tx.Exec(runSumsSQL, subject, w.Agent, r.Usage.Input, r.Usage.CacheRead, r.Usage.CacheWrite, r.Usage.Output)

@@ -52,7 +52,7 @@ type State struct {
 //go:embed query/work_select.sql
 var workSelectSQL string
 
-// Read reads the state of a work at the time now (Unix ms).
+// Read reads the state of a work. now is the present time in Unix ms.
 func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 	err = file.Scan(c, workSelectSQL, func(s *sqlite3.Stmt) {
 		r = State{
