@@ -89,8 +89,8 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReason(a.Cause))
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
-	// Another bust does not tell of changed memories alone. Many busts begin late in the prompt, and
-	// with a new delta they would re-send all of it.
+	// Changed memories alone do not cause a delta on any other bust. Many busts begin late in the
+	// prompt, and a new delta would make them re-send all of it.
 	case a.Cause == CauseFlush && len(untold(r.History, now)) > 0:
 		return s.extend(r, shown)
 	}
@@ -133,8 +133,8 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 
 // unreverted returns the leading published compartments that no revert has reached: the
 // array still has their messages, or a summary by the harness or the host's marker hides
-// them. If the array lacks the last message of every compartment, the summary hides the
-// compartments that were made before the summary and of which the array has no message.
+// them. If the array holds the last message of no compartment, the summary hides each
+// compartment that was made before it and that has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {

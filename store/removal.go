@@ -47,7 +47,7 @@ const rereadSQL = `
 	) AND pass >= ?6`
 
 // insertRemovals stores the removals of a pass, and counts rereads. A reread does not count if its content was
-// removed before the pass with the number since.
+// removed before a given pass (since is its number).
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {

@@ -137,7 +137,7 @@ const shortHash = 7
 
 // holdsPath reports whether the text names a path. It is enough if the text has the last two elements of the
 // path. If no other path of the range has the same last element, and that element has a
-// dot, it alone is enough.
+// dot, the element alone is enough.
 func (h *haystack) holdsPath(path string) bool {
 	if h.contains(path) {
 		return true

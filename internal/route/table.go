@@ -141,7 +141,7 @@ func All() []Route {
 // the request.
 func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
 
-// Lasting returns the route whose prefixes live for life. If life is longer
+// Lasting returns the route whose prefixes have the given life. If life is longer
 // than the default, that is the route of requests that pay for a longer life.
 func (r Route) Lasting(life time.Duration) Route {
 	if r.longer == "" || life <= r.Life {

@@ -24,8 +24,8 @@ type gap struct {
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show where it continues after the
-// compartments, Uncovered looks in the harness's store. ok is false if that store does not hold the array's first
+// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages follow
+// the compartments, Uncovered looks in the harness's store. ok is false if that store does not hold the array's first
 // message. It is also false if the messages of a stored compartment are gone, or if the messages of a withdrawn
 // compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {

@@ -47,7 +47,7 @@ type Session struct {
 	Inherited *inherited
 	// Chronicle is read from the store together with Pipe.
 	Chronicle Chronicle
-	// gap is nil if the array itself shows where it continues after the compartments.
+	// gap is nil if the array itself shows which of its messages follow the compartments.
 	gap *gap
 	// states holds the states of features that are discarded when the session is forgotten, and lasting the
 	// states that are kept. See Slot.

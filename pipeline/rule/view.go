@@ -256,11 +256,10 @@ func (v View) unanswered() *Message {
 // step before the newest step's thinking, and refuse the request. So these arcs become
 // skeletons instead of being removed. The newest step includes the answers without
 // calls directly before it, because the provider joins them with it. Such an answer at
-// the end of the transcript counts as well, because the model may go on with calls. If
-// the newest step has no signed thinking, or the user has answered it and it calls no
-// tool, separating returns nothing, because such a step may follow anything. A message
-// that the provider does not see separates nothing. Where a turn ends with calls, see
-// lastCalls.
+// the end of the transcript counts as well, because the model may go on with calls. The
+// newest step may follow anything if it has no signed thinking, or if it calls no tool and
+// the user has answered it. Then separating returns nothing. A message that the provider
+// does not see separates nothing. If a turn ends with calls, see lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
