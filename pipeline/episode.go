@@ -27,8 +27,8 @@ type Relief struct {
 // stuck. The rules are asked again only after a new tag, another Grace, a higher band, a
 // queued drop, or a compartment that the head does not show yet.
 type Stuck struct {
-	// Tag was the highest tag, Grace the highest tag that the two-pass reclaim could
-	// take, Band the band of pressure.
+	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
+	// could take. Band was the band of pressure.
 	Tag, Grace, Band int
 }
 

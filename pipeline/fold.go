@@ -22,8 +22,8 @@ type History struct {
 	// Memories and Updates are ordered by id.
 	Memories []chronicle.Memory
 	Updates  []chronicle.MemoryChange
-	// BudgetTokens is the baseline's budget for the compartments, DocsTokens its budget
-	// for the documents. 0 stands for the default.
+	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
+	// budget for the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int

@@ -82,8 +82,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore returns the unit of the newest earlier call that is equal to a new one,
-// if its removal was wrong, otherwise nil.
+// removedBefore finds the newest earlier call that is equal to a new one. It returns
+// the unit of that call if the removal of the unit was wrong, otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false

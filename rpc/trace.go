@@ -233,8 +233,8 @@ var (
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
-	// A compressed trace may unpack to freeTraceBytes, and from there on to
-	// maxTraceRatio times its own size.
+	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times
+	// its own size if that is more.
 	freeTraceBytes = 64 << 20
 	maxTraceRatio  = 100
 )

@@ -9,7 +9,7 @@ import (
 
 // A Receipt says how many anchors of a range its compartment still holds.
 type Receipt struct {
-	// Found is the number of anchors that the compartment holds, and All the number of anchors in its range.
+	// Found is the number of anchors that the compartment holds, and All is the number of anchors in its range.
 	Found, All int
 	// Score is the weight of the found anchors divided by the weight of all, 0..1. For a range without
 	// anchors it is 1.

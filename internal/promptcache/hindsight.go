@@ -23,8 +23,8 @@ type Passage struct {
 
 // A Piece is content that a bust can remove.
 type Piece struct {
-	// Place is the place of the piece, and Tokens the number of tokens by which the prompt gets shorter. Tokens
-	// is negative if the replacement is longer, for example a summary that a bust adds.
+	// Place is the place of the piece, and Tokens is the number of tokens by which the prompt gets shorter.
+	// Tokens is negative if the replacement is longer, for example a summary that a bust adds.
 	Place, Tokens int
 	// From is the place from which the provider has to write the prompt again if the piece changes. It is Place,
 	// or less if the provider finds no cached prefix that ends there.
@@ -122,21 +122,21 @@ func LookBack(session []Passage, limit int) *Hindsight {
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at request number next removes something, if the bust before it was at request
-// number last. If next is the end of the session, the answer is true. Busts that remove nothing would only confuse the
+// removes takes the numbers of the requests with two consecutive busts, and reports whether the second bust removes
+// something. If next is the end of the session, the answer is true. Busts that remove nothing would only confuse the
 // reader.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts from request number last up to the one before request number next fit into the
-// limit, if the last bust was at request number last.
+// fits takes the numbers of the requests with two consecutive busts, and reports whether the prompts fit into the limit
+// from the first bust until the second.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of carrying ready pieces in the requests between two busts: at request number last, and at
-// request number next.
+// carry takes the numbers of the requests with two consecutive busts, and returns the price of carrying ready pieces in
+// the requests between them.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {

@@ -4,9 +4,9 @@ package replay
 type Prompts struct {
 	// Window is the window of all passes. It is 0 if the window is unknown or changes within the trace.
 	Window int `json:"windowTokens"`
-	// Largest is the size of the largest prompt, and RawLargest its counterpart without magicctx. Like all
-	// sizes in a replay, both leave out the tokens that a trace does not show, mainly the definitions of
-	// tools. Unseen is the number of these tokens.
+	// Largest is the size of the largest prompt, and RawLargest is its counterpart without magicctx. Like
+	// all sizes in a replay, both leave out the tokens that a trace does not show, mainly the definitions
+	// of tools. Unseen is the number of these tokens.
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inherited is the state, besides its units, that a copy of another session begins with.
+// inherited is the state with which a copy of another session begins, except its units.
 type inherited struct {
 	Edits    []store.EditRow
 	Thinking []store.ThinkingRow

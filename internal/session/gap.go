@@ -14,7 +14,7 @@ import (
 // summarised. For example, compartments cover the messages 1 to 40, and after a /compact the array begins with
 // the harness's summary and message 61.
 type gap struct {
-	// summary is the key of the harness's summary, covered the end of the compartments before the gap.
+	// summary is the key of the harness's summary. covered is the end of the compartments before the gap.
 	summary string
 	covered int
 	// filler is the compartment of the missing messages, 41 to 60 in the example. Its text is the harness's

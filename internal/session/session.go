@@ -49,8 +49,8 @@ type Session struct {
 	Chronicle Chronicle
 	// gap is nil if the array itself shows which of its messages follow the compartments.
 	gap *gap
-	// states holds the states of features that are discarded when the session is forgotten, and lasting the
-	// states that are kept. See Slot.
+	// states holds the states of features that are discarded when the session is forgotten. lasting holds
+	// the states that are kept. See Slot.
 	states, lasting map[any]any
 	// WireTokens is the size of the messages that the newest pass sent.
 	WireTokens int

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// defaultHistoryBudget is the share of the usable window that the history takes unless it is configured, in percent.
+// defaultHistoryBudget is the share of the usable window that the history takes by default, in percent.
 var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 
 // head returns the history from which this pass can make the head.

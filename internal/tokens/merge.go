@@ -63,7 +63,7 @@ func (m *merger) reset(n int) {
 	m.candidates = m.candidates[:0]
 }
 
-// joinNext merges the part with index at and the part after it.
+// joinNext merges a part with the part after it. The argument is the index of the first.
 func (m *merger) joinNext(at int32) {
 	gone := m.next[at]
 	m.rank[gone] = noRank

@@ -153,8 +153,7 @@ type Knobs struct {
 	// DropsStaleReduceCalls means that the provider accepts an assistant message
 	// from which a call of ctx_reduce has been left out.
 	DropsStaleReduceCalls bool
-	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites
-	// the rule SupersededWrites, and ClampOldErrors the rule OldErrors.
+	// Each of these switches on one rule: DuplicateCalls, SupersededWrites and OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
 	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.

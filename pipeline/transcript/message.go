@@ -85,9 +85,9 @@ const (
 )
 
 // An Origin says who wrote a text or a result. Only the codec knows, because harnesses
-// store the words of others in messages of the user: OpenCode the content of an attached
-// file, Pi the output of a command. The zero value is FromHarness, so no text counts as
-// the user's by mistake.
+// store the words of others in messages of the user. For example, OpenCode stores the
+// content of an attached file there, and Pi stores the output of a command. The zero
+// value is FromHarness, so no text counts as the user's by mistake.
 type Origin uint8
 
 const (

@@ -24,7 +24,7 @@ type Memories struct{ db *database.DB }
 func In(db *database.DB) *Memories { return &Memories{db} }
 
 // OfProject are the memories that a head may show. MemoryID is the id of the project's newest memory, and
-// ChangeID the id of the newest change of a memory. They are 0 if there is none.
+// ChangeID is the id of the newest change of a memory. They are 0 if there is none.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64

@@ -35,8 +35,8 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
-	// The fields of the historian: the kind is "incremental", "recomp", "partial" or "wrapup", and Pass the
-	// session's newest pass when the run began.
+	// From here on, the fields are for the historian. Kind is "incremental", "recomp", "partial" or
+	// "wrapup". Pass is the session's newest pass when the run began.
 	Kind string
 	Pass int
 	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the model's answer that were left out because the

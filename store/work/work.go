@@ -36,8 +36,8 @@ type State struct {
 	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
 	RunningSince int64
 	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
-	// and FailedAt its time (Unix ms). The next run waits until Retry, which is the number of a pass of the
-	// session. For a project, it is a time (Unix ms).
+	// and FailedAt is its time (Unix ms). The next run waits until Retry, which is the number of a pass of
+	// the session. For a project, it is a time (Unix ms).
 	Failures  int
 	LastError string
 	FailedAt  int64
