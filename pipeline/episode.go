@@ -143,7 +143,7 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 }
 
 // reliefAfter returns the relief after a bust. freed is the number of tokens that the
-// bust frees in the measured prompt, edits the number of its edits. reliefAfter
+// bust frees in the measured prompt. edits is the number of its edits. reliefAfter
 // returns nil if the relief stays as it is.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief

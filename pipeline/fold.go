@@ -97,9 +97,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the compartments whose messages the session has now: the leading
-// published ones that no revert has reached, and after them withdrawn ones whose messages
-// have come back, for example because the user has returned to another branch in Pi.
+// standing returns the compartments whose messages the session has now. First come the
+// leading published ones that no revert has reached. Then come the withdrawn ones whose
+// messages are back, for example because the user has returned to another branch in Pi.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1

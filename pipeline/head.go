@@ -73,7 +73,7 @@ func (m *headMemo) render(codec transcript.Codec) {
 }
 
 // breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one
-// on each block of the system prompt and two on the newest messages, so if the system prompt
+// on each block of the system prompt and two on the newest messages. If the system prompt
 // has several blocks, a breakpoint of ours would be one too many, and the newest message
 // would lose its own.
 func (s *memo) breakpoint() transcript.Breakpoint {

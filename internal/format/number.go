@@ -126,8 +126,8 @@ func Progress(first, last, done int) string {
 // and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// InARow says how often something happened without an interruption, and how long ago the last time was if ago
-// is not empty: "once, 5m ago", or "3 times in a row, last 5m ago".
+// InARow says how often something happened without an interruption. If ago is not empty, it also says how
+// long ago the last time was, for example "once, 5m ago" or "3 times in a row, last 5m ago".
 func InARow(n int, ago string) string {
 	text, last := Count(n, "time")+" in a row", ", last "
 	if n == 1 {

@@ -11,9 +11,9 @@ type Prompts struct {
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not count
-	// Unseen, so in reality the refusal may come even earlier. If the recording shows that the provider accepted a
-	// prompt above the window, for example by 100 tokens, a later unmodified prompt counts as refused only if it is
-	// more than 100 tokens above the window.
+	// Unseen, so in reality the refusal may come even earlier. The recording may show that the provider accepted a
+	// prompt above the window, for example 100 tokens above it. Then a later unmodified prompt counts as refused
+	// only if it is more than 100 tokens above the window.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 

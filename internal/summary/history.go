@@ -47,8 +47,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 }
 
 // rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits the
-// array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a message that
-// a revert has taken, and restores the withdrawn compartments whose messages are back. If a run of the historian
+// array: after the pass, or in an emergency before an extract. It withdraws each compartment from which a revert has
+// taken a message, and restores the withdrawn compartments whose messages are back. If a run of the historian
 // summarises a message that is gone, rearrange ends the run.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
