@@ -39,10 +39,10 @@ const endlessLoop = "endless loop"
 
 // badHistorians are the bad historians of historiantest.Bad that a provider can play.
 var badHistorians = []badHistorian{
-	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable compartments"},
+	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable summary"},
 	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
 	{name: endlessLoop, answer: callsForEver, cause: "steps", dependsOnHarness: true},
-	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
+	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable summary"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
 	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", isLate: true, dependsOnHarness: true},

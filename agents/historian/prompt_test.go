@@ -92,7 +92,8 @@ func TestDataStaysInItsBlock(t *testing.T) {
 		if got := blocks(t, prompt)["new_messages"]; got != "Messages 1-1:\n\n"+j.Chunk.Text {
 			t.Fatalf("the data ends early: %q", got)
 		}
-		if repaired := repairPrompt(prompt, text, &Invalid{}); !strings.HasPrefix(repaired, prompt) || blocks(t, repaired)["previous_answer"] != text {
+		if repaired := repairPrompt(prompt, text, &Invalid{Detail: "no compartment covers 3-4"}); !strings.HasPrefix(repaired, prompt) ||
+			!strings.Contains(repaired, "The error: no compartment covers 3-4\n") || blocks(t, repaired)["previous_answer"] != text {
 			t.Fatalf("repair prompt: %q", repaired)
 		}
 	})

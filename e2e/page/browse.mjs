@@ -7,13 +7,13 @@ import { pathToFileURL } from "node:url"
 import { chromium } from "playwright-core"
 
 const [executablePath, pages, screens] = process.argv.slice(2)
-const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"] // containers have little shared memory
 
 // A phone, half a screen and a laptop. Colours move nothing, so a dark page is only looked at.
 const views = [[360, 800, "light"], [800, 900, "dark"], [1280, 900, "light"]]
 
 mkdirSync(screens, { recursive: true })
-const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet }) // with a profile of its own
+const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 }) // with a profile of its own
 const problems = []
 try {
   await Promise.all(readdirSync(pages).map(async (file) => {
@@ -36,6 +36,7 @@ async function visit(page, file, view) {
   page.on("pageerror", (error) => found.push(`uncaught: ${error.message}`))
   page.on("dialog", (dialog) => found.push(`dialog: ${dialog.message()}`))
   page.on("request", (request) => request.isNavigationRequest() || found.push(`asks for ${request.url()}`))
+  page.setDefaultTimeout(0) // on a busy machine a page takes long; the test bounds the whole
   const url = pathToFileURL(file).href
   await page.goto(url)
   await page.screenshot({ path: join(screens, view + "-top.png") }) // the part that people see first
@@ -129,7 +130,7 @@ async function pointerProblems(page) {
   await plot.scrollIntoViewIfNeeded()
   const box = await plot.boundingBox()
   await page.mouse.move(box.x + 1, box.y + box.height / 2)
-  await page.waitForFunction(() => document.querySelector(".session:not([hidden]) .stage").getAttribute("aria-valuenow") === "1", null, { timeout: 5000 }).catch(() => {})
+  await page.waitForFunction(() => document.querySelector(".session:not([hidden]) .stage").getAttribute("aria-valuenow") === "1", null, { timeout: 60_000 }).catch(() => {})
   const now = Number(await page.locator(".session:not([hidden]) .stage").getAttribute("aria-valuenow"))
   const passes = Number(await page.locator(".session:not([hidden]) .stage").getAttribute("aria-valuemax"))
   return now <= 1 + passes / box.width * 2 ? [] : [`the pointer at the left edge shows pass ${now}`]

@@ -246,6 +246,49 @@ func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	h.settle()
 }
 
+// Two processes work on two branches of one session, in turn. Each prompt has the summaries of its own branch.
+func TestTwoProcessesOnTwoBranchesKeepTheSummariesOfBoth(t *testing.T) {
+	h := answering(t, good)
+	type branch struct {
+		messages []json.Value
+		made     []chronicle.Compartment
+		cut      int
+	}
+	state := func() branch { return branch{slices.Clone(h.messages), h.compartments(), h.cut} }
+	h.talkLong()
+	h.flush()
+	h.pass()
+	branches := []branch{state()}
+	h.messages, h.told, h.revision = slices.Clone(h.messages[:branches[0].made[0].End-1]), 0, 0
+	h.user("anew", "something else")
+	h.pass()
+	h.talk(100, 40, 950, 40_000)
+	h.user("more", "go on")
+	h.pass()
+	h.settle()
+	h.flush()
+	h.pass()
+	branches = append(branches, state())
+	for i, b := range branches {
+		if len(b.made) == 0 || b.cut == 0 {
+			t.Fatalf("branch %d: %d compartments, the head stands for %d messages", i, len(b.made), b.cut)
+		}
+	}
+	for turn := range 3 {
+		for i := range branches {
+			b := &branches[i]
+			h.messages, h.told, h.revision = slices.Clone(b.messages), 0, 0
+			h.user(fmt.Sprintf("turn%d%d", turn, i), "go on")
+			h.pass()
+			h.settle()
+			if rows := h.compartments(); !reflect.DeepEqual(rows, b.made) || h.cut != b.cut {
+				t.Errorf("turn %d, branch %d: %d compartments, and the head stands for %d messages; want %d and %d", turn, i, len(rows), h.cut, len(b.made), b.cut)
+			}
+			b.messages = slices.Clone(h.messages)
+		}
+	}
+}
+
 // After the harness's own compaction, the array holds none of the compacted messages. In the history, the harness's
 // summary takes their place, and the next compartment begins after them.
 func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
