@@ -404,8 +404,8 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 }
 
 // Commit tells the session that a pass is stored. d and w are the decision and the wire
-// of the last rendering, m is the Meta after the pass. The additions of d become part
-// of the frozen state.
+// of the last rendering, and m is the Meta after the pass. The additions of d become
+// part of the frozen state.
 func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Commit(d.Additions.Additions)
 	s.State.Lose(w.Lost)
