@@ -24,8 +24,8 @@ type badHistorian struct {
 	cause string
 	// isLate is true if the historian's run goes on while the session takes further steps.
 	isLate bool
-	// dependsOnHarness is true if the historian is also played without -all. The tests of internal/host play
-	// the others.
+	// dependsOnHarness is true if the result depends on the harness. Without -all, only such historians are played
+	// here; the tests of internal/host play the others.
 	dependsOnHarness bool
 }
 
@@ -153,8 +153,8 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkMadeBy asserts that history was published. If the host accepts the historian's answers, the model has made it.
-// Otherwise it was made without a model, and the host names the cause.
+// checkMadeBy asserts that compartments were published. If the host accepts the historian's answers, the model has
+// made them. Otherwise they were made without a model, and the host names the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
 	// A silent historian's requests may end before they reach the provider.
@@ -165,7 +165,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	isTaken := bad.cause == ""
 	for i, row := range k.rows {
 		if i > 0 && isTaken && bad.isLate {
-			break // in a later run, the window may be full
+			break // the window may fill before a later answer, so a later compartment may be made without the model
 		}
 		if byModel := row.MadeBy == chronicle.ByModel; byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)

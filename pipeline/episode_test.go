@@ -127,8 +127,8 @@ func TestStuckIf(t *testing.T) {
 	}
 }
 
-// A stuck episode is not tried again until there is something new to take. Once the
-// size falls below the high mark, the host forgets that the episode was stuck.
+// In a stuck episode, the host tries no further bust until there is something new to remove. Once the size falls
+// below the high mark, the host forgets that the episode was stuck.
 func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0), said("u2", "user", 10, 0))

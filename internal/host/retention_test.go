@@ -103,7 +103,7 @@ func standby(t *testing.T, h *harness) *Standby {
 	})
 }
 
-// Once, a start with a clock that was 100 days ahead deleted every session.
+// Once, if the host started while the clock was 100 days ahead, it deleted every session.
 func TestWrongClockDeletesNothing(t *testing.T) {
 	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {
