@@ -56,8 +56,8 @@ type Job struct {
 	Models []string
 	// LiveModel is the model of the session. It is tried last.
 	LiveModel string
-	// Timeout bounds one question, and RunTimeout all questions to the historian.
-	// 0 means the default.
+	// Timeout bounds one question. RunTimeout bounds all questions to the
+	// historian. 0 means the default.
 	Timeout, RunTimeout time.Duration
 }
 
