@@ -142,7 +142,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 		}
 	}
 	step(70, CauseNothingToDo)
-	step(70, CauseNothingToDo) // by now, an earlier pass could have dropped more outputs
+	step(70, CauseNothingToDo) // asked again: there are now more outputs that an earlier pass could have dropped
 	step(70, CauseNoProgress)
 	w.restart()
 	step(71, CauseNoProgress)
@@ -150,7 +150,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(86, CauseNoProgress)
 	w.add(said("u3", "user", 10, 0))
 	step(86, CauseNothingToDo)
-	step(86, CauseNothingToDo) // by now, an earlier pass could have dropped more outputs
+	step(86, CauseNothingToDo) // asked again: there are now more outputs that an earlier pass could have dropped
 	step(86, CauseNoProgress)
 	step(64, CauseNone)
 	if e := w.session.Meta.Episode; e.Stuck != (Stuck{}) {

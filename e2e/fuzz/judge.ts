@@ -281,14 +281,14 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message were sent as it was last sent, and new messages raw. A message that comes
-   * back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
+   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a
+   * message that comes back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
    * (-seed 750049). Without the head, these messages are sent as well.
    *
-   * In a fork, the host has copied the original's edits. So a message that the copy has not sent yet is sent as the
-   * original last sent it: in the first request (-seed 900057), if the copy loses its head (-seed 5000375), or if the
-   * message comes back with its branch (-seed 6000355). But if a summary by OpenCode hid the message during the fork,
-   * the host has no edits for it (-seed 7000035).
+   * A fork begins with the original's edits. So a message that the fork has not sent yet is sent as the original last
+   * sent it: in the first request (-seed 900057), if the fork loses its head (-seed 5000375), or if the message comes
+   * back with its branch (-seed 6000355). But if a summary by OpenCode hid the message when the session was forked, the
+   * host has no edits for it (-seed 7000035).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools

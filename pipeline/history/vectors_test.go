@@ -377,8 +377,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. A run begins once
-// the messages before the working set have paid for it.
+// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. So a run also
+// begins once the messages before the working set have cost as much as the run.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {
