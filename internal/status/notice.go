@@ -24,12 +24,13 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 		return
 	}
 	d, key, directory := ps.Decision, ps.Session.Key, ps.Params.Directory
-	growth, most := ps.Session.Pipe.Growth(), pipeline.ExpectedPasses(ps.Session.Row.Passes)
+	limit, growth := ps.Readings.LimitTokens, ps.Session.Pipe.Growth()
+	room := int(ps.Readings.Threshold/100*float64(limit)) - d.Size.Current + d.Price.Removed
+	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // then the next bust may come
 	sb.Notices.Background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
-			saved, passes := sparedBy(d, facts.Limit(), growth, most)
-			if money := promptcache.Bill(saved, facts.Price); money > 0 {
+			if money := promptcache.Bill(sparedBy(d, limit, growth, passes), facts.Price); money > 0 {
 				text += "; saves " + format.AboutDollars(money) + ifFollow(passes)
 			}
 		}
@@ -81,12 +82,10 @@ func changes(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparedBy estimates the saving of a bust in the request of its pass, and in the requests after it (passes). These are
-// all requests until the prompt has grown to the force level again, most of them at most: the next bust would then have
-// removed the same content anyway. Without the bust, the prompt would grow as fast, but not beyond the window.
-func sparedBy(d pipeline.Decision, window, growth, most int) (saved promptcache.Tokens, passes int) {
+// sparedBy estimates the saving of a bust in the request of its pass, and in a number of requests after it (passes).
+// Without the bust, the prompt would grow as fast, but not beyond the window.
+func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcache.Tokens) {
 	rest, resent := max(0, d.Size.Current-d.Price.Removed), d.Price.Resent
-	passes = min(most, max(0, window*pipeline.ForcePercent/100-rest)/growth)
 	spared := func(pass int) int {
 		return max(0, min(d.Size.Current+pass*growth, window)-rest-pass*growth)
 	}
@@ -98,7 +97,7 @@ func sparedBy(d pipeline.Decision, window, growth, most int) (saved promptcache.
 	} else {
 		saved.Read, saved.Write = saved.Read+spared(0)+resent, -resent
 	}
-	return saved, passes
+	return saved
 }
 
 // unfitShare is a share of the window, in percent. A larger prompt does not fit together with the harness's own
