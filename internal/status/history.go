@@ -20,6 +20,9 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 		return nil
 	}
 	h := session.HeadFromRow(s.Head)
+	if h.Delta == history.EmptyDelta {
+		h.DeltaTokens = 0 // it only says that nothing was added
+	}
 	return &schema.HeadStatus{
 		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: s.FoldReasons,
 		Through: h.Ordinal, Covered: h.Sections.Covered.Tokens(), Baseline: h.BaselineTokens, Delta: h.DeltaTokens,

@@ -116,3 +116,21 @@ func TestDroppedNamesTheSummaries(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// The bar shows the size of the head in the provider's tokens. Once, "in prompt" showed another size of the same head, in
+// the host's tokens (P9). An empty delta is a sentence of 22 tokens, and was "22 added since".
+func TestHeadHasTheSizeOfTheBar(t *testing.T) {
+	head := schema.HeadStatus{Through: 50, Baseline: 3600, Delta: 100, FoldedAt: noon.UnixMilli(), FoldReason: "first-head", Sections: schema.HeadSections{Compartments: 3000}}
+	for measured, want := range map[int64]string{
+		2900: "messages 1-50 as 2.9k tokens: 2.8k written (summaries 2.4k), 78 added since;",
+		0:    "messages 1-50 as 3.7k tokens: 3.6k written (summaries 3k), 100 added since;",
+	} {
+		if got := headOf(&head, measured, noon); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	head.Delta = 0
+	if got := HeadSizes(head); !strings.HasSuffix(got, ", nothing added since") {
+		t.Errorf("got %q", got)
+	}
+}
