@@ -61,7 +61,7 @@ func NextBust(st schema.SessionStatus) string {
 	case n.Waits:
 		text = "waits: it would not pay off yet, see last price"
 	case isDue && st.LastPrice != nil && !st.LastPrice.Bust:
-		text = "as soon as it pays: " + boundsOf(n)
+		text = "as soon as it pays, see last price"
 	case isDue:
 		text = "due: " + boundsOf(n)
 	default:
@@ -76,7 +76,7 @@ func NextBust(st schema.SessionStatus) string {
 // boundsOf gives two bounds of a bust: the most that it frees, and its least cost. If that cost is unknown or
 // below a cent, boundsOf gives the number of tokens that are sent again.
 func boundsOf(n *schema.NextBust) string {
-	text := "frees up to " + format.Tokens(n.Freed)
+	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
 		return text + ", costs " + format.Dollars(*n.Cost) + " or more"
 	}

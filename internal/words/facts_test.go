@@ -92,15 +92,20 @@ func TestNextBust(t *testing.T) {
 	for want, n := range map[string]*schema.NextBust{
 		"with the next message, if there is something to free: you asked for it": {IsAsked: true, Waits: true},
 		"waits: it would not pay off yet, see last price":                        {Waits: true, Freed: 80},
-		"due: frees up to 9k, re-sends 300 or more":                              {At: 26_000, Freed: 9000, Resent: 300},
+		"due: frees at most 9k, re-sends 300 or more":                            {At: 26_000, Freed: 9000, Resent: 300},
 	} {
 		full.NextBust = n
 		if got := NextBust(full); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	full.NextBust = &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}
+	full.LastPrice = &schema.PricedPass{Cause: "not-worth-it", Price: schema.BustPrice{Resent: 700, Removed: 6100}}
+	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // it stood beside "removes 6.1k"
+		t.Errorf("got %q, want %q", got, want)
+	}
 	roomy := schema.SessionStatus{Pressure: 0.3, Threshold: 0.65, NextBust: &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}}
-	if got, want := NextBust(roomy), "at 26k: frees up to 9k, re-sends 300 or more"; got != want {
+	if got, want := NextBust(roomy), "at 26k: frees at most 9k, re-sends 300 or more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
