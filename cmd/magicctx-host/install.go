@@ -20,7 +20,7 @@ import (
 // placeFlags choose the configuration to edit and whether to ask first.
 type placeFlags struct {
 	dataDirFlag
-	Harness string `arg:"" enum:"${harnesses}" help:"The harness: ${enum}."`
+	Harness string `arg:"" enum:"${programs}" help:"The harness: ${enum}."`
 	Global  bool   `xor:"place" help:"Edit the user's configuration (default)."`
 	Project bool   `xor:"place" help:"Edit the configuration of the project in the current directory."`
 	DryRun  bool   `help:"Show the change and make none."`

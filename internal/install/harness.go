@@ -74,6 +74,14 @@ type Harness struct {
 // Harnesses are all harnesses that an installation knows.
 var Harnesses = []*Harness{OpenCode, Pi}
 
+// IDs returns the ids of all harnesses that an installation knows.
+func IDs() (ids []schema.Harness) {
+	for _, h := range Harnesses {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
 // HarnessOf returns the harness with an id, nil if there is none.
 func HarnessOf(id schema.Harness) *Harness {
 	for _, h := range Harnesses {
