@@ -102,11 +102,18 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 		at := places(h, project, dataDir)
 		inProject, ofUser := at[0], at[1]
 		all = append(all, doctor.Harness{
-			ID: h.ID, Name: h.Name, Program: h.Program, HoldsCompactionBack: h.HoldsCompactionBack(),
+			ID: h.ID, Name: h.Name, Programs: h.Programs, HoldsCompactionBack: h.HoldsCompactionBack(),
 			Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, at) },
 			Installed: func(ctx context.Context) (string, error) {
 				plugin, err := findPlugin(ctx, inProject)
 				return plugin.File, err
+			},
+			OneVersion: func(ctx context.Context) (problem, remedy string, err error) {
+				plugin, err := findPlugin(ctx, inProject)
+				if problem = plugin.OneVersion(h); plugin.MoreList != "" {
+					return problem, fmt.Sprintf("move the entry to %q, which every version reads", h.List), err
+				}
+				return problem, "run " + program.Name() + " install " + string(h.ID), err
 			},
 			PluginFile: func(ctx context.Context) (string, error) {
 				plugin, err := findPlugin(ctx, inProject)

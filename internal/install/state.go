@@ -16,11 +16,29 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
+	// MoreList is the name of the list that holds the entry, if that is not the list that an installation edits.
+	MoreList string
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, Path is the shim in the data directory that the loader loads.
 	Path string
 	// Loader is the loader of the project that the entry names. It is empty if the entry names the shim itself.
 	Loader string
+}
+
+// OneVersion says why only one version of the harness loads the plugin. It returns "" if every version does.
+func (f Plugin) OneVersion(h *Harness) string {
+	if !h.loadsDirectories || f.Spec == "" {
+		return ""
+	}
+	if f.MoreList != "" {
+		return fmt.Sprintf("only %s 2 reads the list %q in %s", h.Name, f.MoreList, f.File)
+	}
+	if path := (Place{Harness: h}).pathOf(f.File, f.Spec); h.isPath(f.Spec) {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return fmt.Sprintf("%s lists the plugin as a file, and %s 2 loads directories only", f.File, h.Name)
+		}
+	}
+	return ""
 }
 
 // ForeignPlugin returns the file that the harness runs, if that is neither the plugin nor the loader that s
@@ -77,17 +95,17 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 				installed = r.Spec
 			}
 		}
-		spec := ""
+		spec, list := "", ""
 		if i := p.ownEntry(file, plugins, installed); i >= 0 {
 			spec = mustText(*p.specOf(&plugins.Elements[i]))
 		} else if more := d.loadedByHand(); len(more) > 0 {
-			spec = more[0].spec
+			spec, list = more[0].spec, more[0].list
 		} else {
 			continue
 		}
-		entry := Plugin{File: file, Spec: spec}
+		entry := Plugin{File: file, Spec: spec, MoreList: list}
 		if p.Harness.isPath(spec) {
-			entry.Path = p.pathOf(file, spec)
+			entry.Path = p.scriptAt(p.pathOf(file, spec))
 		}
 		if loader := p.loaderAt(entry.Path); loader != "" {
 			if found != nil { // the loader does nothing if the user's own configuration loads a shim
@@ -100,6 +118,16 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		found = &entry
 	}
 	return found, nil
+}
+
+// scriptAt returns the script that a harness loads from a directory that an installation has made. It returns any
+// other path unchanged.
+func (p Place) scriptAt(path string) string {
+	_, err := os.Stat(filepath.Join(path, "package.json"))
+	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {
+		return filepath.Join(path, bundleName)
+	}
+	return path
 }
 
 // isMissing reports whether a path is known and nothing is there.
