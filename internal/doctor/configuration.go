@@ -27,23 +27,17 @@ func (x *examination) plugin(ctx context.Context) {
 		case file == "":
 			x.warn(x.install(h), "no configuration of %s names the plugin", h.Name)
 		default:
-			x.entry(ctx, h, file)
+			problem, remedy := h.oneVersion(ctx)
+			if problem != "" {
+				x.warn(remedy, "%s", problem)
+				break
+			}
+			x.ok("%s loads the plugin, see %s", h.Name, file)
 		}
 		if hasHost := x.shim(ctx, h); err == nil && file != "" {
 			x.pluginFile(ctx, h, hasHost)
 		}
 	})
-}
-
-// entry reports where the plugin is listed, and whether every version of the harness loads it from there.
-func (x *examination) entry(ctx context.Context, h Harness, file string) {
-	if h.OneVersion != nil {
-		if problem, remedy, err := h.OneVersion(ctx); err == nil && problem != "" {
-			x.warn(remedy, "%s", problem)
-			return
-		}
-	}
-	x.ok("%s loads the plugin, see %s", h.Name, file)
 }
 
 // isInstalled reports whether any harness loads our plugin.

@@ -81,10 +81,22 @@ func (h Harness) isListed(ctx context.Context) bool {
 	return err == nil && file != ""
 }
 
+// oneVersion returns the problem of OneVersion, with its remedy.
+func (h Harness) oneVersion(ctx context.Context) (problem, remedy string) {
+	if h.OneVersion == nil {
+		return "", ""
+	}
+	problem, remedy, err := h.OneVersion(ctx)
+	if err != nil { // another check reports it
+		return "", ""
+	}
+	return problem, remedy
+}
+
 // isUsed reports whether doctor examines a harness. It does if the harness's program is on the PATH, or if a
 // configuration lists our plugin or cannot be read.
 func (x *examination) isUsed(ctx context.Context, h Harness) bool {
-	if len(x.programsOf(h)) > 0 {
+	if len(h.paths(x.LookPath)) > 0 {
 		return true
 	}
 	if h.Installed == nil {
@@ -94,14 +106,14 @@ func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	return file != "" || err != nil
 }
 
-// programsOf returns the paths of a harness's programs on the PATH.
-func (x *examination) programsOf(h Harness) (paths []string) {
+// paths returns the paths of the harness's programs, as far as lookPath finds them.
+func (h Harness) paths(lookPath func(string) (string, error)) (found []string) {
 	for _, name := range h.Programs {
-		if path, err := x.LookPath(name); err == nil {
-			paths = append(paths, path)
+		if path, err := lookPath(name); err == nil {
+			found = append(found, path)
 		}
 	}
-	return paths
+	return found
 }
 
 // eachUsed calls look for each harness that is used, or for the first harness if none is used. The findings
@@ -150,7 +162,7 @@ func KnowsVersions(harness schema.Harness) bool { return len(versions[harness]) 
 func (x *examination) harness(ctx context.Context) {
 	found := 0
 	x.eachUsed(ctx, func(h Harness) {
-		paths := x.programsOf(h)
+		paths := h.paths(x.LookPath)
 		for _, path := range paths {
 			x.version(ctx, h, path)
 		}
