@@ -29,7 +29,7 @@ export class FakeOpenCode {
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
   readonly deleted: string[] = []
   readonly aborted: string[] = []
-  /** Functions that end the turn of an aborted session, by the session's id. */
+  /** By the session's id: the function that ends the session's turn after an abort. */
   readonly endOf = new Map<string, () => void>()
   /** Called while a child session is being created. */
   creating: (id: string) => Promise<void> = async () => {}

@@ -32,7 +32,7 @@ test("trouble does not wait for the notice before it", () => {
   notices.add(() => "two is odd")
   notices.addTrouble(() => "it does not work")
   assert.deepEqual(shown, ["one is odd", "it does not work"])
-  timers.shift()!() // the timer of the notice that trouble has replaced
+  timers.shift()!() // this timer was set for the first notice, before the trouble
   assert.equal(shown.length, 2)
   timers.shift()!()
   assert.deepEqual(shown, ["one is odd", "it does not work", "two is odd"])
