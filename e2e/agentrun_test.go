@@ -159,7 +159,7 @@ type agents struct {
 	w       *world
 	host    *host.Host
 	session string
-	asked   int // the number of runs that have a rule of the provider
+	asked   int // the number of runs for which the provider has a rule
 }
 
 // script sets the provider's answer to the next run.
@@ -260,7 +260,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that the runs of a host end when it is killed, in the harness as well.
+// survivesNoKill checks that the runs of a host end when the host is killed, in the harness as well.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})
@@ -321,7 +321,7 @@ func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 		}
 		return created.ID
 	}
-	// No operating system has a process with that number.
+	// No operating system has a process with the number 2147483647.
 	orphan := create(opencodetest.NewSession{Title: "magicctx: history 1-4 (process 2147483647)", ParentID: session})
 	mine := create(opencodetest.NewSession{Title: "magicctx: mine (process 2147483647)"})
 	child := create(opencodetest.NewSession{Title: "magicctx: mine", ParentID: session})

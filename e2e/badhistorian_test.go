@@ -24,8 +24,8 @@ type badHistorian struct {
 	cause string
 	// isLate is true if the historian's run goes on while the session takes further steps.
 	isLate bool
-	// dependsOnHarness is true if the historian is also played without -all. The tests of internal/host play
-	// the others.
+	// dependsOnHarness is true if the result depends on the harness. Without -all, only such historians are played
+	// here; the tests of internal/host play the others.
 	dependsOnHarness bool
 }
 
@@ -39,10 +39,10 @@ const endlessLoop = "endless loop"
 
 // badHistorians are the bad historians of historiantest.Bad that a provider can play.
 var badHistorians = []badHistorian{
-	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable compartments"},
+	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable summary"},
 	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
 	{name: endlessLoop, answer: callsForEver, cause: "steps", dependsOnHarness: true},
-	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
+	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable summary"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
 	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", isLate: true, dependsOnHarness: true},
@@ -153,8 +153,8 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkMadeBy asserts that history was published. If the host accepts the historian's answers, the model has made it.
-// Otherwise it was made without a model, and the host names the cause.
+// checkMadeBy asserts that compartments were published. If the host accepts the historian's answers, the model has
+// made them. Otherwise they were made without a model, and the host names the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
 	// A silent historian's requests may end before they reach the provider.
@@ -165,7 +165,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	isTaken := bad.cause == ""
 	for i, row := range k.rows {
 		if i > 0 && isTaken && bad.isLate {
-			break // in a later run, the window may be full
+			break // the window may fill before a later answer, so a later compartment may be made without the model
 		}
 		if byModel := row.MadeBy == chronicle.ByModel; byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)

@@ -69,8 +69,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes returns a function that is true some steps after n busts, each of which made a prompt
-// smaller than the previous one.
+// relievedTimes returns a function that becomes true some steps (more) after the n-th prompt that is smaller than the
+// previous one. A bust has made such a prompt smaller.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {

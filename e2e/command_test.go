@@ -29,7 +29,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	}
 	for _, test := range []struct {
 		command, says string
-		repeats       bool // true for a second command that shows the same; each command starts OpenCode again
+		repeats       bool // true if an earlier command shows the same; it then runs only with -all
 	}{
 		{"ctx-status", "Next bust: with the next message", false}, // the previous command asked for the bust
 		{"ctx-flush", "There is nothing to free now.", true},

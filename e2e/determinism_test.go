@@ -8,10 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests that compare two runs byte by byte rely on this property. With equal paths and a scripted
-// model, OpenCode itself sends the same bodies in every run, so no test has to normalise them. Only the
-// headers (the session id) and the database (all ids, times and snapshots) differ. The date in the
-// system prompt changes at midnight.
+// With equal paths and a scripted model, OpenCode itself sends the same bodies in every run. The tests that compare
+// two runs byte by byte rely on this, and do not normalise the bodies. Only the headers (the session id) and the
+// database (all ids, times and snapshots) differ. The date in the system prompt changes at midnight.
 func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessOpenCode) }
 
 func testSameBytesTwice(t *testing.T, h schema.Harness) {

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The user has a session summarised, and then summarised again. Either can be cancelled. No message is lost, and
-// only a bust changes a request.
+// The user runs a wrap-up and then a recomp, and can cancel either of them. No message is lost, and only a bust
+// changes the prefix.
 func TestErrands(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testErrands(t, schema.HarnessOpenCode)
@@ -135,8 +135,8 @@ func (e *errands) await(what string, isSo func() bool) {
 	}
 }
 
-// wantHead asserts that the head of the newest request ends at message through, that its summaries begin with word,
-// and that the request shows all messages after the head.
+// wantHead asserts that the head of the newest request covers the messages up to through, that its summaries begin
+// with word, and that the request shows all messages after the head.
 func (e *errands) wantHead(when string, through int, word string) {
 	e.t.Helper()
 	r := e.last(e.session)

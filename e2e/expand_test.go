@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The model calls ctx_expand on messages that a compartment stands for, and reads their exact text. The
-// first time, ctx_expand reads them from the host's memory. The second time, after the harness has compacted
-// the session, it reads them from the harness's own store.
+// The model calls ctx_expand on messages that a compartment stands for, and reads their exact text. The first time,
+// the host still holds these messages itself. The second time, after the harness has compacted the session,
+// ctx_expand reads them from the harness's own store.
 func TestExpand(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testExpand(t, schema.HarnessOpenCode)
@@ -76,7 +76,7 @@ func testExpand(t *testing.T, h schema.Harness) {
 	checkBusts(t, w.requests(session), w.journal(session))
 }
 
-// launchCompacting runs the harness with the shim. Its own compaction keeps only the newest messages.
+// launchCompacting runs the harness with the shim. The harness's own compaction keeps only the newest messages.
 func (w *world) launchCompacting() agent.Agent {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {

@@ -73,6 +73,11 @@ func testHead(t *testing.T, h schema.Harness) {
 			extended.Seq, extended.Simulated.Read, want, before.Simulated.Read)
 	}
 	w.killHost()
+	if oc, ok := a.(*agent.OpenCode); ok { // a revert that is taken back changes nothing
+		if err := errors.Join(a.GoBack(w.ctx, session, promptOf(2)), oc.Unrevert(w.ctx, session)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	k.turn(8)
 	k.checkSamePrefix(extended, k.newest())
 

@@ -68,8 +68,8 @@ func (o *piOpening) ask(text string, isManaged bool) {
 // wantNotice waits for a notification that has all the words.
 func (o *piOpening) wantNotice(words ...string) {
 	o.t.Helper()
-	// This function may only look at the record that it gets: while Await runs, it holds the lock of the
-	// records.
+	// This function may only look at the record that it gets, because Await holds the lock of the records while it
+	// calls this function.
 	r, err := o.pi.Await(o.ctx, func(r pitest.Record) bool {
 		return r.Type == "extension_ui_request" && strings.Contains(string(r.Raw), `"method":"notify"`) && !slices.ContainsFunc(words, func(word string) bool {
 			return !strings.Contains(string(r.Raw), strings.ReplaceAll(word, `"`, `\"`))

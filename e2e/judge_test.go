@@ -51,8 +51,8 @@ func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	}
 }
 
-// judgeTraces has the judge convert the wires in the traces of a harness, and compare them with the
-// requests of their sessions. dialects are the converters by session. It returns the number of passes.
+// judgeTraces lets the judge convert the wires in the traces of a harness, and compare them with the requests of
+// their sessions. dialects holds the converter of each session. judgeTraces returns the number of passes.
 func (w *world) judgeTraces(j *judge.Judge, dir, harness string, dialects map[string]string) (passes int) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))

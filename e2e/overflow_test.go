@@ -15,8 +15,8 @@ import (
 // limitTimeout bounds the time until an event has reached the host.
 const limitTimeout = 20 * time.Second
 
-// The host keeps the limit that a refusal names until the provider accepts a larger prompt. OpenCode reports to the
-// host both the refusal and the usage.
+// If a refusal names a limit, the host uses that limit until the provider accepts a larger prompt. OpenCode reports
+// both the refusal and the usage to the host.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessOpenCode)
 }

@@ -103,8 +103,8 @@ func forkEarlier(w *world, a agent.Agent) string {
 	return fork
 }
 
-// branchSummary leaves a branch for which Pi asks the model for a summary. Pi itself makes the request for
-// it. Neither this request nor the conversation in it shows any trace of magicctx.
+// branchSummary leaves a branch, for which Pi asks the model for a summary. Pi makes this request itself. Neither the
+// request nor the conversation in it shows any trace of magicctx.
 func branchSummary(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
 	session := w.session(p)

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The windows of the models. OpenCode's own prompt and tools take some 8,300 tokens of a window. The
-// newest 20 calls, which are protected because of their age, take some 8,000.
+// The windows of the models. OpenCode's own prompt and tools take some 8,300 tokens of a window. The newest 20 calls
+// are protected from drops, and take some 8,000.
 const (
 	largeWindow = 40_000
 	smallWindow = 26_000
@@ -405,7 +405,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 		d.overflow()
 		d.worker.until(steps(3))
 		d.prompt(opencodetest.Prompt{Text: "Go on."})
-		// The worker reads as much as before the overflow once more. By now the host knows the window.
+		// The worker reads once more as much as before the overflow. By now the host knows the window.
 		d.worker.until(steps(14))
 		d.prompt(opencodetest.Prompt{Text: "And on."})
 	}

@@ -35,8 +35,7 @@ func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	w.wantInBody(requests[0], "§1§ Hello?", true)
 }
 
-// registry serves the packages for this platform, and no host for another platform, as an npm registry
-// does. It returns the registry's address. The manifests come from the directory in which the packages
+// registry imitates an npm registry that has the packages for this platform only. It returns the registry's address. The manifests come from the directory in which the packages
 // are installed.
 func (w *world) registry(p *packing) string {
 	w.t.Helper()

@@ -182,8 +182,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil asserts that the content of a tag is in all requests from its first one to the one before
-// request effect, in which its drop takes effect. No request from then on may show the content.
+// checkShownUntil asserts that all requests before request effect show the content of a tag, from the first one that
+// shows it. The drop takes effect in request effect, so neither that request nor a later one may show the content.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

@@ -19,8 +19,8 @@ func TestOutputsLargerThanTheWindow(t *testing.T) {
 	testOutputsLargerThanTheWindow(t, schema.HarnessOpenCode)
 }
 
-// A model with a small window reads three files at once, each of half its window. Once, the provider refused this
-// prompt and each later one for ever.
+// A model with a small window reads three files at once, each of which fills half of its window. Once, the provider
+// refused this prompt and each later one for ever.
 func testOutputsLargerThanTheWindow(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

@@ -111,8 +111,8 @@ func storyFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// checkNoMessage asserts that the host sent no message of its own. OpenCode accepts such a message at
-// a time that differs from run to run, so two runs with one could not be compared.
+// checkNoMessage asserts that the host sent no message of its own. OpenCode accepts such a message at a time that
+// differs from run to run, so two runs with such a message could not be compared.
 func checkNoMessage(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	for i, r := range requests {

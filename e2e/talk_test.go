@@ -235,7 +235,7 @@ func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	}
 	for i, m := range r.Messages[first:] {
 		for j, c := range m.Content {
-			if c.Type != "text" || first > 0 && i == 0 && j == 0 { // this text is the delta
+			if c.Type != "text" || first > 0 && i == 0 && j == 0 { // behind a head, the first text is the delta
 				continue
 			}
 			if mark := markPattern.FindString(c.Text); mark != "" {

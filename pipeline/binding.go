@@ -29,7 +29,7 @@ func promptID(preamble int, c Chain) string {
 // follows exactly the message that its request ended with, so the token includes it.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
-// newestID returns the end of a token. It names the message that the array ended with.
+// newestID returns the end of a token. This end names the array's last message.
 func newestID(newest string) string {
 	sum := sha256.Sum256([]byte(newest))
 	return "." + hex.EncodeToString(sum[:8])

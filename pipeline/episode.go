@@ -27,8 +27,8 @@ type Relief struct {
 // stuck. The rules are asked again only after a new tag, another Grace, a higher band, a
 // queued drop, or a compartment that the head does not show yet.
 type Stuck struct {
-	// Tag was the highest tag, Grace the highest tag that the two-pass reclaim could
-	// take, Band the band of pressure.
+	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
+	// could take. Band was the band of pressure.
 	Tag, Grace, Band int
 }
 
@@ -143,7 +143,7 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 }
 
 // reliefAfter returns the relief after a bust. freed is the number of tokens that the
-// bust frees in the measured prompt, edits the number of its edits. reliefAfter
+// bust frees in the measured prompt. edits is the number of its edits. reliefAfter
 // returns nil if the relief stays as it is.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief

@@ -127,8 +127,8 @@ func TestStuckIf(t *testing.T) {
 	}
 }
 
-// A stuck episode is not tried again until there is something new to take. Once the
-// size falls below the high mark, the host forgets that the episode was stuck.
+// In a stuck episode, the host tries no further bust until there is something new to remove. Once the size falls
+// below the high mark, the host forgets that the episode was stuck.
 func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0), said("u2", "user", 10, 0))
@@ -142,7 +142,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 		}
 	}
 	step(70, CauseNothingToDo)
-	step(70, CauseNothingToDo) // by now, an earlier pass could have dropped more outputs
+	step(70, CauseNothingToDo) // asked again: there are now more outputs that an earlier pass could have dropped
 	step(70, CauseNoProgress)
 	w.restart()
 	step(71, CauseNoProgress)
@@ -150,7 +150,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(86, CauseNoProgress)
 	w.add(said("u3", "user", 10, 0))
 	step(86, CauseNothingToDo)
-	step(86, CauseNothingToDo) // by now, an earlier pass could have dropped more outputs
+	step(86, CauseNothingToDo) // asked again: there are now more outputs that an earlier pass could have dropped
 	step(86, CauseNoProgress)
 	step(64, CauseNone)
 	if e := w.session.Meta.Episode; e.Stuck != (Stuck{}) {

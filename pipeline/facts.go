@@ -90,13 +90,13 @@ func pathOf(input json.Value) string {
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
-	// plain means that the message has unsigned reasoning, signed that it has signed
-	// reasoning. inlineThinking means that a text contains thinking such as
+	// plain means that the message has unsigned reasoning. signed means that it has
+	// signed reasoning. inlineThinking means that a text contains thinking such as
 	// "<think>…</think>". undroppable means that a visible part is no unit, so that
 	// no edit can drop it.
 	plain, signed, inlineThinking, undroppable bool
-	// thought is the size of all reasoning in bytes, thoughts the number of signed
-	// blocks.
+	// thought is the size of all reasoning in bytes. thoughts is the number of
+	// signed blocks.
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool

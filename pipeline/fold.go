@@ -22,8 +22,8 @@ type History struct {
 	// Memories and Updates are ordered by id.
 	Memories []chronicle.Memory
 	Updates  []chronicle.MemoryChange
-	// BudgetTokens is the baseline's budget for the compartments, DocsTokens its budget
-	// for the documents. 0 stands for the default.
+	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
+	// budget for the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
@@ -56,8 +56,8 @@ type headChange struct {
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered is the number of leading messages that the head covers, with the prompts
-	// that it pins. freed is the number of tokens by which the wire becomes smaller.
+	// covered is the number of leading messages that the head covers, including the
+	// prompts that it pins. freed is the number of tokens by which the wire becomes smaller.
 	covered, freed int
 	// resent is the number of tokens of the head that are sent again.
 	resent int
@@ -81,7 +81,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReverted)
 	case len(shown) == 0 && (a.Verdict != schema.Hard || now.Ordinal > 0 || !now.Exists() && !r.History.StandsAlone):
 		return unchanged
-	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // the baseline of a head without compartments has no section for them
+	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // the old baseline has no section for compartments
 		return s.fold(r, shown, FoldFirst)
 	case r.History.Refold:
 		return s.fold(r, shown, FoldRefold)
@@ -89,17 +89,17 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReason(a.Cause))
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
-	// Another bust does not tell of changed memories alone. Many busts begin late in the prompt, and
-	// with a new delta they would re-send all of it.
+	// Changed memories alone do not cause a delta on any other bust. Many busts begin late in the
+	// prompt, and a new delta would make them re-send all of it.
 	case a.Cause == CauseFlush && len(untold(r.History, now)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
 }
 
-// standing returns the compartments whose messages the session has now: the leading
-// published ones that no revert has reached, and after them withdrawn ones whose messages
-// have come back, for example because the user has returned to another branch in Pi.
+// standing returns the compartments whose messages the session has now. First come the
+// leading published ones that no revert has reached. Then come the withdrawn ones whose
+// messages are back, for example because the user has returned to another branch in Pi.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -133,8 +133,8 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 
 // unreverted returns the leading published compartments that no revert has reached: the
 // array still has their messages, or a summary by the harness or the host's marker hides
-// them. If the array lacks the last message of every compartment, the summary hides the
-// compartments that were made before the summary and of which the array has no message.
+// them. If the array holds no compartment's last message, the summary hides each
+// compartment that was made before it and that has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -362,7 +362,7 @@ func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	}
 	freed = s.State.HeadTokens() - c.head.Tokens()
 	shown := s.State.With(frozen.Additions{Head: c.head, Covered: c.keys})
-	for i := range s.entries[:n] { // a revert can have removed the last messages of the old head, which still covers others
+	for i := range s.entries[:n] { // after a revert, the old head may still cover some of these
 		for _, it := range s.entries[i].items {
 			if u := s.State.ByTag(it.Tag); u != nil {
 				freed += u.Left() - shown.ByTag(it.Tag).Left()

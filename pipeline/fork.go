@@ -121,7 +121,7 @@ type Copy struct {
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with a summary by the harness, which hides older
 	// messages. Summary is the key of the newest summary in the original, empty if the
-	// original has made no pass since.
+	// original has made no pass since it was compacted.
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest

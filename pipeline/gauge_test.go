@@ -141,8 +141,8 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 }
 
 // Once, in Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next bust
-// made the prompt small again. (A fork has the same effect.) The host then estimated 289 tokens, although 4,781 were
-// sent, because it subtracted more messages than the reported prompt had held.
+// made the prompt small again. The host then estimated 289 tokens, although 4,781 were sent, because it subtracted more
+// messages than the reported prompt had held. The same could happen in a fork.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)

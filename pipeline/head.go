@@ -73,7 +73,7 @@ func (m *headMemo) render(codec transcript.Codec) {
 }
 
 // breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one
-// on each block of the system prompt and two on the newest messages, so if the system prompt
+// on each block of the system prompt and two on the newest messages. If the system prompt
 // has several blocks, a breakpoint of ours would be one too many, and the newest message
 // would lose its own.
 func (s *memo) breakpoint() transcript.Breakpoint {
@@ -151,10 +151,11 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns how many messages at the beginning of the array are cut off, the
-// keys of those among them that stay, and the head's messages if the client does not hold
-// them yet. isCleared means that the client must forget the head that it
-// holds. HeadMutation assumes that the client receives the answer.
+// HeadMutation returns the changes of the head for the client. start is the number of messages
+// that are cut off at the beginning of the array. pinned holds the keys of those that stay
+// nevertheless. messages holds the head's messages, if the client does not have them yet.
+// isCleared means that the client must forget the head that it has. HeadMutation assumes that
+// the client receives the answer.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

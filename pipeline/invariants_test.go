@@ -331,7 +331,7 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 
 func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
-		asked := w.session.unansweredPrompt() // the prompt's drop waits for the answer
+		asked := w.session.unansweredPrompt() // a drop of this prompt waits for its answer
 		return asked >= 0 && w.session.State.ByTag(q.Tag).MessageKey == w.session.entries[asked].header.key
 	})
 	if w.decision.Verdict == schema.Hard && len(left) > 0 {

@@ -11,10 +11,10 @@ import (
 // While thinking is on, Claude refuses a request whose last answer has calls and does not
 // begin with thinking. Any answer may become the last one: when the user speaks in the
 // middle of a turn, when a turn is aborted, and after a revert. So an answer has to keep
-// some contents because of the messages after it. These contents are not stored as edits,
-// but found anew in the transcript, because a revert may change which ones they are, on a
-// pass that may not edit. While the array only grows, this changes no wire: the rules
-// spare the newest answer and the results before it (View.unread and View.separating in
+// some contents because of the messages after it. A revert may change which contents these
+// are, even on a pass that may not edit. So they are not stored as edits, but found anew in
+// the transcript. While the array only grows, this changes no wire: the rules spare the
+// newest answer and the results before it (View.unread and View.separating in
 // pipeline/rule).
 
 // spared says which contents of a message stay because of its place in the turn.

@@ -1,8 +1,8 @@
 package pipeline
 
 // Leaving estimates how many tokens, by the host's count, the next bust removes from the
-// wire: the messages of published compartments that the head does not show yet, minus the
-// size of these compartments, and the queued drops. The historian need not free that space
+// wire. The bust removes the queued drops. It also replaces messages with the published
+// compartments that the head does not show yet. The historian need not free that space
 // again.
 func (s *content) Leaving(published *History) int {
 	shown := s.standing(published)

@@ -4,7 +4,7 @@ import "github.com/magicctx/magicctx-host/schema"
 
 // TypicalPrice is used if a model's price is unknown. Only the ratios matter. They are
 // Anthropic's published ones for a cache life of five minutes: writing costs 1.25
-// times a fresh token, reading a tenth.
+// times as much as a fresh token, and reading costs a tenth.
 var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 // marks holds the figures from which the low mark is chosen, in tokens.

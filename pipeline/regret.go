@@ -9,9 +9,9 @@ import (
 
 // SoonPasses is a number of passes. If the model reads removed content again within that
 // number, the removal was wrong. If the content had stayed, each pass would have read it
-// once more, at a tenth of the price of a fresh token. So over 20 passes, keeping it would
-// have cost twice as much as a fresh token, and writing it anew costs 1.25 of one. After
-// that time the removal has paid off even if the content comes back.
+// once more, at a tenth of the price of fresh tokens. So over 20 passes, keeping it would
+// have cost twice the price of fresh tokens. Writing it anew costs 1.25 times that price.
+// So after 20 passes the removal has paid off, even if the content comes back.
 const SoonPasses = 20
 
 // A Reread is a removed unit whose content the model has asked for again.
@@ -82,8 +82,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore returns the unit of the newest earlier call that is equal to a new one,
-// if its removal was wrong, otherwise nil.
+// removedBefore finds the newest earlier call that is equal to a new one. It returns
+// the unit of that call if the removal of the unit was wrong, otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false

@@ -145,8 +145,8 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// A rule whose removals are often read again is asked one occasion later. The model's own drops and the rules
-// of an emergency stay where they are.
+// A rule whose removals are often read again is asked one occasion later. The occasions of the model's own drops and
+// of the rules for an emergency do not change.
 func TestRegrettedRuleIsAskedLater(t *testing.T) {
 	build := func(regretted ...string) *world {
 		w := newWorld(t, true, 1)

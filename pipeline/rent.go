@@ -7,8 +7,9 @@ import "github.com/magicctx/magicctx-host/schema"
 // changed byte is written to the cache again. The session makes the bust when the rent that it has
 // paid since the last one has reached the price (docs/decisions.md).
 //
-// All sums are in tokens read from the cache. For example, a bust that writes 1,000 tokens again
-// costs 11,500, if writing a token costs 1.25 and reading it 0.1.
+// All sums are in tokens read from the cache. A bust costs what writing costs more than reading. If
+// writing a token costs 1.25 and reading it 0.1, for example, a bust that writes 1,000 tokens again
+// costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
 type Rent struct {
 	// Paid is the cost of removable content since the last bust.
 	Paid int

@@ -128,8 +128,8 @@ type Signals struct {
 //   - A soft pass may add edits to a live prefix, and everything after the first edit
 //     is then sent again. It asks the rules of rule.Table up to its occasion
 //     (occasionOf in episode.go). The rules of any bust are always asked. From the
-//     threshold on, the pass also asks rules that make room, at ForcePercent more of
-//     these rules, and at EmergencyPercent or after a refused prompt all of them. Once
+//     threshold on, the pass also asks rules that make room. At ForcePercent it asks more
+//     of them, and at EmergencyPercent or after a refused prompt it asks all of them. Once
 //     enough is freed, the pass skips the remaining rules that make room. It applies the
 //     queued drops except those of protected units. A bust for rent applies those, too,
 //     because the model has asked for them, but asks no rule that makes room. A soft

@@ -13,7 +13,7 @@ import (
 
 // Meta is the stored state of a session's last pass.
 type Meta struct {
-	// Passes counts all passes, Epoch the hard ones.
+	// Passes counts all passes. Epoch counts the hard ones.
 	Passes, Epoch int
 	// At is the time of the last pass in Unix milliseconds.
 	At int64
@@ -21,7 +21,7 @@ type Meta struct {
 	// empty if the harness does not name one.
 	Model schema.Model
 	Agent string
-	// Wire identifies the last wire, Raw the raw messages that it was made from.
+	// Wire identifies the last wire. Raw identifies the raw messages from which it was made.
 	Wire, Raw Chain
 	Episode   Episode
 	// ReclaimUpTo is the highest tag that a pass could already have dropped. A tool
@@ -98,8 +98,8 @@ type memo struct {
 	content
 	Meta Meta
 
-	// head is the memo of the head, covered the number of messages that it covers, and
-	// sentHead the head's messages that the client has.
+	// head is the memo of the head. covered is the number of messages that the head
+	// covers. sentHead holds the head's messages that the client has.
 	head     headMemo
 	covered  int
 	sentHead []json.Value
@@ -405,8 +405,8 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 }
 
 // Commit tells the session that a pass is stored. d and w are the decision and the wire
-// of the last rendering, m is the Meta after the pass. The additions of d become part
-// of the frozen state.
+// of the last rendering, and m is the Meta after the pass. The additions of d become
+// part of the frozen state.
 func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Commit(d.Additions.Additions)
 	s.State.Lose(w.Lost)

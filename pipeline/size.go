@@ -181,9 +181,9 @@ func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
 // refused corrects the size after the provider refused a prompt, and returns the number
 // of provider tokens in one token of the host's count. The refused prompt had at least
-// as many tokens as limit, the model's limit, and as named, the size in the provider's
-// error. A value that is not known is 0. The next prompt also holds the messages after
-// the failed answer.
+// as many tokens as the model's limit (limit), and as the size in the provider's error
+// (named). A value that is not known is 0. The next prompt also holds the messages
+// after the failed answer.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real

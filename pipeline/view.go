@@ -59,8 +59,8 @@ func (s *content) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// floor returns the size of the prompt if every tool arc that age does not protect
-// were dropped. The head covers the first covered messages.
+// floor returns the size that the prompt would have without the tool arcs that age
+// does not protect. The head covers the first covered messages.
 func (s *content) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := covered; i < len(s.entries); i++ {

@@ -184,7 +184,7 @@ func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	}
 }
 
-// A client that stops in the middle of a frame must not hold its memory for ever.
+// A client that stops in the middle of a frame must not occupy the frame's memory for ever.
 func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logBuffer{}

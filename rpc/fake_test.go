@@ -20,9 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A scriptedHost answers with the functions that a test sets. A method without
-// one answers with zero values. A method that is not written here panics, so that
-// a new method of the protocol needs an answer only if a test calls it.
+// A scriptedHost answers with the functions that a test sets. A method without such a function answers with zero
+// values. A method of Host that is not defined here panics, so that a new method of the protocol needs an answer only
+// if a test calls it.
 type scriptedHost struct {
 	Host
 	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)

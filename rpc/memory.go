@@ -21,7 +21,7 @@ const (
 	maxClientNames = 256 << 10
 )
 
-// A memory counts bytes against a bound, for example those of frames. A nil
+// A memory counts bytes against a bound, for example the bytes of frames. A nil
 // *memory has no bound.
 type memory struct {
 	of    string // what the bytes are, for example "the messages of this client"

@@ -233,8 +233,8 @@ var (
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
-	// A compressed trace may unpack to freeTraceBytes, and from there on to
-	// maxTraceRatio times its own size.
+	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times
+	// its own size if that is more.
 	freeTraceBytes = 64 << 20
 	maxTraceRatio  = 100
 )
@@ -272,10 +272,11 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadTrace yields the frames of a trace in the recorded order. The trace may
-// be plain or compressed with gzip. The sequence ends with the first error. If
-// the trace breaks off within a line, because its program was killed, that
-// error is io.ErrUnexpectedEOF; if its compressed file is cut off, ErrTruncated.
+// ReadTrace yields the frames of a trace in the recorded order. The trace may be
+// plain or compressed with gzip. The sequence ends with the first error. If the
+// trace breaks off within a line, because its program was killed, that error is
+// io.ErrUnexpectedEOF. If its compressed file is cut off, the error is
+// ErrTruncated.
 func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 	return func(yield func(TraceFrame, error) bool) {
 		packed := &countingReader{r: r}

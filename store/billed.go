@@ -36,8 +36,8 @@ type SessionTotal struct {
 //go:embed query/billed_passes.sql
 var billedPassesSQL string
 
-// BilledPasses returns the passes of a session that follow pass
-// number after and precede pass number before, oldest first.
+// BilledPasses returns the passes of a session with numbers between
+// after and before, without these two, oldest first.
 func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
 	var passes []BilledPass
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

@@ -23,7 +23,7 @@ type Inheritance struct {
 }
 
 // maxOriginals bounds how many sessions are examined as the possible original of a copy. If a session was
-// forked often, all its copies begin alike and must be examined.
+// forked often, all its copies begin alike. Those with the most recent pass are examined.
 const maxOriginals = 8
 
 // Originals returns the sessions in the directory from which copied may have its messages: other sessions of its

@@ -35,8 +35,8 @@ type HeadRow struct {
 	// ProjectMemories.MemoryID and ChangeID at the time of the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	// FoldedPass is the pass that made the baseline, and FoldReason its reason. If a row is stored without a
-	// reason, both keep their stored values.
+	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If a row is stored
+	// without a reason, both keep their stored values.
 	FoldedPass int
 	FoldedAt   int64 // Unix ms; a memory has expired if its end date is before this time, whatever the clock shows
 	FoldReason string

@@ -18,8 +18,8 @@ const maxTotal = 1 << 53
 // total reads a sum. It returns 0 for a negative one, and at most maxTotal.
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
 
-// newest reads the number of the newest compartment in a text. For any negative number it returns -1, which
-// means none. It returns at most database.MaxCount.
+// newest reads a column that holds the number of the newest compartment in the baseline or in the delta. For
+// any negative number it returns -1, which means none. It returns at most database.MaxCount.
 func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }

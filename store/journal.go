@@ -135,7 +135,7 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 	return isNew, nil
 }
 
-// Passes returns the passes of a session that follow pass number after, oldest first. If limit is 0, it
+// Passes returns the passes of a session whose numbers are greater than after, oldest first. If limit is 0, it
 // returns all of them.
 func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody makes file modes apply to root for the rest of this test, because
-// tests in a container often run as root. The files still belong to this user.
-// It drops capabilities, which belong to the thread. The test's goroutine stays
-// locked to that thread, so the thread ends with the goroutine.
+// asNobody makes file modes apply to root for the rest of this test, because tests in a container often run as root.
+// The files still belong to this user. asNobody drops capabilities, which belong to the thread. The test's goroutine
+// stays locked to that thread, so the thread ends with the goroutine.
 func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

@@ -80,7 +80,7 @@ func (s *History) publish(ctx context.Context, p Publication, replaces bool) err
 	return nil
 }
 
-// checkEnd fails with work.ErrStale unless the history of a session still ends at after.
+// checkEnd fails with work.ErrStale unless `after` is still the end of the session's history.
 func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	end, err := readHistoryEnd(tx.Scan, key)
 	if err != nil {

@@ -46,8 +46,8 @@ const rereadSQL = `
 		LIMIT 1
 	) AND pass >= ?6`
 
-// insertRemovals stores the removals of a pass, and counts the rereads of content that was removed in pass
-// number since or later.
+// insertRemovals stores the removals of a pass, and counts rereads. A reread does not count if its content was
+// removed before a given pass (since is its number).
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {

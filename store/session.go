@@ -131,7 +131,8 @@ type GaugeState struct {
 }
 
 // RentState is the meter of a session: the cost, since the last bust, of content that a bust could have
-// removed. Paid, Coverable and Price are in tokens read from the cache, Removable and Queued in tokens.
+// removed. Paid, Coverable and Price are in tokens read from the cache. Removable and Queued are in
+// tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }

@@ -103,7 +103,7 @@ func (s *Waiting) path(key Key) string {
 	return s.db.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
 }
 
-// ForgetOld removes the files of waiting units that were not written since the time before. No session
+// ForgetOld removes the files of waiting units that were not written since a given time (before). No session
 // needs them: a session that is still used either writes its file again or stores the units.
 func (s *Waiting) ForgetOld(before time.Time) error {
 	dir, base := filepath.Split(s.db.Path())

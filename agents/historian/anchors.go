@@ -32,7 +32,7 @@ const (
 	ToolErrorAnchor AnchorKind = "tool error"
 )
 
-// anchorKinds holds for each kind its weight in the score, and how many anchors of it count at most. The
+// anchorKinds holds for each kind its weight in the score, and how many of its anchors count at most. The
 // weights rank the kinds by the loss if an anchor is missing: a lost symbol can be found again in the code,
 // but a lost rule of the user cannot. The maximum stops one kind, such as the numbers of a long listing,
 // from outweighing all others.

@@ -19,8 +19,8 @@ type Unconfirmed struct {
 	// same line is in several tiers, it counts once.
 	Quotes int
 	// Unsourced counts the facts that name no messages. Misplaced counts those that name messages outside the
-	// chunk. Unfounded counts those that share no anchor with the messages that they name, or that quote words
-	// that the user has not typed.
+	// chunk. Unfounded counts those that share no anchor with their messages, and those that quote words which
+	// the user has not typed.
 	Unsourced, Misplaced, Unfounded int
 }
 

@@ -23,7 +23,7 @@ var typed = []Message{
 	{Ordinal: 4, Role: Assistant, Texts: []string{"The pool holds 250 connections, see internal/db/pool.go. Releases leave the office on Tuesday mornings."}},
 }
 
-// answering returns the result of a run over the messages typed, whose model gives one answer.
+// answering runs the historian over the messages in typed, with a model that gives this one answer.
 func answering(t interface{ Fatal(...any) }, answer string) Result {
 	j := Job{Session: "s", Raw: func() []Message { return typed }, KeepLast: true, Chunk: chunkOf(1, 4)}
 	j.Chunk.Text = strings.Repeat("x", len(answer))
@@ -110,7 +110,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// A fact without support in any message was once shown in the head of every later session of the project.
+// Once, a fact without support in any message was shown in the head of every later session of the project.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string

@@ -66,8 +66,8 @@ func TestOnlyTheModelsOwnWordsAreADecision(t *testing.T) {
 	}
 }
 
-// A poor summariser copies only the user's lines. The receipt must contain the rest. In a session of 60 turns, all
-// rules of the user survive, and so do the decisions of the model.
+// If a poor summariser copies only the user's lines, the receipt must contain the rest. In a session of 60 turns, all
+// rules of the user and all decisions of the model survive.
 func TestDecisionsSurviveAPoorSummary(t *testing.T) {
 	const turns, ofCompartment = 60, 4
 	decide := []string{

@@ -9,7 +9,7 @@ import (
 )
 
 // An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
-// again, and a wrap-up to make new ones.
+// again. A wrap-up uses it to make new ones.
 type Errand struct {
 	// Job holds the settings of all runs. For each run, RunErrand sets the chunk and the messages in it.
 	// After the first chunk, it also sets the references. No run leaves its last compartment to the next

@@ -31,7 +31,7 @@ type errandLog struct {
 	saved []chronicle.Range
 }
 
-// ports makes chunks with one message for each ten tokens of the budget.
+// ports returns ports whose chunks have one message for each ten tokens of the budget.
 func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},
@@ -115,8 +115,8 @@ func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	}
 }
 
-// Each chunk sees the earlier compartments of the errand, and keeps its last compartment. If the job
-// says so, no chunk has facts.
+// Each run of an errand sees the earlier compartments of the errand, and keeps its own last compartment. If the job
+// has WithoutFacts, no run takes facts.
 func TestErrandGivesEachChunkTheEarlierCompartments(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {

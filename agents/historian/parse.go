@@ -148,8 +148,9 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 //
 // A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an
 // end tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text.
-// If the quote has an end tag without a start tag, the last end tag before the next compartment counts. A
-// compartment without an end tag ends at the next compartment or, after its last tier, at the first of ends.
+// If the summary quotes an end tag without a start tag, the last end tag before the next compartment counts. A
+// compartment without an end tag ends at the next compartment. After its last tier, each tag in ends also ends
+// it.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }

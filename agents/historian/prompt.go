@@ -62,8 +62,8 @@ func Prompt(j *Job) string {
 
 // repairPrompt returns the second question, which names the error. It begins with the first prompt, so that
 // the provider can read that part from its cache.
-func repairPrompt(prompt, answer string, problem error) string {
-	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Error(), data("previous_answer", answer)})
+func repairPrompt(prompt, answer string, problem *Invalid) string {
+	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Detail, data("previous_answer", answer)})
 }
 
 func editPrompt(answer string) string {

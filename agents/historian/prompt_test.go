@@ -73,7 +73,7 @@ func TestPromptShowsTheNewestReferences(t *testing.T) {
 	}
 }
 
-// For any data, the data cannot end its block early. The same job gives the same prompt.
+// No data can end its block early, and the same job gives the same prompt.
 func TestDataStaysInItsBlock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.OneOf(rapid.SampledFrom([]string{
@@ -92,7 +92,8 @@ func TestDataStaysInItsBlock(t *testing.T) {
 		if got := blocks(t, prompt)["new_messages"]; got != "Messages 1-1:\n\n"+j.Chunk.Text {
 			t.Fatalf("the data ends early: %q", got)
 		}
-		if repaired := repairPrompt(prompt, text, &Invalid{}); !strings.HasPrefix(repaired, prompt) || blocks(t, repaired)["previous_answer"] != text {
+		if repaired := repairPrompt(prompt, text, &Invalid{Detail: "no compartment covers 3-4"}); !strings.HasPrefix(repaired, prompt) ||
+			!strings.Contains(repaired, "The error: no compartment covers 3-4\n") || blocks(t, repaired)["previous_answer"] != text {
 			t.Fatalf("repair prompt: %q", repaired)
 		}
 	})
@@ -141,8 +142,8 @@ func TestExamplesAreOfTheirBands(t *testing.T) {
 	}
 }
 
-// With hash h, the first example comes from band h mod 5, and each next one from the next band. In its
-// band of m examples, pick n (from 0) is the example (h + n) mod m. With h = 3: d1, e1, a1, b0.
+// With hash h, the first example comes from band h mod 5, and each further example from the next band. Example n
+// (from 0) is the one with index (h + n) mod m among the m examples of its band. So h = 3 gives d1, e1, a1, b0.
 func TestExamplesAreChosenByHash(t *testing.T) {
 	letters := [][]string{{"a0", "a1"}, {"b0", "b1"}, {"c0", "c1"}, {"d0", "d1"}, {"e0", "e1", "e2"}}
 	for hash, want := range map[uint64]string{0: "a0 b1 c0 d1", 3: "d1 e1 a1 b0", 7: "c1 d0 e0 a0", 4294967295: "a1 b0 c1 d0"} {

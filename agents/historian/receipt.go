@@ -9,7 +9,7 @@ import (
 
 // A Receipt says how many anchors of a range its compartment still holds.
 type Receipt struct {
-	// Found is the number of anchors that the compartment holds, and All the number of anchors in its range.
+	// Found is the number of anchors that the compartment holds, and All is the number of anchors in its range.
 	Found, All int
 	// Score is the weight of the found anchors divided by the weight of all, 0..1. For a range without
 	// anchors it is 1.
@@ -137,7 +137,7 @@ const shortHash = 7
 
 // holdsPath reports whether the text names a path. It is enough if the text has the last two elements of the
 // path. If no other path of the range has the same last element, and that element has a
-// dot, it alone is enough.
+// dot, the element alone is enough.
 func (h *haystack) holdsPath(path string) bool {
 	if h.contains(path) {
 		return true

@@ -56,8 +56,8 @@ type Job struct {
 	Models []string
 	// LiveModel is the model of the session. It is tried last.
 	LiveModel string
-	// Timeout bounds one question, and RunTimeout all questions to the historian.
-	// 0 means the default.
+	// Timeout bounds one question. RunTimeout bounds all questions to the
+	// historian. 0 means the default.
 	Timeout, RunTimeout time.Duration
 }
 
@@ -343,13 +343,14 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // check validates the newest answer, and removes the parts that the raw messages do not confirm.
-func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, error) {
+func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
 	var err error
-	if c.compartments, err = Validate(c.draft, &r.job.Chunk); err != nil {
-		newest.Problem = cut(err.Error(), maxProblem)
-		return nil, err
+	c.compartments, err = Validate(c.draft, &r.job.Chunk)
+	if invalid, ok := errors.AsType[*Invalid](err); ok {
+		newest.Problem = cut(invalid.Error(), maxProblem)
+		return nil, invalid
 	}
 	c.confirm(r.job)
 	return c, nil
@@ -370,8 +371,8 @@ func (r *run) edit(ctx context.Context, draft *candidate) error {
 	if problem != nil {
 		return nil
 	}
-	edited, err := r.check(text, draft.madeBy)
-	if err != nil {
+	edited, invalid := r.check(text, draft.madeBy)
+	if invalid != nil {
 		return nil
 	}
 	if !sameRanges(edited.compartments, draft.compartments) {

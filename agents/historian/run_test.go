@@ -261,7 +261,8 @@ func TestModelsOfAJob(t *testing.T) {
 	}
 }
 
-// The harness may choose the session's own model. After its answer and its repair, it is not asked a third time.
+// The harness may choose the session's own model. That model is asked for an answer and for one repair, but not a
+// third time.
 func TestModelThatTheHarnessChoseIsNotAskedAgain(t *testing.T) {
 	for _, test := range []struct {
 		first reply

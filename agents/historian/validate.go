@@ -8,31 +8,29 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A Class is a kind of mistake in an invalid answer.
+// A Class is a kind of mistake in an invalid answer. Its text is for people.
 type Class string
 
 const (
-	NoCompartments      Class = "no usable compartments"
-	InvalidRange        Class = "invalid range"
-	NotInChunk          Class = "range not in chunk"
-	Overlap             Class = "overlap"
-	Gap                 Class = "gap"
-	UnprocessedOutside  Class = "unprocessed outside"
-	UnprocessedMismatch Class = "unprocessed mismatch"
-	Uncovered           Class = "uncovered"
-	TooLong             Class = "too long"
+	NoCompartments      Class = "it contains no usable summary"
+	InvalidRange        Class = "a summary ends before its start"
+	NotInChunk          Class = "a summary covers other messages"
+	Overlap             Class = "two summaries overlap"
+	Gap                 Class = "messages before or between the summaries are not covered"
+	UnprocessedOutside  Class = "the rest that it leaves starts outside the messages"
+	UnprocessedMismatch Class = "the rest that it leaves does not follow its last summary"
+	Uncovered           Class = "the last messages are not covered"
+	TooLong             Class = "its summaries are longer than the messages"
 )
 
-// An Invalid describes an answer that cannot be published. Its text names only ordinals and no content,
-// because it is logged. The repair prompt quotes it.
+// An Invalid describes an answer that cannot be published. Its texts name only ordinals and no content,
+// because they are logged.
 type Invalid struct {
 	Class  Class
-	Detail string
+	Detail string // for the model, in the words of the prompt; the repair prompt quotes it
 }
 
-func (e *Invalid) Error() string {
-	return fmt.Sprintf("invalid compartment output (%s): %s", e.Class, e.Detail)
-}
+func (e *Invalid) Error() string { return "the answer of the model is invalid: " + string(e.Class) }
 
 func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}

@@ -103,8 +103,8 @@ func sum(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// The repository ships a link at the path of a backup. It also chooses the bytes of the backup, because they
-// are those of its configuration.
+// The repository ships a link at the path of a backup. It also chooses the bytes of the backup, because the backup is
+// a copy of its configuration.
 func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"opencode.json.magicctx-backup", "opencode.json.magicctx-backup.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// The repository ships a record that claims what an installation wrote, and a backup to restore.
+// The repository ships two files: a forged record of an installation, and a backup to restore.
 func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	c := newClone(t)
 	precious := c.write("home/precious.txt", "mine\n")

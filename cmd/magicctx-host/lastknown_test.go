@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 
 // storeSession stores a session whose newest prompt had the given number of tokens, in a
 // window of 48,000.
-func storeSession(t *testing.T, dir, id string, prompt int) {
+func storeSession(t *testing.T, dir, harness, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -25,7 +26,7 @@ func storeSession(t *testing.T, dir, id string, prompt int) {
 	}
 	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
 	must(err)
-	key := store.Key{Harness: "opencode", Session: id}
+	key := store.Key{Harness: harness, Session: id}
 	must(s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
 	must(s.CommitPass(t.Context(), store.PassCommit{
 		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", Provider: "p", Model: "m", TagCounter: 1, Passes: 1, RawTokens: prompt},
@@ -48,7 +49,7 @@ func runReal(t *testing.T, args ...string) (out, errs string, code int) {
 func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	storeSession(t, dir, "ses_one", 20_000)
+	storeSession(t, dir, "opencode", "ses_one", 20_000)
 	out, errs, code := runReal(t, "status", "--data-dir", dir)
 	if code != exitNoHost || !strings.Contains(errs, "no host is running") || !strings.Contains(out, "Title of ses_one") || !strings.Contains(out, "no host runs") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
@@ -72,15 +73,20 @@ func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("OPENCODE_CONFIG", "")
 	t.Setenv("OPENCODE_CONFIG_DIR", "")
-	if out, errs, code := runReal(t, "install", "opencode", "--yes", "--data-dir", dir); code != exitOK {
-		t.Fatal(out, errs)
-	}
-	storeSession(t, dir, "ses_small", 20_000)
-	storeSession(t, dir, "ses_large", 170_000)
-	out, errs, code := runReal(t, "uninstall", "opencode", "--dry-run", "--data-dir", dir)
-	if code != exitOK || strings.Contains(out, "ses_small") ||
-		!strings.Contains(out, `the next prompt of "Title of ses_large" (ses_large) has about 170k tokens, in a window of 48k`) || !strings.Contains(out, "keep magicctx, or choose a model with a larger window") {
-		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
+	t.Setenv("PI_CODING_AGENT_DIR", "")
+	for _, harness := range []string{"opencode", "pi"} {
+		if out, errs, code := runReal(t, "install", harness, "--yes", "--data-dir", dir); code != exitOK {
+			t.Fatal(out, errs)
+		}
+		small, large := harness+"_small", harness+"_large"
+		storeSession(t, dir, harness, small, 20_000)
+		storeSession(t, dir, harness, large, 170_000)
+		out, errs, code := runReal(t, "uninstall", harness, "--dry-run", "--data-dir", dir)
+		if code != exitOK || strings.Contains(out, small) || harness == "pi" && strings.Contains(out, "opencode_large") ||
+			!strings.Contains(out, fmt.Sprintf("the next prompt of %q (%s) has about 170k tokens, in a window of 48k", "Title of "+large, large)) ||
+			!strings.Contains(out, "keep magicctx, or choose a model with a larger window") {
+			t.Errorf("%s: exit code %d\n%s\n%s", harness, code, out, errs)
+		}
 	}
 }
 

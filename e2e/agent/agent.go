@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// An Agent is a running harness, with the actions that the tests of both harnesses share. It takes
-// opencodetest's prompts, because they have all fields that the tests need.
+// An Agent is a running harness, with the actions that the tests of both harnesses share. It takes prompts of the
+// type opencodetest.Prompt, which has all fields that the tests need.
 type Agent interface {
 	// Process is the process that the host knows as its client.
 	Process() int
@@ -31,6 +31,6 @@ type Agent interface {
 	Copy(ctx context.Context, session string) (id string, err error)
 	// CopyUntil returns a new session with the messages before the newest prompt that begins with text.
 	CopyUntil(ctx context.Context, session, text string) (id string, err error)
-	// FailedCalls describes the tool calls of a session that failed.
+	// FailedCalls describes the failed tool calls of a session.
 	FailedCalls(ctx context.Context, session string) ([]string, error)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
-// Pi is an Agent. A process has one session at a time, so Pi switches to the session of each action. It also
-// has all methods of pitest.Pi, for the tests of Pi alone.
+// Pi is an Agent, and has all methods of pitest.Pi, for the tests of Pi alone. A process has one session at a time,
+// so each action first switches to its session.
 type Pi struct {
 	*pitest.Pi
 	files   map[string]string // the files of the sessions that were left, by session id
@@ -108,7 +108,7 @@ func (p *Pi) SendAsync(ctx context.Context, session string, prompt opencodetest.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = turn.Wait(ctx) // an aborted turn is idle, too
+		_, _ = turn.Wait(ctx) // the result does not matter: after an abort the session is idle, too
 	}()
 	return done, nil
 }

@@ -29,7 +29,7 @@ type looker struct {
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
-	// tags are the tags of calls, which their results show.
+	// tags holds, for each call, the tag that its result shows.
 	tags map[string]int
 	// asked holds the tags that the model has asked to drop. told holds the turns that the historian has
 	// summarised. summaries holds the sizes of the summaries.

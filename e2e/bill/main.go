@@ -58,7 +58,7 @@ type options struct {
 	reads              []float64
 	turns              int
 	json, recall       bool
-	alone, unbounded   bool // whether to run also without a historian, and also without a window
+	alone, unbounded   bool // whether to run two more variants: without the historian, and with an unlimited window
 	binding            bool
 	// played holds the results of variants without magicctx. They do not depend on the price of reading.
 	played map[string]result

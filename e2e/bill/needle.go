@@ -58,8 +58,8 @@ func (s story) needle(turn int) needle {
 	return n
 }
 
-// withNeedle returns a text of the story at p. If the text is the one that tells the needle of its turn, it
-// includes the needle.
+// withNeedle returns a text of the story at p. It adds the needle of the turn, if the story tells that needle in this
+// text.
 func (s story) withNeedle(p place, text string) string {
 	if n := s.needle(p.turn); n.at == p && n.kind != ofError {
 		return text + " " + n.text

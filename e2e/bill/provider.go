@@ -90,7 +90,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
 	raw := r.Blocks
 	found := r.Thinking
-	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
+	// The mock keeps all requests for tests to inspect. This command inspects none of them, and hundreds of full
 	// windows are hundreds of megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 
@@ -270,7 +270,7 @@ func blockTokens(raw json.Value) int {
 		Name    string     `json:"name"`
 		Input   json.Value `json:"input"`
 		Content json.Value `json:"content"`
-		// These fields belong to a message in OpenAI's dialect, which is one block.
+		// In OpenAI's dialect, a whole message is one block, which has these fields.
 		Role  string `json:"role"`
 		Calls []struct {
 			Function struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A billed model is a model with which OpenCode can play the story. It has a route, by which its provider
-// caches, and prices.
+// A billed model is a model with which OpenCode can play the story. It has prices, and a route, which says how its
+// provider caches.
 type billed struct {
 	// flag is the value that selects the model on the command line.
 	flag  string

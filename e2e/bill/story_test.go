@@ -87,8 +87,7 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// The test finds the place in the story from each answer of the model, so that the story can
-// continue there.
+// From each answer of the model, position finds the place in the story, so that the story can continue there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

@@ -65,8 +65,8 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// meanwhile calls the function do, and at the same time makes the assertions of explained. A command waits
-// for a hanging program, so the command must run beside the prompt.
+// meanwhile calls the function do, and at the same time makes the assertions of explained. status and doctor wait
+// some time for a hanging program, so they run beside the prompt, and not after it.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -104,7 +104,7 @@ func (s *scene) isWell() {
 	}
 }
 
-// socketIn asserts that doctor reports the socket of the running host in dir.
+// socketIn asserts that doctor reports dir as the directory of the running host's socket.
 func (s *scene) socketIn(dir string) {
 	s.t.Helper()
 	want := "its socket in " + dir

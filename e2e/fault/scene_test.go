@@ -107,7 +107,7 @@ func (s *scene) install() {
 }
 
 // be sets the behaviour of the host's binary from its next start on. A shim may start the binary at any moment, so
-// be replaces the file as a whole.
+// the file is replaced as a whole.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	next := s.behaviour() + ".next"
@@ -157,7 +157,8 @@ func (s *scene) whileDown(do func()) {
 	s.be("real")
 }
 
-// restart runs another OpenCode with a new session. Before that, while none runs, it calls the function between.
+// restart runs another OpenCode with a new session. Before that, while no OpenCode runs, it calls the function
+// between.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
 	must(s.t, s.oc.End())
@@ -244,10 +245,10 @@ func (s *scene) treatsInTime() {
 	}
 }
 
-// limit is the time that a prompt may take although the host does not answer: five times the deadline and the
-// usual time of a prompt. A busy machine does not exceed it, but a prompt that waits for a call without a
-// deadline does. The exact waits are tested in shim-core, for example by "after a missed deadline no call
-// waits for a host that stays silent" (host.test.ts).
+// limit is the time that a prompt may take although the host does not answer: five times the sum of the deadline and
+// the usual time of a prompt. A busy machine does not exceed it, but a prompt that waits for a call without a
+// deadline does. The exact waits are tested in shim-core, for example by "after a missed deadline no call waits for a
+// host that stays silent" (host.test.ts).
 func (s *scene) limit() time.Duration { return 5 * (deadline + s.usual) }
 
 // treats asserts that the host has seen a prompt, and returns how long the turn took.
@@ -274,7 +275,7 @@ func (s *scene) suffers(causes ...string) {
 	s.told(causes...)
 }
 
-// endures makes those assertions of suffers that concern prompts.
+// endures asserts what suffers asserts about prompts, and nothing about the notice.
 func (s *scene) endures() {
 	s.t.Helper()
 	for i := range 2 {
@@ -312,9 +313,9 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told asserts that there was one notice since the last call of forgetNotices. On the bus, the notice precedes
-// the turn's answer, but it arrives over another connection, so told waits for it. A notice that
-// reports no trouble also waits until the previous notice has been on the screen for six seconds.
+// told asserts that there was one notice since the last call of forgetNotices. OpenCode sends the notice before the
+// turn's answer, but the notice arrives over another connection, so the test waits for it. A notice that reports no
+// trouble also waits until the previous notice has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

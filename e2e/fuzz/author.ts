@@ -43,7 +43,10 @@ export class Author {
     return { text, metadata: { [proof]: { signature: mark } } }
   }
 
-  /** With this probability, a beginning that looks like a tag, mostly one that the model has seen; otherwise empty. */
+  /**
+   * With this probability, returns a beginning that looks like a tag, mostly one that the model has seen. Otherwise
+   * returns "".
+   */
   lead(random: Random, probability: number): string {
     if (!random.chance(probability)) return ""
     const tags = this.visibleTags()

@@ -112,7 +112,7 @@ function command(world: World, random: Random): void {
   world.session.rows.push(new Row(message))
 }
 
-/** The user lets OpenCode compact, which keeps the newest turns or none. */
+/** The user runs OpenCode's compaction. It keeps the newest turns, or none. */
 async function compact(world: World, random: Random): Promise<void> {
   const { session } = world
   const visible = session.visible()
@@ -186,7 +186,7 @@ async function flush(world: World): Promise<void> {
   try {
     await world.plugin.has["command.execute.before"]!({ command: "ctx-flush", sessionID: world.session.id, arguments: "" }, { parts: [] })
   } catch {
-    // It always throws, because OpenCode has no other way to end a command.
+    // The hook always throws, because OpenCode has no other way to end a command.
   }
   world.judge.happened.flush = true // if the flush did not arrive, this does no harm
 }

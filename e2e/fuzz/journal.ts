@@ -12,7 +12,10 @@ export interface Pass {
   rent: number
   cost: number
   removed: number
-  /** Whether a prompt had been refused when the pass was read. An answer may come before the pass is judged. */
+  /**
+   * Whether a prompt had been refused when this line was read. When the judge checks the pass, an answer may have come
+   * since.
+   */
   isAfterRefusal: boolean
 }
 
@@ -34,7 +37,7 @@ export interface Happenings {
 export interface Sizes {
   /** The size of the prompt as it was sent. */
   tokens: number
-  /** The size of the prompt if the pass had added nothing. */
+  /** The expected size without the head, for a pass that finds the head reverted. */
   expected: number
   /** The same without the head, for a pass that finds the head reverted. */
   headless: number
@@ -163,21 +166,21 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has pruned
   // meanwhile (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
-  // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
-  // session as such a fork in its first pass, with any verdict (-seed 700231).
-  // The same holds for messages that return with their branch, and for the summaries that return with them.
+  // A steady pass sends the prompt whose size it has estimated. Two kinds of other passes may do so, too. One is the
+  // first pass of a fork: it applies the edits of the original, which no earlier request of the fork shows. After the
+  // loss of the database, the first pass of any session may be of this kind (-seed 700231). The other is a pass in
+  // which messages return with their branch, or summaries with their messages.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   // If the newest usage is gone, the host counts pruned outputs in full until the next usage, as it did before the
-  // pruning (-seed 900190, 1200009). So it frees space too early, but never too late, and magicctx switches pruning
-  // off.
+  // pruning (-seed 900190, 1200009). So it frees space too early, but never too late. It seldom happens, because
+  // magicctx switches pruning off.
   const most = returns || pass.pass === 1 ? pruned : 0
   const isNear = (real: number) => {
     if (pass.size > real && pass.size <= real + most) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-    // If messages have come back, the host estimates the prompt from its messages. It may not know the fixed part then,
-    // because no short prompt has shown it (-seed 3800056 in Pi).
+    // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
+    // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi).
     return off <= (returns ? 0.25 : 0.2) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return

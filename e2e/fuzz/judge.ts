@@ -73,7 +73,7 @@ const converters: Promise<Converters | undefined> = (async () => {
   return existsSync(path) ? ((await import(path)) as { judge: Converters }).judge : undefined
 })()
 
-/** The real converters judge each pass with a bust, but only one in this number of other passes. */
+/** The real converters judge every pass with a bust, and one of every 20 other passes. */
 const sampled = 20
 
 const profiles: Record<string, string> = {
@@ -90,8 +90,8 @@ export class Judge {
    */
   private readonly sent = new Map<string, Kept>()
   /**
-   * The messages that each head has stood for, by the head's texts. An array that comes back may have messages that
-   * the last array lacks.
+   * The messages that each head has stood for, by the head's texts. If a branch comes back, the array may have
+   * messages that the last array did not have.
    */
   private readonly stoodFor = new Map<string, Set<string>>()
   /** Busts that the host has stored, although their answer never reached the shim. */
@@ -158,7 +158,7 @@ export class Judge {
     this.journal.lost()
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
-    // To the host, the thinking of a message without a stored binding is lost.
+    // If the binding of a message is not stored, the host takes the message's thinking for lost.
     for (const bound of this.bound.values()) bound.isKnown = false
   }
 
@@ -213,8 +213,8 @@ export class Judge {
     // have edits of its own.
     if (this.leaves) {
       let through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
-      // If a revert takes the head's newest message while there is no host, the shim keeps the head for the remaining
-      // messages (-seed 720002).
+      // If a revert removes the newest message that the head covers, and no host runs, the shim keeps the head for
+      // the remaining messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
@@ -281,14 +281,14 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message were sent as it was last sent, and new messages raw. A message that comes
-   * back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
+   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a
+   * message that comes back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
    * (-seed 750049). Without the head, these messages are sent as well.
    *
-   * In a fork, the host has copied the original's edits. So a message that the copy has not sent yet is sent as the
-   * original last sent it: in the first request (-seed 900057), if the copy loses its head (-seed 5000375), or if the
-   * message comes back with its branch (-seed 6000355). But if a summary by OpenCode hid the message during the fork,
-   * the host has no edits for it (-seed 7000035).
+   * A fork begins with the original's edits. So a message that the fork has not sent yet is sent as the original last
+   * sent it: in the first request (-seed 900057), if the fork loses its head (-seed 5000375), or if the message comes
+   * back with its branch (-seed 6000355). But if a summary by OpenCode hid the message when the session was forked, the
+   * host has no edits for it (-seed 7000035).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
@@ -374,8 +374,9 @@ export class Judge {
     const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // No compartment has to list a summary by the harness among its messages, but one must have the summary's words.
-      // If compartments already stand for all messages that it summarises, its words need not be anywhere (-seed 40).
+      // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
+      // summary's words. If compartments already stand for all messages that it summarises, its words need not be
+      // anywhere (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
@@ -447,8 +448,8 @@ export class Judge {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       // A copied message has not changed as long as it is at its first version (-seed 1000270).
       if (!last || now.raw !== (this.good ? last.raw : "0")) continue
-      // Messages leave the head only with a bust, for example because the newest one that it covered was reverted.
-      // The same holds for a copy whose first good pass comes after a revert (-seed 740002).
+      // Messages leave the head only with a bust, for example because the newest message that the head covered was
+      // reverted. The same holds for a copy whose first good pass comes after a revert (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
       if (wasCovered && !covered.has(id) && mayExpose) continue
       let allowed = 60 * parts.length // each part may have got a tag and a pause
@@ -461,8 +462,9 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last. The exception: before the
-   * host disappeared, the shim may have learned of a bust from the answer to a wrong guess (-seed 100182).
+   * In a pass without the host, each unchanged message must go out as it was sent last. The exception: before the host
+   * disappeared, the shim may have learned of a bust from an answer that it did not use, because it had guessed the
+   * array wrongly (-seed 100182).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -484,7 +486,8 @@ export class Judge {
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown ?? [], raw),
     }
     const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, shrunk: busts.length === 1 ? expected - tokens : undefined }
-    // An earlier pass was for another prompt, for example one before a compaction, to which the host answered late.
+    // Only the newest pass was for this prompt. An earlier one was for another prompt, for example if the host
+    // answered late to the prompt before a compaction.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)

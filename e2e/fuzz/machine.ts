@@ -128,8 +128,8 @@ export class Machine implements Clock {
   }
 
   /**
-   * Returns the errors that the host has logged since the last call. Two are expected: a killed bridge ends in the
-   * middle of a frame, and the driver itself takes the lock.
+   * Returns the errors that the host has logged since the last call. It leaves out two that are expected: a killed
+   * bridge ends in the middle of a frame, and the driver itself takes the lock.
    */
   errors(): string[] {
     return this.hostLog.lines().filter((line) => (line.includes('"level":"ERROR"') && !line.includes("cannot read on") && !line.includes("the database is busy")) || line.startsWith("panic:") || line.includes("fatal error:"))

@@ -1,4 +1,4 @@
-import type { Hooks, PluginInput, PromptBody } from "../../adapters/opencode-shim/src/opencode.ts"
+import type { Hooks, PluginInput, PromptBody } from "../../adapters/opencode-shim/src/v1/opencode.ts"
 import { Random } from "./random.ts"
 import type { Summary } from "./historian.ts"
 import { models, type Model } from "./provider.ts"
@@ -311,8 +311,8 @@ export function userMessage(session: Session, ids: Ids, clock: Clock): Message {
 }
 
 /**
- * A copy of a session with its first messages; before is their number. All ids are new except those of calls; times and
- * usage stay.
+ * A copy of a session's first messages; before is their number. All ids are new except those of calls; times and usage
+ * stay.
  */
 export function fork(session: Session, before: number, ids: Ids): { copy: Session; copied: Map<string, string> } {
   const copy = new Session(ids.next("ses"))

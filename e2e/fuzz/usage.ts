@@ -47,7 +47,8 @@ export function floor(session: Session, { chain }: Verdict, scale: number): numb
   let bytes = chain.bytes
   for (const { block, bytes: its } of chain.blocks) {
     const part = parts.get(block.part)
-    // OpenCode sends another provider's thinking as a text. This text also stays as long as its answer (-seed 2400416).
+    // OpenCode sends another provider's thinking as a text. Like other thinking, this text stays as long as its answer
+    // (-seed 2400416).
     if (block.kind === "thinking" || part?.type === "reasoning" || isHead(block.message)) continue
     if (block.message === prompt?.id && !part?.synthetic) continue
     if (block.message === step && block.kind === "text") continue

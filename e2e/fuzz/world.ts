@@ -286,13 +286,14 @@ export class World {
     if (disturbed.outage > 0) this.outage = disturbed.outage
     const wire = messages
     await this.guarded("messages.transform", this.plugin.has["experimental.chat.messages.transform"]!({}, { messages: wire }))
-    if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise the disturbance lasts through the system prompt
+    if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise the disturbance also hits the next hook
     const system = [this.system()]
     await this.guarded("system.transform", this.plugin.has["experimental.chat.system.transform"]!({ sessionID: session.id, model: { id: session.model.id, providerID: session.model.provider } }, { system }))
     disturbed.end()
     const outcome = this.outcome()
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), isBare: system.join("\n") === this.system(), model: session.model, outcome })
-    // If a pass could not be stored in time, for example on a busy machine, it drops nothing, as one that was disturbed.
+    // If a pass could not be stored in time, for example on a busy machine, it drops nothing. So it counts as
+    // disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

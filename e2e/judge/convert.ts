@@ -79,8 +79,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. OpenCode does
-  // not make its changes for that package if it calls a gateway.
+  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. For a gateway,
+  // OpenCode leaves out the changes that it makes for that package.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",

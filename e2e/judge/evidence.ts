@@ -4,13 +4,13 @@ import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {
   /**
-   * The model binds its thinking to the prompt before it. The provider accepts a request without that thinking, but
-   * not one with a changed prefix.
+   * The model binds its thinking to the prompt before it. A request may leave that thinking out, but must not send it
+   * after a changed prompt.
    */
   binds: boolean
   /** The texts for which the model gave each proof. */
   proofs: Map<string, Set<string>>
-  /** Sequences of thinking blocks that the model gave one after the other, as proofs. */
+  /** For each sequence of thinking blocks that the model gave one after the other: the proofs of the blocks. */
   runs: string[][]
   /** The proofs of the answer that made a call. */
   ofCall: Map<string, string[]>

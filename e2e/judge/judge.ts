@@ -62,8 +62,8 @@ export interface Case {
   /** The harness of the arrays: "pi", whose messages are steps, or OpenCode, which is the default. */
   harness?: "opencode" | "pi" | undefined
   /**
-   * The model that is asked, as OpenCode names it. Without it, it is the model of the raw array's newest user
-   * message, because OpenCode chooses the model before a plugin changes the array.
+   * The model that is asked, as OpenCode names it. If it is missing, the raw array's newest user message names the
+   * model, because OpenCode chooses the model before a plugin changes the array.
    */
   model?: { provider: string; id: string } | undefined
   /** The model binds its thinking to the prompt before it. */

@@ -7,7 +7,7 @@
 //   {"wire": [...], "bodies": [{...}, …], "converter": "anthropic", "name": "…"}
 //       a wire whose request must equal one of the captured ones, which shows that the judge converts as the harness does
 //
-// It prints each violation and how many wires it judged by each profile. It exits with 1 if there was a violation.
+// It prints each violation and how many wires it judged for each profile. It exits with 1 if there was a violation.
 // With --json it prints one line per violation and a last line {"judged": {...}} instead. With JUDGE_KEEP=DIR it
 // keeps the shortest case of each kind of violation in DIR, as a line for its own stdin.
 import { writeFileSync } from "node:fs"

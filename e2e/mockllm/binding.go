@@ -31,8 +31,8 @@ type binding struct {
 	counts map[string]*ThinkingCount // by session
 }
 
-// A conversation is the unit in which a block can be missing. A session has one conversation with each
-// model. Requests without tools, such as those for summaries, form separate ones.
+// A conversation is the part of a session in which a block can be missing: all requests to one model. Requests
+// without tools, such as those for summaries, form separate conversations.
 type conversation struct {
 	session, model string
 	hasTools       bool

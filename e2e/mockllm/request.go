@@ -115,8 +115,7 @@ func (r *Request) Breakpoints() (where []string) {
 // Tokens returns the size of the prompt in the server's own count.
 func (r *Request) Tokens() int { return r.TokensThrough(len(r.Blocks) - 1) }
 
-// TokensThrough returns the size of the prompt's blocks up to and with Blocks[last], in the server's own
-// count.
+// TokensThrough returns the size of the prompt's blocks up to and including Blocks[last], in the server's own count.
 func (r *Request) TokensThrough(last int) (n int) {
 	for _, b := range r.Blocks[:last+1] {
 		n += estimateTokens(len(b.JSON))

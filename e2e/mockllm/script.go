@@ -69,10 +69,10 @@ func Thinking(text, signature string) Block {
 	return Block{kind: kindThinking, text: text, signature: signature}
 }
 
-// RedactedThinking is a reasoning block of which only the provider can read the data.
+// RedactedThinking is a reasoning block whose data only the provider can read.
 func RedactedThinking(data string) Block { return Block{kind: kindRedacted, text: data} }
 
-// Tool is a tool call. input is encoded as JSON. An empty id is numbered by the server.
+// Tool is a tool call. input is encoded as JSON. If id is empty, the server chooses an id.
 func Tool(id, name string, input any) Block {
 	raw, err := json.Marshal(input)
 	if err != nil {

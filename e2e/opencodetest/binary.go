@@ -35,9 +35,9 @@ func Binary(repo string) (string, error) {
 	return "", fmt.Errorf("%w (no %s in %s)", ErrNotInstalled, packages[0], modules)
 }
 
-// platformPackages returns the packages that may hold the executable, best first. npm installs by
-// operating system and processor only. So it may install the variants for older processors and for
-// musl, with or without the main one.
+// platformPackages returns the packages that may hold the executable, best first. npm chooses packages only by
+// operating system and processor. So it may install the variants for older processors and for musl, with or without
+// the main one.
 func platformPackages(goos, goarch string) []string {
 	system := map[string]string{"windows": "windows"}[goos]
 	if system == "" {

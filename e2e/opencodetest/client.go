@@ -162,6 +162,11 @@ func (c *Client) Revert(ctx context.Context, session, message string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/revert", object{"messageID": message}, nil)
 }
 
+// Unrevert takes a revert back. It is possible until the next prompt.
+func (c *Client) Unrevert(ctx context.Context, session string) error {
+	return c.Call(ctx, http.MethodPost, "/session/"+session+"/unrevert", object{}, nil)
+}
+
 // Fork copies a session up to a message, without that message. If message is empty, it copies the whole
 // session. All ids in the copy are new.
 func (c *Client) Fork(ctx context.Context, session, message string) (Session, error) {

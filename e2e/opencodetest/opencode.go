@@ -41,7 +41,7 @@ type Options struct {
 	Config map[string]any
 	// Env holds additional environment entries ("KEY=value").
 	Env []string
-	// Inline passes the generated configuration in a variable and without a list of plugins, so that the
+	// Inline passes the generated configuration in an environment variable and without a list of plugins, so that the
 	// files in the home are only the user's.
 	Inline bool
 }
@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	oc := &OpenCode{PID: cmd.Process.Pid, cmd: cmd, output: out, done: make(chan struct{})}
 	go func() {
 		defer close(oc.done)
-		_ = cmd.Wait() // an error does not matter: we have killed the process, or a failing request will show its end
+		_ = cmd.Wait() // the error can be ignored: either we killed the process, or the next request fails
 	}()
 
 	select {

@@ -52,7 +52,6 @@ func TestPageInBrowser(t *testing.T) {
 	defer cancel()
 
 	pages := t.TempDir()
-	replayed(ctx, t, repo, pages, "short")
 	replayed(ctx, t, repo, pages, "long")
 	rendered(t, pages, "thirty", thirtySessions())
 	rendered(t, pages, "endless", endlessSession(5000))

@@ -200,7 +200,7 @@ type UIRequest struct {
 	WidgetLines []string `json:"widgetLines"`
 }
 
-// UIRequests returns the requests of all extensions so far with one of the methods, oldest first.
+// UIRequests returns all requests of extensions so far that have one of the methods, oldest first.
 func (p *Pi) UIRequests(methods ...string) (all []UIRequest) {
 	for _, r := range p.Records() {
 		var request UIRequest
@@ -212,7 +212,7 @@ func (p *Pi) UIRequests(methods ...string) (all []UIRequest) {
 	return all
 }
 
-// ExtensionErrors returns the errors that Pi has reported of extensions.
+// ExtensionErrors returns the extensions' errors that Pi has reported.
 func (p *Pi) ExtensionErrors() (all []string) {
 	for _, r := range p.Records() {
 		if r.Type == "extension_error" {

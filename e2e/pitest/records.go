@@ -51,7 +51,7 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 		return err
 	}
 	r.Type, r.Command, r.Success, r.Data = only.Type, only.Command, only.Success, slices.Clone(only.Data)
-	_ = json.Unmarshal(only.ID, &r.ID)       // absent, or in a record that is no response
+	_ = json.Unmarshal(only.ID, &r.ID)       // fails only in other records, which need no id
 	_ = json.Unmarshal(only.Error, &r.Error) // the same holds for the error
 	r.WillRetry = string(only.WillRetry) == "true"
 	if r.Type == "message_end" {

@@ -57,7 +57,7 @@ func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 	}
 }
 
-// interrupt aborts a turn when the harness has asked for its last step.
+// interrupt aborts a turn when the harness has sent the request for the turn's last step.
 func (d *director) interrupt(text string, steps ...mockllm.Step) {
 	all := len(d.mock.Requests()) + len(steps)
 	d.abortWhen(func() error {
@@ -119,7 +119,7 @@ func (d *director) goBackTo(prompt string) {
 	}
 }
 
-// forkAt forks the session at a prompt, or all of it, and goes on in the copy.
+// forkAt forks the session before a prompt, or the whole session if prompt is "", and goes on in the copy.
 func (d *director) forkAt(prompt string) {
 	if d.err != nil {
 		return

@@ -211,7 +211,7 @@ func (d *director) compaction() {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// repeatedOverflow has a prompt refused as too long. Pi repeats the request in the same turn.
+// repeatedOverflow makes the provider refuse a prompt as too long. Pi repeats the request in the same turn.
 func (d *director) repeatedOverflow() {
 	steps := append(d.reads(1), mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 214003 tokens > 200000 maximum"))
 	d.turn("And all the rest.", append(append(steps, d.reads(1)...), mockllm.Say("That was all."))...)

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// playHistory plays a script while the historian summarises its oldest messages.
+// playHistory plays a script while the historian summarises the oldest messages of the session.
 func playHistory(ctx context.Context, r *recording) error {
 	r.mock.AddRule(mockllm.Rule{
 		Name:   "historian",

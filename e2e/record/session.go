@@ -118,7 +118,7 @@ func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, e
 		options := user.WithPi(r.product.Host, r.project(), r.mock.URL())
 		options.Limits = r.limits
 		options.Env = append(options.Env, record)
-		// Otherwise Pi finds nothing to summarise in a session of this size.
+		// With its default settings, Pi would find nothing to summarise in a session of this size.
 		options.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 2_000}}
 		return agent.StartPi(ctx, options)
 	}

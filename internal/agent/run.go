@@ -47,8 +47,8 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns a function that waits before another attempt. nil stands for the usual wait. If a provider was
-// overloaded during a recording, the replay does not wait for it.
+// Sleep returns the function that waits before another attempt, or nil for the usual wait. In a replay, this function
+// returns at once: an overload of the provider belongs to the time of the recording.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {
 		return nil

@@ -15,8 +15,8 @@ type Fact struct {
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// Directory is the directory of the session that learned the memory last. SeenAt is the time of that, in Unix
-	// ms.
+	// Directory is the directory of the session that learned the memory last. SeenAt is the time at which it did so,
+	// in Unix ms.
 	Directory string `json:"directory,omitzero"`
 	SeenAt    int64  `json:"-"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"; the store accepts any name

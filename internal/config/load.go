@@ -88,8 +88,8 @@ func (l *loader) warnNoEffect(lv *level) {
 	}
 }
 
-// idleKeys returns those keys of tree, the object at a path, that nothing reads yet, each with its line, for
-// example "memory.auto_search (line 4)". t is the struct of the object.
+// idleKeys returns the keys of an object that nothing reads yet, each with its line, for example
+// "memory.auto_search (line 4)". tree is the object, `at` is its path, and t is its struct.
 func idleKeys(lv *level, at path, tree object, t reflect.Type) []string {
 	var idle []string
 	for _, f := range fieldsOf(t) {

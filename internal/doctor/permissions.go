@@ -75,8 +75,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory that belongs to us and need not exist yet. It reports through unusable
-// if we cannot work in it, and through open if other users have one of the forbidden permissions.
+// directory checks a directory that belongs to us and need not exist yet. If we cannot work in it, it calls
+// unusable. If other users have one of the forbidden permissions, it calls open.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {

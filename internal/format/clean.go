@@ -12,8 +12,8 @@ import (
 
 // sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings
 // with their terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its
-// line, only its beginning is removed, so that the text after it stays visible. A string ends where the next
-// one begins, at the latest. Otherwise a text of many unfinished strings would take very long, because the
+// line, only its beginning is removed, so that the text after it stays visible. The beginning of another string
+// also ends a string. Otherwise a text of many unfinished strings would take very long, because the
 // matcher would follow each of them to the end.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u0090\u0098\u009c-\u009f\n]*(?:\x07|\x1b\\\\|\u009c)" +

@@ -112,8 +112,8 @@ func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 // are small, for example "93.4%".
 func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// Progress formats how far a run through the messages first to last has come: "messages 1-23, up to 12 done". done is
-// the last message that is done, 0 for none.
+// Progress formats how far a run has come through its messages, for example "messages 1-23, up to 12 done". Its
+// messages are those from first to last, and done is the newest one with a result, or 0.
 func Progress(first, last, done int) string {
 	text := fmt.Sprintf("messages %d-%d", first, last)
 	if done < first {
@@ -126,8 +126,8 @@ func Progress(first, last, done int) string {
 // and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// InARow says how often something happened without an interruption, and how long ago the last time was if ago
-// is not empty: "once, 5m ago", or "3 times in a row, last 5m ago".
+// InARow says how often something happened without an interruption. If ago is not empty, it also says how
+// long ago the last time was, for example "once, 5m ago" or "3 times in a row, last 5m ago".
 func InARow(n int, ago string) string {
 	text, last := Count(n, "time")+" in a row", ", last "
 	if n == 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// A row with a number that no host writes, for example a negative counter, once made every pass of its session fail
+// Once, a row with a number that no host writes, for example a negative counter, made every pass of its session fail
 // for ever. An impossible end of a compartment even ended the host, again and again. A broken disk or another program
 // may write such a row. Whatever the row holds, the session's next passes must answer, and the session's historian
 // must go on.

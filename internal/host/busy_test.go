@@ -351,7 +351,7 @@ func TestTagOfABusyFirstPassIsNeverGivenAgain(t *testing.T) {
 		t.Errorf("wire:\n%s", got)
 	}
 	if got := h.drop("call-1", "1"); !strings.HasPrefix(got, "Marked") && !strings.HasPrefix(got, "1 needed") {
-		t.Errorf("reply %q", got) // no unit on the wire has the tag, and no other unit has it either
+		t.Errorf("reply %q", got) // no unit has the tag
 	}
 	if got := h.wire(); got != "u2: §2§ second\n" {
 		t.Errorf("wire:\n%s", got)

@@ -136,7 +136,7 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 	}
 }
 
-// ctx_expand reads from the harness's store if memory does not hold the messages: after a restart of the
+// ctx_expand reads from the harness's store if the host does not hold the messages itself: after a restart of the
 // host, and after the harness has cut its array.
 func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	h := turn(t)
@@ -207,8 +207,8 @@ func TestExpandIsOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
-// Content that the user withheld from the model does not come back through ctx_expand, neither from memory nor
-// from the harness's store.
+// Content that the user withheld from the model does not come back through ctx_expand, whether it reads the host's
+// own copy of the messages or the harness's store.
 func TestExpandNamesWithheldWords(t *testing.T) {
 	check := func(name, page, want string) {
 		t.Helper()

@@ -353,8 +353,8 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// A similar session that is not a copy inherits nothing. A copy inherits nothing from its first different
-// message on.
+// A similar session that is not a copy inherits nothing. If a copy differs from its original, it inherits nothing for
+// its first message that differs, nor for the later ones.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {

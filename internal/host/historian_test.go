@@ -53,8 +53,8 @@ func good(p schema.AgentRunParams) (string, error) {
 	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
 }
 
-// talk adds n turns. The answer of the last turn reports a prompt of this size. The answers before it report
-// smaller ones, because they had less to read.
+// talk adds n turns. The answer of the last turn reports a prompt of promptTokens tokens. The answers before it
+// report smaller ones, because they had less to read.
 func (h *harness) talk(from, n, words, promptTokens int) {
 	for i := from; i < from+n; i++ {
 		h.clock.Advance(time.Second)
@@ -63,7 +63,7 @@ func (h *harness) talk(from, n, words, promptTokens int) {
 	}
 }
 
-// talkLong is a session of 40,000 tokens, in which the historian runs once. It returns after that run.
+// talkLong plays a session of 40,000 tokens, in which the historian runs once, and returns after that run.
 func (h *harness) talkLong() {
 	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
@@ -212,7 +212,7 @@ func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	}
 }
 
-// A run summarises messages of another branch while the user returns to the first one. The host ends the run, but
+// A run summarises messages of a second branch while the user returns to the first. The host ends the run, but
 // the answer comes later. The passes in between leave the restored compartments alone.
 func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	begun, end := make(chan struct{}, 8), make(chan struct{})
@@ -244,6 +244,49 @@ func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	}
 	close(end)
 	h.settle()
+}
+
+// Two processes work on two branches of one session, in turn. Each prompt has the summaries of its own branch.
+func TestTwoProcessesOnTwoBranchesKeepTheSummariesOfBoth(t *testing.T) {
+	h := answering(t, good)
+	type branch struct {
+		messages []json.Value
+		made     []chronicle.Compartment
+		cut      int
+	}
+	state := func() branch { return branch{slices.Clone(h.messages), h.compartments(), h.cut} }
+	h.talkLong()
+	h.flush()
+	h.pass()
+	branches := []branch{state()}
+	h.messages, h.told, h.revision = slices.Clone(h.messages[:branches[0].made[0].End-1]), 0, 0
+	h.user("anew", "something else")
+	h.pass()
+	h.talk(100, 40, 950, 40_000)
+	h.user("more", "go on")
+	h.pass()
+	h.settle()
+	h.flush()
+	h.pass()
+	branches = append(branches, state())
+	for i, b := range branches {
+		if len(b.made) == 0 || b.cut == 0 {
+			t.Fatalf("branch %d: %d compartments, the head stands for %d messages", i, len(b.made), b.cut)
+		}
+	}
+	for turn := range 3 {
+		for i := range branches {
+			b := &branches[i]
+			h.messages, h.told, h.revision = slices.Clone(b.messages), 0, 0
+			h.user(fmt.Sprintf("turn%d%d", turn, i), "go on")
+			h.pass()
+			h.settle()
+			if rows := h.compartments(); !reflect.DeepEqual(rows, b.made) || h.cut != b.cut {
+				t.Errorf("turn %d, branch %d: %d compartments, and the head stands for %d messages; want %d and %d", turn, i, len(rows), h.cut, len(b.made), b.cut)
+			}
+			b.messages = slices.Clone(h.messages)
+		}
+	}
 }
 
 // After the harness's own compaction, the array holds none of the compacted messages. In the history, the harness's
@@ -342,8 +385,8 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	}
 }
 
-// A fork may begin before the end of its original's head. Then its first pass makes a head from the compartments that
-// it has: without a head, everything that was summarised would come back.
+// A fork may have fewer messages than its original's head covers. Then its first pass makes a head from the
+// compartments that it has: without a head, everything that was summarised would come back.
 func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -376,8 +419,8 @@ func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	}
 }
 
-// A failed answer has no content, so its copy in a fork does not show which message was copied. If the original's head
-// ends with a failed answer, the fork still begins with that head.
+// A failed answer has no content, so its copy in a fork does not show which message was copied. Even if a failed
+// answer is the last message that the original's head covers, the fork begins with that head.
 func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
 	h := answering(t, good)
 	h.talk(0, 20, 950, 40_000)
@@ -406,7 +449,7 @@ func TestForkBeginsWithAHeadThatEndsWithAFailedAnswer(t *testing.T) {
 	}
 }
 
-// The text of an aborted answer is stored late, when the head covers the answer already. In the fork, the head covers
+// The text of an aborted answer is stored late, when the head already covers the answer. In the fork, the head covers
 // the answer's copy, whether or not a pass of the original has seen the text.
 func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	for _, seen := range []bool{true, false} {
@@ -582,8 +625,8 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// Once, a project's documents took up to twice the history's budget. No sentence told the model that they are data and
-// not the user's words, and no setting switched them off.
+// Once, a project's documents took up to twice the history's budget. No sentence told the model that the documents
+// are data and not the user's words, and no setting switched them off.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string

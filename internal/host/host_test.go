@@ -79,7 +79,8 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	return h
 }
 
-// stop ends the host's background work before the database, so that nothing writes to the directory any longer.
+// stop ends the host's background work before it closes the database, so that nothing writes to the directory any
+// longer.
 func (h *harness) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -500,7 +501,7 @@ func TestFlushBustsInTheMiddleOfATurn(t *testing.T) {
 	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: "ctx-flush"}); err != nil {
 		t.Fatal(err)
 	}
-	h.restart() // the wish survives a restart
+	h.restart() // the request for a bust survives a restart
 	h.tool("a3", "three", "tool-calls", 1000)
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" || !strings.Contains(h.wire(), "[dropped §2§]") {
 		t.Fatalf("verdict %s (%s)\n%s", m.Verdict, m.Cause, h.wire())

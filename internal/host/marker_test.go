@@ -206,8 +206,8 @@ func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	}
 }
 
-// A crash between the writes to the two stores leaves a marker without a record, or a record without its rows.
-// At the next start the host removes both, and the next publication sets a marker again.
+// A crash between the writes to the two stores leaves a marker without a record, or a record without its rows. At the
+// next start the host removes either of them, and the next publication sets a marker again.
 func TestMarkerIsCheckedAtStart(t *testing.T) {
 	t.Run("torn", func(t *testing.T) {
 		h, db := marked(t)

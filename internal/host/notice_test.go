@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// readyToDrop adds a turn in which the model marks its first result. The newest prompt has the given size, and the
-// next pass is the fourth one. Reading and writing cost the same: $1000 for a million tokens.
+// readyToDrop adds a turn in which the model asks to drop its first result. The newest prompt has the given size, and
+// the next pass is the fourth one. Reading and writing cost the same: $1000 for a million tokens.
 func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}

@@ -331,8 +331,8 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 }
 
-// A revert of messages after the recomp's range does not affect the recomp. A revert of a message that a
-// compartment covers ends it.
+// A revert of messages after the recomp's range does not affect the recomp. A revert of a message that a compartment
+// covers ends the recomp.
 func TestRevertDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("New")

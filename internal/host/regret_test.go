@@ -50,7 +50,7 @@ func (h *harness) removals() []schema.Removal {
 	return h.status().Sessions[0].Removals
 }
 
-// The model marks a result, the next bust drops it, and the model reads the file again. This counts as one
+// The model asks to drop a result, the next bust drops it, and the model reads the file again. This counts as one
 // wrong removal.
 func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
@@ -112,7 +112,7 @@ func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	}
 }
 
-// Whether a rule is regretted is decided for a project as a whole, and has no effect on other projects.
+// Whether a rule has caused too much regret is decided for a project as a whole, and has no effect on other projects.
 func TestRegretBelongsToTheProject(t *testing.T) {
 	h := newHarness(t)
 	for i, s := range []struct {
@@ -131,7 +131,7 @@ func TestRegretBelongsToTheProject(t *testing.T) {
 		}
 		c.Units, c.Edits, c.Removals, c.Pass.Pass, c.Session.Passes = nil, nil, nil, 2, 2
 		for tag := range s.reread {
-			c.Rereads = append(c.Rereads, store.RereadRow{Tag: tag + 1, Tokens: 27}) // 3 of 27 are 8.1 % of 1,000 and 4.05 % of 2,000
+			c.Rereads = append(c.Rereads, store.RereadRow{Tag: tag + 1, Tokens: 27}) // three times 27 is 8.1 % of 1,000, and 4.05 % of 2,000
 		}
 		if err := h.store.CommitPass(t.Context(), c); err != nil {
 			t.Fatal(err)

@@ -47,8 +47,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// In a large window, requested drops wait until carrying their content has cost as much as a bust at the time of the
-// request would have cost. This also holds across restarts of the host. Each request counts once.
+// In a large window, requested drops wait until carrying their content has cost as much as a bust would have cost at
+// the time when the model asked. This also holds across restarts of the host. Each pass counts once.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 12 dropped outputs have about 12,000 tokens, and about as many or more come after them. Writing a
+			// The 11 dropped outputs have about 12,000 tokens, and about as many or more come after them. Writing a
 			// token again costs 11.5 times as much as reading it.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)

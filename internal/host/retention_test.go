@@ -21,7 +21,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 		h.clock.Advance(retention.KeptSession + time.Hour)
 		was := h.messages
 		h.messages = nil
-		h.user("o1", "another matter") // with the same messages it would be a fork, and a fork keeps its original
+		h.user("o1", "another matter") // with the same messages, ses_2 would be a fork, and its original would not be deleted
 		fresh := schema.TransformParams{Session: "ses_2", Directory: "/p"}
 		if _, err := h.send(fresh); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func standby(t *testing.T, h *harness) *Standby {
 	})
 }
 
-// Once, a start with a clock that was 100 days ahead deleted every session.
+// Once, if the host started while the clock was 100 days ahead, it deleted every session.
 func TestWrongClockDeletesNothing(t *testing.T) {
 	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {

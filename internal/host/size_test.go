@@ -55,7 +55,7 @@ func (h *harness) wantBelieved(real int) {
 }
 
 // Defect D5 (docs/defects.md): if the user reverts to a point before a bust, the drops of the bust stay. Once, the
-// host then relied on the newest usage that was left, of a prompt without these drops.
+// host then relied on the newest usage that was left, which belonged to a prompt without these drops.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		h, before := filled(t)

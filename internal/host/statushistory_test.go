@@ -52,7 +52,7 @@ func TestStatusNamesAFailingHistorian(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil })
 	h.talkLong()
 	n := h.status().Sessions[0].History
-	if n == nil || n.Failures != 1 || n.Publishes != 0 || !strings.Contains(n.LastError, "no usable compartments") || n.RetryPass <= 1 {
+	if n == nil || n.Failures != 1 || n.Publishes != 0 || !strings.Contains(n.LastError, "no usable summary") || n.RetryPass <= 1 {
 		t.Fatalf("the history is %+v", n)
 	}
 	h.talk(20, 1, 10, 55_000) // 86 %: an extract is published

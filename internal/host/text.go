@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TextComplete removes tags that the model imitated from the start of a text, before the harness stores the
+// TextComplete removes imitated tags from the start of a text of the model, before the harness stores the
 // text. For example, it removes a leading `§12§`. It removes only tags that the session has given to units;
 // see render.CutImitations. The rest of the text stays byte for byte.
 //

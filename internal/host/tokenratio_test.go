@@ -87,7 +87,7 @@ func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 		h.drop(fmt.Sprintf("call-%d", i), fmt.Sprint(2*i+2))
 		h.flush()
 		busts := h.busts()
-		h.counted(3+2*i, 2, 1) // the growth over the bust is 3,000 tokens of 5,000
+		h.counted(3+2*i, 2, 1) // the two steps add 5,000 tokens each; across the bust, the prompt grows by only 3,000
 		if h.busts() != busts+1 {
 			t.Fatalf("%d busts after %d", h.busts(), busts)
 		}

@@ -73,8 +73,8 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 const namedDirectories = 2
 
 // matches examines a plugin file or directory. If another package's package.json was found above it,
-// hasPackage is true, and only the plugin's own name counts: a plugin may mention another one, and a
-// project may have any name.
+// hasPackage is true. Then only the plugin's own name counts, because a plugin may mention another
+// one, and a project may have any name.
 func (c competitor) matches(path string, hasPackage bool) bool {
 	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
 		return false

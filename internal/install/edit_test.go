@@ -126,7 +126,7 @@ func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 	}
 }
 
-// The author edits the installed file. The removal keeps those edits.
+// The user edits the file after the installation. The removal keeps those edits.
 func TestRemovalKeepsLaterEdits(t *testing.T) {
 	tests := []struct{ name, before, edited, want string }{
 		{

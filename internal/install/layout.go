@@ -162,7 +162,7 @@ func remove(c children, i int) {
 }
 
 // join returns the white space and comments that remain when a child is removed: lead is before the
-// child and next after it. It undoes appendTo.
+// child, and next is after it. It undoes appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)
 	first, _, _ := bytes.Cut(next, []byte("\n"))

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the same owner as like, which is the file that f replaces or, if f is new, the directory of
+// keepOwner gives f the owner of another file (like): of the file that f replaces or, if f is new, of the directory of
 // f. Without this, an installation by root would lock the user out.
 func keepOwner(f *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)

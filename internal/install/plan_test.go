@@ -457,7 +457,7 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The user chose a plugin with an unknown name. The next installation knows that plugin by the record.
+// The user chose a plugin with an unknown name. The next installation recognises that plugin by its record.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

@@ -27,16 +27,16 @@ type record struct {
 	Spec string `json:"spec"`
 	// IsNew is true if the file did not exist. Then there is no backup.
 	IsNew bool `json:"is_new,omitzero"`
-	// Installed is the hash of the edited file, and Backup the hash of the backup.
+	// Installed is the hash of the edited file, and Backup is the hash of the backup.
 	Installed string `json:"installed"`
 	Backup    string `json:"backup,omitempty"`
 	Former    former `json:"former"`
-	// Settings is the path of the magicctx.jsonc that was created, and SettingsHash its hash.
+	// Settings is the path of the magicctx.jsonc that was created, and SettingsHash is its hash.
 	Settings     string `json:"settings,omitempty"`
 	SettingsHash string `json:"settings_hash,omitempty"`
 	// UsesShim is true if the plugin is the shim in the data directory.
 	UsesShim bool `json:"uses_shim,omitzero"`
-	// Loader is the path of the loader that was written into the project, and LoaderHash its hash.
+	// Loader is the path of the loader that was written into the project, and LoaderHash is its hash.
 	Loader     string `json:"loader,omitempty"`
 	LoaderHash string `json:"loader_hash,omitempty"`
 	// NewDirectory is the path of the harness's directory in the project, if the installation made it.

@@ -134,7 +134,7 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// loaderAmong returns the loader of the project among files to write, nil if it is not one of them.
+// loaderAmong returns the project's loader, if it is one of the given files, or nil.
 func (p Place) loaderAmong(files []ownFile) *ownFile {
 	loader, err := p.loaderFile()
 	if p.Project == "" || err != nil {
@@ -146,8 +146,8 @@ func (p Place) loaderAmong(files []ownFile) *ownFile {
 	return nil
 }
 
-// checkLoader refuses to write a loader in place of a file that no installation here wrote. The repository's
-// author may have written it.
+// checkLoader refuses to write a loader in place of a file that no installation here wrote. That file may be the work
+// of the repository's author.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	f := p.loaderAmong(files)
 	if f == nil || p.wrote(earlier.Loader, earlier.LoaderHash) {

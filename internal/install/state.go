@@ -42,7 +42,7 @@ func (f Plugin) OneVersion(h *Harness) string {
 }
 
 // ForeignPlugin returns the file that the harness runs, if that is neither the plugin nor the loader that s
-// carries. It may be another version, or somebody else's file, for example that of a repository's author.
+// carries. It may be another version, or somebody else's file, for example a file of a repository's author.
 // Otherwise, and for an npm package, the path is empty.
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)

@@ -82,7 +82,7 @@ func TestCompactionIsRestoredAndInstalledAgain(t *testing.T) {
 	}
 }
 
-// If an installation finds a conflict after an earlier one has switched compaction off, it offers to switch
+// An earlier installation has switched compaction off. If a later one finds a conflict, it offers to switch
 // compaction on again.
 func TestConflictOffersCompaction(t *testing.T) {
 	h := newHome(t)

@@ -18,8 +18,8 @@ type OpenCode struct {
 // OpenCode has compacted the session there.
 var ErrImpossible = errors.New("the marker has no place")
 
-// Set sets the marker of a session at the user's newest prompt that is not after the message through. From
-// then on OpenCode's array begins with this prompt, the boundary.
+// Set sets the marker of a session at the user's newest prompt that is not after a given message (through).
+// From then on OpenCode's array begins with this prompt, the boundary.
 func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {

@@ -162,8 +162,8 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	return markerTask{to: to, done: m.pendingText}, true
 }
 
-// place returns the newest message up to end such that a marker after it hides no pinned prompt. It is zero if
-// there is no such message.
+// place returns the newest message, up to end, after which a marker hides no pinned prompt. It is zero if there is no
+// such message.
 func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)

@@ -99,7 +99,7 @@ func TestTheSizeOfTheRefusedPromptIsRead(t *testing.T) {
 		"Input length (9000) exceeds model's maximum context length (8192).":                                                                              9000,
 		"prompt too long; exceeded max context length by 4200 tokens":                                                                                     0, // the number is the excess
 		"prompt is too long": 0,
-		"This model's maximum prompt length is 131072 but the request contains 2000 tokens.": 0, // the second number does not concern the prompt
+		"This model's maximum prompt length is 131072 but the request contains 2000 tokens.": 0, // half the limit or less, so it is not the length of the prompt
 		"invalid params, context window exceeds limit (2013)":                                0,
 	} {
 		if got, ok := Detect(json.Quote(text)); !ok || got.PromptTokens != want {

@@ -334,8 +334,8 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 	return r
 }
 
-// BindsThinking reports whether the model binds its thinking to everything before it. The configuration
-// decides, if it names the model, and otherwise the model's id.
+// BindsThinking reports whether the model binds its thinking to everything before it. If the configuration has
+// "on" or "off" for the model, that decides. Otherwise the model's id decides.
 func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":

@@ -107,7 +107,7 @@ func TestProjectSurvivesAnUnrelatedHistory(t *testing.T) {
 	}
 }
 
-// Without a root commit, a directory is a project of its own, until it has one.
+// Without a root commit, a directory is a project of its own, until it has a root commit.
 func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")

@@ -35,7 +35,8 @@ func (p *Projects) Known(directory string) string {
 }
 
 // Find looks for the identity of a directory. It may take seconds, so no pass may call it. It looks up a
-// repository only once, and any other directory on each call, because it may become a repository.
+// repository only once. It looks up any other directory on each call, because that directory may become
+// a repository.
 func (p *Projects) Find(ctx context.Context, directory string) error {
 	before := p.Known(directory)
 	if p.Identify == nil || IsRepository(before) {

@@ -81,8 +81,8 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 	return schema.SystemResult{System: r.prompt}, nil
 }
 
-// noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass has lost its
-// prefix. If the system prompt comes first, that is the next pass, otherwise the newest one.
+// noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass loses its
+// prefix: the next pass if the system prompt comes first, otherwise the newest pass.
 //
 // If the newest pass could not be stored, the journal has no line to mark as a bust. So noteSystem stores
 // nothing. The next request sends the same prompt, and finds the same change.

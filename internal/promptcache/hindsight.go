@@ -23,17 +23,18 @@ type Passage struct {
 
 // A Piece is content that a bust can remove.
 type Piece struct {
-	// Place is the place of the piece, and Tokens the number of tokens by which the prompt gets shorter. Tokens
-	// is negative if the replacement is longer, for example a summary that a bust adds.
+	// Place is the place of the piece, and Tokens is the number of tokens by which the prompt gets shorter.
+	// Tokens is negative if the replacement is longer, for example a summary that a bust adds.
 	Place, Tokens int
 	// From is the place from which the provider has to write the prompt again if the piece changes. It is Place,
 	// or less if the provider finds no cached prefix that ends there.
 	From int
 }
 
-// Busts returns the cost of a session with busts before the given requests, in ascending order. A bust removes
-// every piece that is ready by then. The cost consists of the price of the busts, and of the price of carrying
-// ready pieces. All other costs do not depend on the times of the busts. The numbers of requests count from 0.
+// Busts returns the cost of a session that busts directly before each of the given requests. These are numbers,
+// counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost consists of the
+// price of the busts, and of the price of carrying ready pieces. All other costs do not depend on the times of the
+// busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -78,9 +79,10 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// Each of these slices holds, at index i, a total over the requests before i. grown counts the tokens that
-	// they add, ready the tokens of the pieces that become ready, and counts the number of these pieces. rate is
-	// the price of carrying one token through these requests, and rent the price of carrying all ready tokens.
+	// Each of these slices holds, at index i, a total over the requests before i. grown is the number of tokens
+	// that these requests add. ready is the number of tokens in the pieces that become ready, and counts is the
+	// number of these pieces. rate is the price of carrying one token through these requests, and rent is the price
+	// of carrying all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
 	// pieces lists all pieces by their place. Each has the request from which on it is ready.
@@ -120,20 +122,21 @@ func LookBack(session []Passage, limit int) *Hindsight {
 // anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at request next removes something, if the bust before it was at request last.
-// It is also true if next is the end of the session. Busts that remove nothing would only confuse the reader.
+// removes takes the numbers of the requests with two consecutive busts, and reports whether the second bust removes
+// something. If next is the end of the session, the answer is true. Busts that remove nothing would only confuse the
+// reader.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts from a bust at request last to a bust at request next, without the prompt of
-// next itself, fit into the limit.
+// fits takes the numbers of the requests with two consecutive busts, and reports whether the prompts fit into the limit
+// from the first bust until the second.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of carrying ready pieces in the requests between a bust at request last and a bust at
-// request next.
+// carry takes the numbers of the requests with two consecutive busts, and returns the price of carrying ready pieces in
+// the requests between them.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {
@@ -148,7 +151,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
 	}
-	removed := make([]int, len(h.pieces)+1) // removed[i] counts the tokens of the ready ones among the first i pieces
+	removed := make([]int, len(h.pieces)+1) // removed[i] counts the tokens of the ready pieces among the first i
 	for i, p := range h.pieces {
 		removed[i+1] = removed[i]
 		if p.at <= at {

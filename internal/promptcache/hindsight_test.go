@@ -150,10 +150,10 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 	})
 }
 
-// rentOrBuy returns the busts of a session that buys when the rent since the last bust, including that of the next
-// request, reaches the price. It knows no later request. With lumps, it decides as a pass does: if at least lump
-// tokens become ready at once, it expects the next lump after as many requests as lie between the last two lumps,
-// and adds the rent until then.
+// rentOrBuy returns the busts of a session that makes a bust when the rent since the last bust, including the rent of
+// the next request, reaches the price. It knows no later request. With lumps, it decides as a pass does: if at least
+// lump tokens become ready at once, it expects the next lump after as many requests as lie between the last two
+// lumps, and adds the rent until then.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {
@@ -170,8 +170,8 @@ func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	return busts
 }
 
-// If each bust has the same price, rent or buy costs at most twice as much as the best times. Before each bust it
-// has paid less rent than the price. Any other choice has paid that rent, or a bust.
+// If each bust has the same price, rentOrBuy costs at most twice as much as the best choice: before each bust it has
+// paid less rent than the price, and any other choice has paid that rent, or a bust.
 func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// All that a request adds is useless from the next request on, and the provider always reads the same

@@ -15,9 +15,9 @@ var (
 	ErrReplaced = errors.New("replaced while it was opened")
 )
 
-// Open opens the regular file that seen describes, for reading. Between that
-// description and the open, somebody may have put a link or another file in its place:
-// then the two are not the same file, and Open fails with ErrReplaced.
+// Open opens a regular file for reading. The caller has examined the file before: seen
+// describes it. If somebody has put a link or another file in its place since then, Open
+// fails with ErrReplaced.
 func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	if err := Check(seen); err != nil {
 		return nil, nil, err

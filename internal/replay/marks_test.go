@@ -91,7 +91,7 @@ func TestMarksAreBilled(t *testing.T) {
 func TestMarksCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := RunMarks(ctx, openTrace("short.jsonl.gz"), Summary{}, Options{Progress: func(done, all int) {
-		if done > all*5/6 { // cancel during the last of the four runs; without a bust, the low mark has no neighbours
+		if done > all*5/6 { // during the last of four runs: this trace has no bust, so no other low mark is tried
 			cancel()
 		}
 	}})

@@ -51,8 +51,8 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// resume fills m after a resync: it copies the first messages of the replaced mirror, as many as kept says, without
-// their patches.
+// resume fills m after a resync: it copies the first messages of the replaced mirror, without their patches. kept is
+// the number of these messages.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))

@@ -23,7 +23,7 @@ type Pass struct {
 	WireTokens   int     `json:"wireTokens"`
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
-	// Size is the expected prompt size from which the pass decided, and Goal the size that it wanted to
+	// Size is the expected prompt size from which the pass decided, and Goal is the size that it wanted to
 	// reach. Both are in tokens, 0 if unknown. Price is the estimated cost and gain of the bust. It is zero
 	// if no rule proposed anything.
 	Size  int              `json:"size,omitzero"`
@@ -51,7 +51,7 @@ type Pass struct {
 	// Taken lists the edits that the pass has added.
 	Taken []Taken `json:"taken,omitempty"`
 	// Fold says why the pass folded the head, for example "idle". It is empty if the pass did not fold. Head
-	// is the head in the pass's wire, and History the session's summarised history.
+	// is the head in the pass's wire, and History is the session's summarised history.
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`

@@ -61,7 +61,7 @@ type trace struct {
 	// a part of the file was lost after the recording.
 	cut         string
 	isTruncated bool
-	// harness is the harness of the recording, and codec its codec.
+	// harness is the harness of the recording, and codec is its codec.
 	harness schema.Harness
 	codec   transcript.Codec
 	// tellsSent is true if the shim reported the wires with which its requests left.

@@ -39,8 +39,8 @@ func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	}
 }
 
-// The states of many sessions move at once. An earlier version moved one after the other, and took minutes for this
-// trace of some megabytes.
+// The states of many sessions are moved together. An earlier version moved them one after the other, and took minutes
+// for this trace of some megabytes.
 func TestHostileTraceMovesItsStatesAtOnce(t *testing.T) {
 	const n = 50_000
 	var hostile trace

@@ -4,16 +4,16 @@ package replay
 type Prompts struct {
 	// Window is the window of all passes. It is 0 if the window is unknown or changes within the trace.
 	Window int `json:"windowTokens"`
-	// Largest is the size of the largest prompt, and RawLargest its counterpart without magicctx. Like all
-	// sizes in a replay, both leave out the tokens that a trace does not show, mainly the definitions of
-	// tools. Unseen is the number of these tokens.
+	// Largest is the size of the largest prompt, and RawLargest is its counterpart without magicctx. Like
+	// all sizes in a replay, both leave out the tokens that a trace does not show, mainly the definitions
+	// of tools. Unseen is the number of these tokens.
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not count
-	// Unseen, so in reality the refusal may come even earlier. If the recording shows that the provider accepted a
-	// prompt above the window, for example by 100 tokens, a later unmodified prompt counts as refused only if it is
-	// more than 100 tokens above the window.
+	// Unseen, so in reality the refusal may come even earlier. The recording may show that the provider accepted a
+	// prompt above the window, for example 100 tokens above it. Then a later unmodified prompt counts as refused
+	// only if it is more than 100 tokens above the window.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 

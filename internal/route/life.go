@@ -82,8 +82,8 @@ type Learned struct {
 	Least, Most time.Duration
 }
 
-// Read returns l corrected by a read of a prefix that had not been used for pause. A single read proves that
-// the prefix lived that long. But the life never exceeds the longest that the provider documents.
+// Read returns l corrected by a read of a prefix that had not been used for a while (pause). A single read proves
+// that the prefix lived that long. But the life never exceeds the longest that the provider documents.
 func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	if l.Misses > 0 && pause >= l.Least {
 		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix has lived longer than one of the missed pauses, so the misses had other causes
@@ -94,7 +94,7 @@ func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	return l
 }
 
-// Miss returns l corrected by a miss: a prefix that had not been used for pause was gone. After enough
+// Miss returns l corrected by a miss: a prefix that had not been used for a while (pause) was gone. After enough
 // misses, the life becomes the longest of their pauses, because each of the misses supports that value.
 func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
 	if pause < r.Shortest || pause >= r.learned(l).Life {

@@ -45,10 +45,10 @@ type Route struct {
 }
 
 // assumedLife is used if no document names a life. It is rather long, because the two possible errors differ
-// in price. Let w and r be the prices of writing and reading, S the number of tokens that stay and D the
-// number of tokens that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S. If we
-// think that a gone prefix is alive, the missed chance costs about w·D, and S is usually several times D.
-// Besides, only the second error shows in the reported usage, so only that error corrects itself.
+// in price. Let w and r be the prices of writing and reading. Let S be the number of tokens that stay, and D
+// the number of tokens that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S.
+// If we think that a gone prefix is alive, the missed chance costs about w·D, and S is usually several times
+// D. Besides, only the second error shows in the reported usage, so only that error corrects itself.
 const assumedLife = 30 * time.Minute
 
 // shortestLife bounds every learned life. Two steps of a turn are often a
@@ -141,7 +141,7 @@ func All() []Route {
 // the request.
 func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
 
-// Lasting returns the route whose prefixes live for life. If life is longer
+// Lasting returns the route whose prefixes have the given life. If life is longer
 // than the default, that is the route of requests that pay for a longer life.
 func (r Route) Lasting(life time.Duration) Route {
 	if r.longer == "" || life <= r.Life {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inherited is the state, besides its units, that a copy of another session begins with.
+// inherited is the state with which a copy of another session begins, except its units.
 type inherited struct {
 	Edits    []store.EditRow
 	Thinking []store.ThinkingRow
@@ -54,9 +54,9 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// lookedFor is the number of the copy's first messages that are compared with other sessions. It is more than
-// one, because no pass of the original may have seen the first message: it may be the summary of a compaction after
-// the original's newest pass.
+// lookedFor is the number of the copy's first messages that are compared with other sessions. One message would not
+// be enough: if the harness has compacted the original after its newest pass, the copy begins with a summary that no
+// pass of the original has seen.
 const lookedFor = 4
 
 // Original returns the session from which the session of key has copied messages, and the copied messages. o is the

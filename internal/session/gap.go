@@ -14,7 +14,7 @@ import (
 // summarised. For example, compartments cover the messages 1 to 40, and after a /compact the array begins with
 // the harness's summary and message 61.
 type gap struct {
-	// summary is the key of the harness's summary, covered the end of the compartments before the gap.
+	// summary is the key of the harness's summary. covered is the end of the compartments before the gap.
 	summary string
 	covered int
 	// filler is the compartment of the missing messages, 41 to 60 in the example. Its text is the harness's
@@ -24,8 +24,8 @@ type gap struct {
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show where it continues after the
-// compartments, Uncovered looks in the harness's store. ok is false if that store does not hold the array's first
+// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages follow
+// the compartments, Uncovered looks in the harness's store. ok is false if that store does not hold the array's first
 // message. It is also false if the messages of a stored compartment are gone, or if the messages of a withdrawn
 // compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {

@@ -14,10 +14,10 @@ func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	}
 }
 
-// Enter notes the directory of a session and, if it is known, the identity of the directory's project. If the
-// session was in a repository's project, and the directory now seems to be in no repository, for example because
-// another user owns it now, the session keeps its project. If the project of a running session changes, Enter reads
-// the new project's memories. The caller holds the session's lock.
+// Enter notes the directory of a session and, if it is known, the identity of the directory's project. A session of
+// a repository's project keeps that project even if the directory now seems to be in no repository. One possible
+// reason is that another user owns the directory now. If the project of a running session changes, Enter reads the
+// new project's memories. The caller holds the session's lock.
 func (ss *Sessions) Enter(ctx context.Context, s *Session, directory string) error {
 	before, found := s.Row.Project, ss.Projects.Known(directory)
 	if s.Row.Directory != directory {

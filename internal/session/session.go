@@ -47,10 +47,10 @@ type Session struct {
 	Inherited *inherited
 	// Chronicle is read from the store together with Pipe.
 	Chronicle Chronicle
-	// gap is nil if the array itself shows where it continues after the compartments.
+	// gap is nil if the array itself shows which of its messages follow the compartments.
 	gap *gap
-	// states holds the states of features that are discarded when the session is forgotten, and lasting the
-	// states that are kept. See Slot.
+	// states holds the states of features that are discarded when the session is forgotten. lasting holds
+	// the states that are kept. See Slot.
 	states, lasting map[any]any
 	// WireTokens is the size of the messages that the newest pass sent.
 	WireTokens int

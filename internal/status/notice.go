@@ -74,8 +74,8 @@ func changes(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// expected estimates the saving of a bust, in the request of its pass and in the next requests, as many as passes
-// says. v is the saving before the bust. Like v, the estimate counts no tokens beyond the window. So if earlier busts
+// expected estimates the saving of a bust in the request of its pass, and in a number of requests after it (passes).
+// v is the saving before the bust. Like v, the estimate counts no tokens beyond the window. So if earlier busts
 // have removed many tokens, this bust may count for less than it removes.
 func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
 	room := max(0, v.window-(d.Size.Current-d.Price.Removed))

@@ -65,8 +65,8 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 // by at most a factor of two.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder
-// of the rounding.
+// scale changes parts so that they add up to goal. Before, they add up to sum. The largest part gets the
+// remainder of the rounding.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {

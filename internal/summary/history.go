@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// defaultHistoryBudget is the share of the usable window that the history takes unless it is configured, in percent.
+// defaultHistoryBudget is the share of the usable window that the history takes by default, in percent.
 var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 
 // head returns the history from which this pass can make the head.
@@ -47,8 +47,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 }
 
 // rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits the
-// array: after the pass, or in an emergency before an extract. It withdraws the compartments that cover a message that
-// a revert has taken, and restores the withdrawn compartments whose messages are back. If a run of the historian
+// array: after the pass, or in an emergency before an extract. It withdraws each compartment from which a revert has
+// taken a message, and restores the withdrawn compartments whose messages are back. If a run of the historian
 // summarises a message that is gone, rearrange ends the run.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())

@@ -32,7 +32,7 @@ import (
 // continues the story.
 const references = 6
 
-// detailed is how many of the references, the newest ones, the historian reads in their first tier. It reads each
+// detailed is the number of newest references that the historian reads in their first tier. It reads each
 // compartment in one tier only, because the other tiers repeat the same content, and most of a run's cost is the
 // text that it reads.
 const detailed = 2

@@ -43,7 +43,7 @@ func (v *vocabulary) merge(piece string) int {
 	return parts
 }
 
-// rankPair returns the rank of the token that the part at index at would form with the next part.
+// rankPair returns the rank of the token that a part would form with the next part. at is the part's index.
 func (v *vocabulary) rankPair(piece string, m *merger, at int32) uint32 {
 	second := m.next[at]
 	if int(second) == len(piece) {
@@ -63,7 +63,7 @@ func (m *merger) reset(n int) {
 	m.candidates = m.candidates[:0]
 }
 
-// joinNext merges the part at with its successor.
+// joinNext merges a part with the part after it. The argument is the index of the first.
 func (m *merger) joinNext(at int32) {
 	gone := m.next[at]
 	m.rank[gone] = noRank

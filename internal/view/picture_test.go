@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The README shows the status as a picture. The picture must be that of today's code; `task picture`
-// draws it again.
+// The README shows the status as a picture. It must be the picture that today's code draws; `task picture` draws it
+// again.
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)
@@ -25,7 +25,7 @@ func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "status.svg"), picture.String())
 }
 
-// These are the measures of a picture, in pixels. Each character has its own place, so the widths of
+// These are the measures of a picture, in pixels. The picture gives each character a fixed place, so the widths of
 // the viewer's font do not matter.
 const (
 	cellWidth, cellHeight = 8.4, 18

@@ -20,7 +20,7 @@ const (
 	// the placeholder. Without skeletons all recent calls could vanish, and models
 	// then start to imitate tool calls in their text.
 	Skeleton EditKind = "skeleton"
-	// Drop replaces a text or file by its placeholder, and removes a tool arc.
+	// Drop replaces a text or file with its placeholder, and removes a tool arc.
 	Drop EditKind = "drop"
 
 	// Strip removes injected blocks from a text, for example a

@@ -9,8 +9,8 @@ import "slices"
 type Head struct {
 	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
-	// Through is the key of the newest covered message, Ordinal its ordinal. A head without compartments covers
-	// nothing, and its ordinal is 0.
+	// Through is the key of the newest covered message, and Ordinal is its ordinal. A head without compartments
+	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
 	// AfterSummary is the key of the harness's own summary that the array began with when
@@ -32,9 +32,9 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark is the highest id of a memory at the time of the fold, UpdateMark the
-	// highest id of a memory update. The delta shows memories and updates with higher
-	// ids.
+	// MemoryMark is the highest id of a memory at the time of the fold. UpdateMark is
+	// the highest id of a memory update at that time. The delta shows memories and
+	// updates with higher ids.
 	MemoryMark, UpdateMark int64
 	// FoldedAt is the time of the fold in Unix milliseconds.
 	FoldedAt int64

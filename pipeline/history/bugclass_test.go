@@ -105,8 +105,8 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	}
 }
 
-// H29: the trigger went by raw size. So it fired after a few large files, and history
-// became a heap of tiny compartments.
+// H29: the trigger looked at the raw size. So it fired after a few large files, and history became a heap of tiny
+// compartments.
 func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
 	for i := range m.list {
@@ -123,7 +123,7 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 // H30: after most tool output had been dropped, the active units were too small for
 // the trigger to fire, although the dropped units had never been summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
-	// The size of a Message includes dropped units, so the usage may be small.
+	// The 80,000 tokens include dropped units, so they are not small even at a usage of 10 %.
 	if IsSmall(80_000, 128_000, 65, 10) {
 		t.Error("80,000 tokens without compartment are small")
 	}

@@ -83,8 +83,8 @@ type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers, noise the ordinal of the last
-	// message that is noise.
+	// next is the first ordinal that no block covers. noise is the ordinal of the
+	// last message that is noise.
 	next, noise int
 	current     *block
 	isFull      bool

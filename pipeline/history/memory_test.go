@@ -74,8 +74,8 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 	}
 }
 
-// Bug class H3: the clock decided whether a memory had expired, so the bytes of an
-// epoch changed without a bust. The time of the fold decides.
+// Bug class H3: once, the clock decided whether a memory had expired, so the bytes of an epoch changed without a
+// bust. Now the time of the fold decides.
 func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	memories := []chronicle.Memory{
 		{ID: 1, Content: "always"},

@@ -58,9 +58,9 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds the words of a text. It leaves out the reminders in a text that the harness has
-// written as a whole. In a text of the user they stay, as words of the harness: the user may
-// have typed the marks of a reminder.
+// say adds the words of a text. If the harness has written the whole text, say leaves out the
+// reminders in it. In a text of the user, reminders stay, as words of the harness: the user
+// may have typed the marks of a reminder.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

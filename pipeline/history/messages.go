@@ -84,9 +84,9 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// prefixEnd returns the largest end, at most the given one, for which the messages from
-// start up to that end have no more tokens to read than allowed. It takes at least one
-// message: if the first one is too large, it is taken alone.
+// prefixEnd returns the end of the messages that a run may read. They begin at start, go
+// at most to the given end, and have at most the given number of tokens to read. If the
+// first message alone has more, the run takes this message only.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start

@@ -236,9 +236,8 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// While usage is above the low mark, Throttle.Next makes a compartment after a few
-// passes, no matter how often the models fail. Models that fail read at most the
-// allowance and one run.
+// While usage is above the low mark, Throttle.Next makes a compartment after a few passes, no matter how often the
+// models fail. Failing models read at most the tokens of the allowance and of one run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

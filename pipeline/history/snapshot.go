@@ -12,8 +12,8 @@ type Situation struct {
 	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the
 	// window allows.
 	WorkingSet int
-	// Threshold is the execute threshold, Usage the pressure of the session, both in
-	// percent of the limit.
+	// Threshold is the execute threshold, and Usage is the pressure of the session.
+	// Both are in percent of the limit.
 	Threshold, Usage float64
 }
 
@@ -70,9 +70,9 @@ type Snapshot struct {
 	Start, End, TailStart, Last int
 
 	Reason TailReason
-	// Target is the size in tokens that the protected tail should have. Tokens
-	// is the size of the eligible messages. Reads is how many tokens the historian
-	// reads of them, and Cap the greatest number that one run reads.
+	// Target is the size in tokens that the protected tail should have. Tokens is
+	// the size of the eligible messages. Reads is how many tokens the historian
+	// reads of them, and Cap is the greatest number that one run reads.
 	Target, Tokens, Reads, Cap int
 	// Oversize means that Reads exceeds Cap, because a message or a tool arc cannot be
 	// divided.

@@ -8,7 +8,7 @@ package history
 // message is summarised once.
 type Throttle struct {
 	// Runs counts the runs since the last reset. Tokens is the number of tokens that
-	// the models have read in these runs, and Money their price, in the unit of the
+	// the models have read in these runs. Money is their price, in the unit of the
 	// prices.
 	Runs, Tokens int
 	Money        float64

@@ -69,8 +69,8 @@ func TestThrottleBacksOff(t *testing.T) {
 
 func TestThrottleCountsMoney(t *testing.T) {
 	d := Demand{Pass: 9, Snapshot: Snapshot{Usage: 70, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40, Price: 2}
-	// The fallback costs ten times as much as the planned model, so 4,000 tokens have
-	// cost as much as 40,000.
+	// The fallback costs ten times as much as the planned model, so 4,000 tokens of the fallback have cost as much as
+	// 40,000 of the planned model.
 	dear := Throttle{Runs: 2, Tokens: 4000, Money: 80_000, Pass: 1}
 	if g := dear.Next(d); g.Way != Extractive {
 		t.Errorf("money is spent: %+v", g)

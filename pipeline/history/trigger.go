@@ -81,8 +81,8 @@ type TriggerResult struct {
 }
 
 const (
-	// leastTokens is the smallest bound of the text that the trigger reads. The bound is
-	// sizeFactor trigger budgets if that is more.
+	// leastTokens is a number of tokens. The trigger reads at most this much
+	// condensed text, or sizeFactor trigger budgets if these are more.
 	leastTokens = 6000
 	// sizeFactor is the size of the condensed text, in trigger budgets, from which a
 	// run begins.

@@ -358,7 +358,7 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// In a small window, the cap of a run is smaller than the text from which a run begins.
+// In a small window, the cap of a run is smaller than the amount of text at which a run begins.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
@@ -377,8 +377,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. A run begins once
-// the messages before the working set have paid for it.
+// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. So a run also
+// begins once the messages before the working set have cost as much as the run.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {
@@ -425,7 +425,7 @@ func TestWorkingSet(t *testing.T) {
 	}
 }
 
-// A run that reads 3,000 tokens reads 5,000 others and writes 500 + 750.
+// A run whose chunk has 3,000 tokens also reads 5,000 other tokens, and writes 500 + 750 tokens.
 func TestRunCost(t *testing.T) {
 	if got := RunCost(3000, schema.Price{Fresh: 3, Read: 0.3, Output: 15}); got != 8000*10+1250*50 {
 		t.Error(got)

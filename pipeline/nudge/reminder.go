@@ -39,8 +39,8 @@ type Reading struct {
 // A Cycle records the last reminder of a session. Its zero value is a session
 // that was never reminded.
 type Cycle struct {
-	// Undropped is the size of the pile at the time of that reminder, and Level its
-	// tone.
+	// Undropped is the size of the pile at the time of that reminder, and Level is
+	// its tone.
 	Undropped int
 	Level     Level
 }
@@ -66,8 +66,8 @@ func Remind(r Reading, last Cycle) (Level, Cycle) {
 	return level, Cycle{r.Undropped, level}
 }
 
-// level is the tone for this reading without regard to earlier reminders. It
-// multiplies the share of the window that could be dropped by the pressure.
+// level is the tone for this reading without regard to earlier reminders. It depends on
+// the product of two figures: the pressure, and the share of the window that could be dropped.
 func (r Reading) level() Level {
 	if r.Undropped < worthDropping {
 		return Quiet

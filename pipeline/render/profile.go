@@ -42,7 +42,7 @@ type Profile struct {
 	StepsLeaveWhole bool
 	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
 	// require it: for example, Moonshot requires its reasoning_content, and OpenAI
-	// its reasoning items.
+	// requires its reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts a separate answer with a call
 	// that the model never made. Google does not, because it wants a signature

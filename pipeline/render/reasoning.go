@@ -136,9 +136,9 @@ const (
 	closed                // the results of the answer's calls follow
 )
 
-// answer returns two endings of the answer that consists of the parts from
-// start up to, but not including, end: left is its ending on the wire, raw its
-// ending in the raw array.
+// answer returns two endings of one answer: left is its ending on the wire, and raw
+// is its ending in the raw array. The answer consists of the parts from start up to
+// end (exclusive).
 func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	for i := start; i < end; i++ {
 		p := &r.m.Parts[i]

@@ -10,8 +10,8 @@ import (
 )
 
 // text renders a text unit. If isBare is true, signed thinking follows the text and is
-// bound to its exact bytes. Then the text gets no tag, and tags that the model itself
-// wrote before the text stay.
+// bound to its exact bytes. Then the text gets no tag, and keeps the tags that the model
+// itself wrote before it.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(standIn(u)))

@@ -59,8 +59,8 @@ func Whole(msgs []Rendered, binds bool) Position {
 	return at
 }
 
-// Validate returns the rules of p that the wire of msgs breaks, but not the raw array.
-// A mistake of the harness itself is not ours to repair.
+// Validate returns where the wire of msgs breaks the rules of p. It leaves out what the raw
+// array breaks too, because a mistake of the harness itself is not ours to repair.
 func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	wires := make([]WireMessage, 0, len(msgs))
 	raws := make([]WireMessage, 0, len(msgs))

@@ -4,8 +4,9 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 // SpentReasoning leaves out the reasoning of answers whose texts are placeholders and
 // whose calls are gone. It is for providers that require the reasoning of all other
-// answers (Message.LosesSpentThought): without this rule, in a session of many turns,
-// reasoning that led to nothing fills the window, and nothing can drop it.
+// answers (Message.LosesSpentThought). Without this rule, reasoning that led to
+// nothing would fill the window in a session of many turns, and nothing could drop
+// it.
 func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	drops := v.dropsUntilEnough()
 	for i := range v.Messages {

@@ -45,7 +45,7 @@ const (
 //  4. The rules of an Emergency are the last resort: first tool output that age
 //     protects, then texts and files, then even content that the model has not read.
 //  5. Rules that look at the result of the others come last: SpentReasoning
-//     looks at messages whose content is gone, EmptyShells at messages that are empty.
+//     looks at messages whose content is gone, and EmptyShells looks at empty ones.
 //
 // A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed enough. The
 // occasion of a rule need not rise along the table. For example, the rule "spent narration" is asked from Pressure

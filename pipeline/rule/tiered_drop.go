@@ -12,8 +12,8 @@ const (
 	// and the ceiling that may stay in use. For example, with 40,000 irreducible tokens
 	// and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// tierReserve is the share of the tools of tiers 1 and 2 that is spared. It
-	// spares the newest tools.
+	// In tier 1 and in tier 2, the newest tool outputs are spared. tierReserve is
+	// their share of the tier.
 	tierReserve = 0.20
 	// minReclaim is a number of tokens. If the tiered drop does not have to free
 	// more than that, it changes nothing.

@@ -31,9 +31,9 @@ func planOfV06() tierPlan {
 	return p
 }
 
-// The first cases are reference vector V06. In one case of V06 the measurement was
-// used before. That case is in TestBugA29SameMeasurementDropsNothingMore, because
-// TieredDrop learns from the goal whether a measurement is new.
+// The first cases are reference vector V06. In one case of V06, an earlier pass has already used the measurement.
+// That case is in TestBugA29SameMeasurementDropsNothingMore, because TieredDrop learns from the goal whether a
+// measurement is new.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string

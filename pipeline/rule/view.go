@@ -153,8 +153,7 @@ type Knobs struct {
 	// DropsStaleReduceCalls means that the provider accepts an assistant message
 	// from which a call of ctx_reduce has been left out.
 	DropsStaleReduceCalls bool
-	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites
-	// the rule SupersededWrites, and ClampOldErrors the rule OldErrors.
+	// Each of these switches on one rule: DuplicateCalls, SupersededWrites and OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
 	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.
@@ -162,9 +161,9 @@ type Knobs struct {
 	// TurnProtection is the number of newest steps that DuplicateCalls,
 	// SupersededWrites and OldErrors leave alone.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that those
-	// three rules never touch. ToolReclaim and TieredDrop leave protected paths
-	// alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that
+	// DuplicateCalls, SupersededWrites and OldErrors never touch. ToolReclaim and
+	// TieredDrop leave protected paths alone, too.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
 	// again. Such a rule is asked one occasion later (Knobs.occasionOf).
@@ -256,11 +255,10 @@ func (v View) unanswered() *Message {
 // step before the newest step's thinking, and refuse the request. So these arcs become
 // skeletons instead of being removed. The newest step includes the answers without
 // calls directly before it, because the provider joins them with it. Such an answer at
-// the end of the transcript counts as well, because the model may go on with calls. If
-// the newest step has no signed thinking, or the user has answered it and it calls no
-// tool, separating returns nothing, because such a step may follow anything. A message
-// that the provider does not see separates nothing. Where a turn ends with calls, see
-// lastCalls.
+// the end of the transcript counts as well, because the model may go on with calls. The
+// newest step may follow anything if it has no signed thinking, or if it calls no tool and
+// the user has answered it. Then separating returns nothing. A message that the provider
+// does not see separates nothing. If a turn ends with calls, see lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

@@ -58,8 +58,8 @@ func lastRune[S string | []byte](b S) rune {
 	return r
 }
 
-// hasFoldPrefix reports whether s starts with prefix, in upper or lower case. The
-// prefix is lower-case ASCII. It does not use Unicode's case folding, which would
+// hasFoldPrefix reports whether s starts with prefix, in upper or lower case. prefix
+// is lower-case ASCII. hasFoldPrefix does not use Unicode's case folding, which would
 // treat the Kelvin sign as a k.
 func hasFoldPrefix(s, prefix string) bool {
 	if len(s) < len(prefix) {

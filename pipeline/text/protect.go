@@ -37,8 +37,9 @@ func protect(text string) guarded {
 	return g
 }
 
-// guard makes holes of spans, which must be in order and must not overlap. A
-// hole inside a span becomes part of its region.
+// guard replaces each span with a hole. Spans must be in order and must not
+// overlap. If a span contains holes, their regions become part of the span's
+// region.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return

@@ -89,9 +89,9 @@ const (
 )
 
 // An Origin says who wrote a text or a result. Only the codec knows, because harnesses
-// store the words of others in messages of the user: OpenCode the content of an attached
-// file, Pi the output of a command. The zero value is FromHarness, so no text counts as
-// the user's by mistake.
+// store the words of others in messages of the user. For example, OpenCode stores the
+// content of an attached file there, and Pi stores the output of a command. The zero
+// value is FromHarness, so no text counts as the user's by mistake.
 type Origin uint8
 
 const (
@@ -150,9 +150,9 @@ type Part struct {
 	// Attached is the number of bytes at the start of a user's text that are FromFile,
 	// because the harness puts attached files into the same text.
 	Attached int
-	// Typed is the line that the user typed, for example "/review main", if the harness
-	// has put the text that belongs to this command (its template) in the place of the
-	// line. Then no word of Text is the user's.
+	// Typed is set if the user typed a command, and the harness has replaced the line
+	// with the command's text (its template). Typed is that line, for example "/review
+	// main". No word of Text is then the user's.
 	Typed string
 	// Path leads to the part.
 	Path string

@@ -42,7 +42,7 @@ func TestToolsOfOpenCode(t *testing.T) {
 	}
 }
 
-// Pi tells no date from 0.87 on, so a harness may have none at all.
+// From 0.87 on, Pi's system prompt holds no date, so a harness may have none at all.
 func TestSystemPromptWithoutADate(t *testing.T) {
 	const prompt = "You are.\nCurrent date: 2026-11-22\n"
 	var v transcript.SystemVocabulary

@@ -69,9 +69,8 @@ func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".star
 // environment, for example without XDG_RUNTIME_DIR, and so has another runtime directory.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
-// RuntimeDirs returns the directories in which this process would put the
-// socket of the host of dataDir, best first, whether or not they exist and are
-// usable:
+// RuntimeDirs returns the directories in which this process would put the socket of
+// dataDir's host, best first. They need not exist or be usable:
 //
 //	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
 //	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files

@@ -15,9 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At a socket in this user's directory, a host of another user receives
-// nothing. The test gives the client another user id, because it cannot do that
-// for the host.
+// If another user's host listens at a socket in this user's directory, the client sends it nothing. The test gives
+// the client another user id, because it cannot give one to the host.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)

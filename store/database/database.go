@@ -215,7 +215,7 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context for a write. It bounds the wait for another program's lock by patience. Once a
+// Patient returns a context for a write. patience bounds only the wait for another program's lock. Once a
 // transaction has the lock, only ctx bounds it: the first transaction of a long session may take longer than
 // patience, and would never succeed if patience bounded it, too.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {

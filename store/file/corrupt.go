@@ -212,7 +212,7 @@ const missingUnits = `
 // Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
 // also marks the database for a check at the next start.
 //
-// If SQLite refuses a row because an equal one exists, that means damage as well: a host adds only rows that
+// If SQLite refuses a row because an equal one exists, that means damage as well. A host adds only rows that
 // it did not find in the table, so an index must have a row that its table lacks. If the whole database was
 // found sound when it was opened, such an error has another reason.
 func (f *File) Explain(ctx context.Context, err error) error {

@@ -100,7 +100,7 @@ func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-// No release can read what an earlier build has stored, so only its owner may decide about the file.
+// No release can read a database of an unreleased build, so only the file's owner may decide about it.
 func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	dir := t.TempDir()
 	path := PathIn(dir)

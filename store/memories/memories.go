@@ -24,7 +24,7 @@ type Memories struct{ db *database.DB }
 func In(db *database.DB) *Memories { return &Memories{db} }
 
 // OfProject are the memories that a head may show. MemoryID is the id of the project's newest memory, and
-// ChangeID the id of the newest change of a memory. They are 0 if there is none.
+// ChangeID is the id of the newest change of a memory. They are 0 if there is none.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
@@ -84,8 +84,8 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 	return err
 }
 
-// Of returns the memories of a project that, at the time at (Unix ms), are neither archived nor
-// expired.
+// Of returns the memories of a project that are not archived and have not expired at a given time (at, in
+// Unix ms).
 func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProject, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, `
@@ -198,7 +198,7 @@ func changeMemory(tx *database.Tx, ch chronicle.MemoryChange, now int64) (change
 	return 0, fmt.Errorf("unknown kind of change %q", ch.Kind)
 }
 
-// Changes returns the changes of a project's memories that follow change number after, oldest first.
+// Changes returns the changes of a project's memories whose ids are greater than after, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
@@ -219,8 +219,8 @@ func (s *Memories) Changes(ctx context.Context, project string, after int64) (ch
 	return changes, nil
 }
 
-// ForgetChanges deletes changes of memories that are older than the time before (Unix ms) and that
-// every stored head already shows.
+// ForgetChanges deletes the changes of memories that are older than a given time (before, in Unix ms) and
+// that every stored head already shows.
 func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

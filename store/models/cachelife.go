@@ -22,7 +22,7 @@ type CacheLifeRow struct {
 	Missed bool
 	At     int64
 	// Misses counts the misses since the last read that contradicted them. The shortest pause before one of
-	// these misses was LeastMS, the longest MostMS.
+	// these misses was LeastMS. The longest pause was MostMS.
 	Misses          int
 	LeastMS, MostMS int64
 }

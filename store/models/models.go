@@ -14,7 +14,7 @@ type Models struct{ db *database.DB }
 func In(db *database.DB) *Models { return &Models{db} }
 
 // Forget deletes the rows of models that no session uses and about which the host has learned nothing
-// since the time before (Unix ms).
+// since a given time (before, in Unix ms).
 func (s *Models) Forget(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

@@ -20,7 +20,7 @@ type WindowRow struct {
 	OverflowTokens int
 	OverflowAt     int64
 	// AcceptedTokens is the size of the largest prompt that the provider has accepted since then, and
-	// AcceptedAt its time.
+	// AcceptedAt is its time.
 	AcceptedTokens int
 	AcceptedAt     int64
 }

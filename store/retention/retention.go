@@ -84,8 +84,8 @@ const expiredSQL = `
 		)
 	ORDER BY max(s.updated_at, s.last_pass_at)`
 
-// Expired returns the sessions that were not used since the time before (Unix ms) and that no recently used
-// session needs.
+// Expired returns the sessions that were not used since a given time (before, in Unix ms) and that no recently
+// used session needs.
 func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {
@@ -125,8 +125,8 @@ var rowsOfSession = []string{
 		SELECT pass FROM passes WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 }
 
-// ForgetSome deletes a part of a session that was not used since the time before (Unix ms), in one short
-// transaction. isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
+// ForgetSome deletes some rows of a session in one short transaction, if the session was not used since a given time
+// (before, in Unix ms). isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
 // must make sure that no pass of the session runs from the first call to the last.
 func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64) (isDone bool, err error) {
 	isGone := false
@@ -156,8 +156,8 @@ func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64
 	return isDone, nil
 }
 
-// ForgetReplies deletes some answers to tool calls that are older than the time before (Unix ms). If none is
-// left, isDone is true.
+// ForgetReplies deletes some of the answers to tool calls that are older than a given time (before, in Unix ms). If
+// none of these is left, isDone is true.
 func ForgetReplies(ctx context.Context, s *store.Store, before int64) (isDone bool, err error) {
 	var old [][3]string
 	err = s.View(ctx, func(c *sqlite3.Conn) error {

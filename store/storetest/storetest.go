@@ -19,7 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Now is the time at which a store of Open begins.
+// Now is the time of the clock that Open gives to its store.
 const Now = 1_790_000_000_000
 
 // The session of Commit, with its directory.

@@ -105,8 +105,8 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	return nil
 }
 
-// CheckLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if a
-// revert has removed message number last of the session since the lease was acquired.
+// CheckLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if,
+// since the lease was acquired, a revert has removed a given message (last is its ordinal).
 func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.Scan(`

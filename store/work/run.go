@@ -35,8 +35,8 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
-	// The fields of the historian: the kind is "incremental", "recomp", "partial" or "wrapup", and Pass the
-	// session's newest pass when the run began.
+	// From here on, the fields are for the historian. Kind is "incremental", "recomp", "partial" or
+	// "wrapup". Pass is the session's newest pass when the run began.
 	Kind string
 	Pass int
 	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the model's answer that were left out because the
@@ -102,7 +102,7 @@ func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) erro
 	return nil
 }
 
-// InsertRun records a run that ended at the time now (Unix ms).
+// InsertRun records a run that has just ended. now is the present time in Unix ms.
 func InsertRun(tx *database.Tx, w Work, r RunRow, now int64) error {
 	subject := w.Subject.String()
 	_, err := tx.Exec(runSumsSQL, subject, w.Agent, r.Usage.Input, r.Usage.CacheRead, r.Usage.CacheWrite, r.Usage.Output)

@@ -36,8 +36,8 @@ type State struct {
 	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
 	RunningSince int64
 	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
-	// and FailedAt its time (Unix ms). The next run waits until Retry, which is the number of a pass of the
-	// session. For a project, it is a time (Unix ms).
+	// and FailedAt is its time (Unix ms). The next run waits until Retry, which is the number of a pass of
+	// the session. For a project, it is a time (Unix ms).
 	Failures  int
 	LastError string
 	FailedAt  int64
@@ -52,7 +52,7 @@ type State struct {
 //go:embed query/work_select.sql
 var workSelectSQL string
 
-// Read reads the state of a work at the time now (Unix ms).
+// Read reads the state of a work. now is the present time in Unix ms.
 func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 	err = file.Scan(c, workSelectSQL, func(s *sqlite3.Stmt) {
 		r = State{

@@ -18,7 +18,7 @@ var key = storetest.Key
 // tidier is the work of an agent that works for all sessions of a project.
 var tidier = of("tidier", work.Subject{Project: storetest.Project})
 
-// session is the subject of an agent that works for the session key.
+// session is the subject of an agent that works for one session.
 var session = work.Subject{Harness: key.Harness, Session: key.Session}
 
 func of(agent string, subject work.Subject) work.Work {

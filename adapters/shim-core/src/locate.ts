@@ -66,8 +66,8 @@ function recordedHost(bundleURL: string): string | undefined {
 }
 
 /**
- * Returns the path of the host that was packaged with the bundle at bundleURL; undefined if there is none. Appends each
- * place that it has searched to tried.
+ * Returns the path of the host that was packaged with the bundle at bundleURL; undefined if there is none. Adds each
+ * place that it has searched to the list `tried`.
  */
 export function packagedHost(bundleURL: string, tried: string[]): string | undefined {
   for (const candidate of candidates(bundleURL, tried)) if (isExecutable(candidate)) return candidate

@@ -9,8 +9,8 @@ export function snapshot(value: unknown): unknown {
 }
 
 /**
- * Whether a value is the same JSON as the one that the snapshot `was` was made of. The order of members counts, because
- * the wire has the same order.
+ * Whether a value is the same JSON as an earlier value, of which `was` is the snapshot. The order of members counts,
+ * because the wire has the same order.
  */
 export function isSame(was: unknown, value: unknown): boolean {
   return was === value || isEqual(was, value) // short, so that an engine inlines it

@@ -10,8 +10,8 @@ declare const repository: string // defined by the test runner
 
 const keys = <T extends object>(table: T) => Object.keys(table) as Array<keyof T>
 
-// The compiler checks the literals in generated/goldens.ts against the protocol's types. So these literals must equal
-// the golden files.
+// The compiler checks the literals in generated/goldens.ts against the protocol's types. That also checks the golden
+// files, as long as the literals equal them.
 test("the checked goldens are the files that the host's test reads", () => {
   const params = { ...hostNotifications, ...shimNotifications }
   const literals: Record<string, unknown> = { ...hostCalls, ...shimCalls, ...Object.fromEntries(Object.entries(params).map(([name, params]) => [name, { params }])) }

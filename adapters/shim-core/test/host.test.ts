@@ -196,8 +196,8 @@ test("a call that ends every host is not sent for ever", async (t) => {
   assert.equal(fake.received("session/system").length, 2)
 })
 
-// Once, the shim counted two lost connections as two hosts that had ended because of the call. So the first system
-// prompt after a kill was sent without the guidance.
+// Once, the shim counted two lost connections as two hosts that had ended because of the call, and gave the call up.
+// So the first system prompt after a kill was sent without the guidance.
 test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
   await host.open(opening("/p"), {}).opened(20_000)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { clone, LastArray, MutationApplier, type Patch, type PatchOp, type WireMutation } from "../src/index.ts"
-import { message as projection } from "../../opencode-shim/src/generated/message.ts"
+import { message as projection } from "../../opencode-shim/src/v1/generated/message.ts"
 import { Random } from "./random.ts"
 
 interface Part {
@@ -96,7 +96,8 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// Each part has a fate of its own. The patch expresses it by the part's index, as the host's patches do.
+// Each part has a fate of its own: it stays, gets a tag, is dropped, or goes. The patch names the part by its index,
+// as the host's patches do.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
@@ -138,7 +139,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const at = random.below(parts.length + 1)
       const how = random.pick(["grow", "insert", "remove", "swap", "change"])
       if (how === "grow") parts.push(fresh(info.role))
-      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // a new part that has no twin, because twins could not be told apart
+      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // the new part equals no other, because equal parts could not be told apart
       if (how === "remove") parts.splice(at, 1)
       if (how === "swap") parts.unshift(...parts.splice(at, 1))
       const part = parts[at]

@@ -48,7 +48,7 @@ test("an array that changed inside becomes the wire that it would have become in
   assert.deepEqual(deltas(), [
     [0, 0, 4],
     [1001, 4, 1],
-    [1002, 5, 1], // as if only f were new
+    [1002, 5, 1], // a wrong guess: that only f is new
     [1003, 1, 5],
     [1004, 6, 1],
     [1005, 7, 1],
@@ -234,7 +234,7 @@ test("the system prompt decides whether the request has left as the host believe
   await request("bare", "answered") // the request may have used the answer to the first attempt
   await request("replayed") // this was a hard pass: if the host had been asked, its answer might have been another prompt
   await request("answered", "replayed") // the host was asked again, so its prompt is current
-  await request("answered", "replayed") // this was a hard pass, but the host has answered for the prompt
+  await request("answered", "replayed") // this was a hard pass, but the host was asked for the prompt, and answered
   await request("replayed") // the pass got no answer
   await request("replayed") // the pass without an answer may have been a hard one
   await request()

@@ -134,7 +134,7 @@ const common: Rules = {
 
 export const openai: Rules = { ...common, "call-id": idsAreWellFormed(/^.{1,40}$/s) }
 
-/** Compatible servers are stricter than OpenAI: some refuse an empty answer, and templates want the user first. */
+/** Compatible servers are stricter than OpenAI: some refuse an empty answer, and some want a user message first. */
 export const compatible: Rules = { ...common, "call-id": idsAreWellFormed(/^.{1,64}$/s), "answer-empty": assistantSays, "first-role": firstIsUser, "last-role": lastAsks }
 
 export const mistral: Rules = {

@@ -92,8 +92,8 @@ type Check = (p: Prompt, e: Evidence) => Finding[]
 const firstIsUser: Check = ({ turns: [first] }) => (first && first.role !== "user" ? [{ where: "messages[0]", detail: `the first message is the ${first.role}'s` }] : [])
 
 /**
- * The conversation ends with the user: current models do not continue a given answer, and no model does while it
- * thinks.
+ * The conversation ends with the user. Current models do not continue an answer at the end of a request, and no model
+ * does so while it thinks.
  */
 const lastIsUser: Check = ({ turns }) => {
   const last = turns.at(-1)

@@ -67,7 +67,7 @@ const firstCallsAreSigned: Rule = (body) => {
   })
 }
 
-/** The model itself gave each signature, and a thought has the text that its signature was given with. */
+/** The model itself gave each signature, and a thought still has the text for which the model gave its signature. */
 const signaturesHold: Rule = (body, { proofs }) =>
   contents(body).flatMap((c, i) =>
     c.parts.flatMap((p, j) => {

@@ -16,13 +16,13 @@ import (
 type bustRow struct {
 	Index, Pass           int
 	Verdict, Cause, Class string
-	// Taken says how much the bust removed, and Result whether it paid off. Paid decides the colour of
-	// Result.
+	// Taken says how much the bust removed, and Result says whether it paid off. Paid decides the
+	// colour of Result.
 	Taken, Result string
 	Paid          bool
 	Facts         []fact
 	Units         []unitRow
-	// More counts the units without a row, and MoreTokens their tokens.
+	// More counts the units without a row, and MoreTokens counts their tokens.
 	More, MoreTokens int
 }
 

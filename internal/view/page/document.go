@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxRows bounds the tables of the page, and maxUnits the units of one bust. The output of --json has
-	// all of them.
+	// maxRows bounds the tables of the page, and maxUnits bounds the units of one bust. The output of
+	// --json has all of them.
 	maxRows     = 200
 	maxUnits    = 40
 	slowestRows = 8

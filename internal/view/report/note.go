@@ -83,8 +83,8 @@ func (e Excess) String() string {
 	return fmt.Sprintf("requests %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
 }
 
-// Size returns the size of the largest prompt and its window. It gives them in full,
-// because rounded the two may be equal.
+// Size returns the size of the largest prompt and its window. It does not round
+// them, because rounded sizes could be equal.
 func (e Excess) Size() string {
 	return format.Grouped(e.worst.Prompt) + " of " + format.Grouped(e.worst.Window) + " tokens"
 }

@@ -57,8 +57,9 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside says with what a saving is compared, or returns "" if that is the unmodified session. If a provider would
-// have refused the unmodified session, it is a session in which nothing is dropped until the window is full.
+// beside names the session with which a saving is compared. If that is the unmodified session, beside returns "". If a
+// provider would have refused the unmodified session, the saving is compared with a session in which nothing is
+// dropped until the window is full.
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""

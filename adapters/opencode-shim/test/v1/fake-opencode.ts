@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, type TestContext } from "node:test"
-import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
+import { FakeHost, fakeHostPath, initialized, type Script } from "../../../shim-core/test/fakehost.ts"
 import type { InitializeResult } from "@magicctx/shim-core"
-import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../src/opencode.ts"
-import { server } from "../src/plugin.ts"
+import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../../src/v1/opencode.ts"
+import { server } from "../../src/v1/plugin.ts"
 
 // The files that the plugin keeps between starts must not end up in the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
@@ -29,7 +29,7 @@ export class FakeOpenCode {
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
   readonly deleted: string[] = []
   readonly aborted: string[] = []
-  /** Functions that end the turn of an aborted session, by the session's id. */
+  /** By the session's id: the function that ends the session's turn after an abort. */
   readonly endOf = new Map<string, () => void>()
   /** Called while a child session is being created. */
   creating: (id: string) => Promise<void> = async () => {}

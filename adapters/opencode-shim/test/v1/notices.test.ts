@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Notices } from "../src/notices.ts"
+import { Notices } from "../../src/v1/notices.ts"
 
 // OpenCode shows one toast at a time, so the second notice waits until the first has been seen.
 test("two warnings are two visible notices, one after the other", () => {
@@ -32,7 +32,7 @@ test("trouble does not wait for the notice before it", () => {
   notices.add(() => "two is odd")
   notices.addTrouble(() => "it does not work")
   assert.deepEqual(shown, ["one is odd", "it does not work"])
-  timers.shift()!() // the timer of the notice that trouble has replaced
+  timers.shift()!() // this timer was set for the first notice, before the trouble
   assert.equal(shown.length, 2)
   timers.shift()!()
   assert.deepEqual(shown, ["one is odd", "it does not work", "two is odd"])

@@ -12,7 +12,7 @@ const prompt = { info: { id: "msg_1", role: "user" }, parts: [{ type: "text", te
 
 let runs = 0
 
-/** Loads the plugin, and returns functions with which the test lets the plugin's host call it or run an agent. */
+/** Loads the plugin. With the returned functions, a test lets the host call a method of the plugin, or run an agent. */
 async function hosted(t: TestContext) {
   const loaded = await load(t, { hooks: ["session/event", "text/complete"] })
   const { hooks, directory } = loaded

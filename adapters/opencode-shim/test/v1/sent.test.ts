@@ -86,7 +86,7 @@ test("one failure among the attempts of a request is enough", async (t) => {
 test("the request for a title, beside the first step, is not a request of the session", async (t) => {
   const { system, messages, follow, isSent } = await start(t)
   follow(failing)
-  await system(title) // OpenCode calls the hook for the title's request before the hook for the step
+  await system(title) // OpenCode calls the hook for the title's request before it calls the hook for the step
   follow()
   await messages()
   await system()
