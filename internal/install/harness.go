@@ -17,6 +17,8 @@ type Harness struct {
 	// on the PATH, the usual one first.
 	Name     string
 	Programs []string
+	// RestartNote says how to restart the harness if it runs without a window, as a remark in brackets.
+	RestartNote string
 	// List is the key of the list of plugins in a configuration.
 	List string
 	// Package is the npm package of our plugin.

@@ -20,7 +20,7 @@ import (
 // index.js (1.18.33 and a beta of version 2 were run, 2.0.26 was read). Version 2 also reads the list "plugins".
 // It loads no file, except the betas.
 var OpenCode = &Harness{
-	ID: schema.HarnessOpenCode, Name: "OpenCode", Programs: []string{"opencode", "opencode2"}, List: "plugin", Package: "@magicctx/opencode",
+	ID: schema.HarnessOpenCode, Name: "OpenCode", Programs: []string{"opencode", "opencode2"}, RestartNote: " (version 2: opencode service restart)", List: "plugin", Package: "@magicctx/opencode",
 
 	files: []string{"opencode.json", "opencode.jsonc"},
 	// OpenCode adds a "$schema" to a file that has none. With it, OpenCode leaves the file alone.
