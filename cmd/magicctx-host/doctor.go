@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,12 +109,10 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 				plugin, err := findPlugin(ctx, inProject)
 				return plugin.File, err
 			},
-			OneVersion: func(ctx context.Context) (problem, remedy string, err error) {
+			EntryProblem: func(ctx context.Context) (problem, remedy string, err error) {
 				plugin, err := findPlugin(ctx, inProject)
-				if problem = plugin.OneVersion(h); plugin.MoreList != "" {
-					return problem, fmt.Sprintf("move the entry to %q, which every version reads", h.List), err
-				}
-				return problem, "run " + program.Name() + " install " + string(h.ID), err
+				problem, remedy = plugin.Problem(h)
+				return problem, cmp.Or(remedy, fmt.Sprintf("run %s install %s", program.Name(), h.ID)), err
 			},
 			PluginFile: func(ctx context.Context) (string, error) {
 				plugin, err := findPlugin(ctx, inProject)

@@ -27,7 +27,7 @@ func (x *examination) plugin(ctx context.Context) {
 		case file == "":
 			x.warn(x.install(h), "no configuration of %s names the plugin", h.Name)
 		default:
-			problem, remedy := h.oneVersion(ctx)
+			problem, remedy := h.entryProblem(ctx)
 			if problem != "" {
 				x.warn(remedy, "%s", problem)
 				break

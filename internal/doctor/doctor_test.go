@@ -271,7 +271,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"a plugin for one version only", func(t *testing.T, o *Options) {
-				o.Harnesses[0].OneVersion = func(context.Context) (string, string, error) { return "only version 2 loads it", "move it", nil }
+				o.Harnesses[0].EntryProblem = func(context.Context) (string, string, error) { return "only version 2 loads it", "move it", nil }
 			},
 			"plugin", Warn, "only version 2 loads it", "move it", false,
 		},

@@ -40,9 +40,9 @@ type Harness struct {
 	Conflicts func(context.Context) ([]Conflict, error)
 	// Installed returns the configuration that lists our plugin, empty if none does.
 	Installed func(context.Context) (string, error)
-	// OneVersion returns a problem, with its remedy, if not every version of the harness loads the plugin from its
-	// entry.
-	OneVersion func(context.Context) (problem, remedy string, err error)
+	// EntryProblem returns a problem, with its remedy, if a version of the harness does not load the plugin from its
+	// entry, or loads it twice.
+	EntryProblem func(context.Context) (problem, remedy string, err error)
 	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
 	// not known, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
@@ -81,12 +81,12 @@ func (h Harness) isListed(ctx context.Context) bool {
 	return err == nil && file != ""
 }
 
-// oneVersion returns the problem of OneVersion, with its remedy.
-func (h Harness) oneVersion(ctx context.Context) (problem, remedy string) {
-	if h.OneVersion == nil {
+// entryProblem returns the problem of EntryProblem, with its remedy.
+func (h Harness) entryProblem(ctx context.Context) (problem, remedy string) {
+	if h.EntryProblem == nil {
 		return "", ""
 	}
-	problem, remedy, err := h.OneVersion(ctx)
+	problem, remedy, err := h.EntryProblem(ctx)
 	if err != nil { // another check reports it
 		return "", ""
 	}

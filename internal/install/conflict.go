@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -124,15 +123,7 @@ func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (foun
 		}
 		found = append(found, c.Harness.pluginConflicts(c.Place, e.position, name, dirs)...)
 	}
-	if c.listsShim() {
-		found = append(found, c.loadedTwice()...)
-	}
 	return found, nil
-}
-
-// listsShim reports whether the list that an installation edits loads our plugin.
-func (c configuration) listsShim() bool {
-	return slices.ContainsFunc(c.entries(), func(e entry) bool { return e.list == c.Harness.List && c.isShim(e.spec) })
 }
 
 // An entry is an element of a configuration that loads a plugin.

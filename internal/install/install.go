@@ -50,10 +50,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !d.listsShim() { // otherwise it is among the conflicts already
-		conflicts = append(conflicts, d.loadedTwice()...)
-	}
-	if len(conflicts) > 0 {
+	if conflicts = append(conflicts, d.loadedTwice()...); len(conflicts) > 0 {
 		conflict := &ConflictError{Conflicts: conflicts, Harness: o.Harness.Name}
 		if restore, err := RestoreCompaction(ctx, o.Place); err == nil && !restore.IsEmpty() {
 			conflict.CompactionOff = restore.File

@@ -16,8 +16,9 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// MoreList is the name of the list that holds the entry, if that is not the list that an installation edits.
-	MoreList string
+	// List is the name of the list that holds the entry. Again is the position of an entry of ours in another list,
+	// empty if there is none.
+	List, Again string
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, Path is the shim in the data directory that the loader loads.
 	Path string
@@ -25,20 +26,21 @@ type Plugin struct {
 	Loader string
 }
 
-// OneVersion says why only one version of the harness loads the plugin. It returns "" if every version does.
-func (f Plugin) OneVersion(h *Harness) string {
-	if !h.loadsDirectories || f.Spec == "" {
-		return ""
-	}
-	if f.MoreList != "" {
-		return fmt.Sprintf("only %s 2 reads the list %q in %s", h.Name, f.MoreList, f.File)
-	}
-	if path := (Place{Harness: h}).pathOf(f.File, f.Spec); h.isPath(f.Spec) {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			return fmt.Sprintf("%s lists the plugin as a file, and %s 2 loads directories only", f.File, h.Name)
+// Problem says why a version of the harness does not load the plugin from its entry, or loads it twice. remedy is
+// empty if an installation solves the problem.
+func (f Plugin) Problem(h *Harness) (problem, remedy string) {
+	switch {
+	case !h.loadsDirectories || f.Spec == "":
+	case f.Again != "":
+		return fmt.Sprintf("%s loads the plugin from %q in %s, and %s 2 also loads it from %s", h.Name, f.List, f.File, h.Name, f.Again), "remove the second entry"
+	case f.List != h.List:
+		return fmt.Sprintf("only %s 2 reads the list %q in %s", h.Name, f.List, f.File), fmt.Sprintf("move the entry to %q, which both versions read", h.List)
+	case h.isPath(f.Spec):
+		if info, err := os.Stat((Place{Harness: h}).pathOf(f.File, f.Spec)); err == nil && !info.IsDir() {
+			return fmt.Sprintf("%s lists the plugin as a file, and %s 2 loads directories only", f.File, h.Name), ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // ForeignPlugin returns the file that the harness runs, if that is neither the plugin nor the loader that s
@@ -73,6 +75,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 // If no entry loads the shim, it returns nil. It does not matter who wrote the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
+	again := "" // the position of an entry of ours in a list that an installation does not edit
 	files, _ := p.Harness.inForce(p)
 	for _, file := range files {
 		if ctx.Err() != nil {
@@ -95,15 +98,18 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 				installed = r.Spec
 			}
 		}
-		spec, list := "", ""
+		spec, list, more := "", p.Harness.List, d.loadedByHand()
+		if len(more) > 0 {
+			again = more[0].position
+		}
 		if i := p.ownEntry(file, plugins, installed); i >= 0 {
 			spec = mustText(*p.specOf(&plugins.Elements[i]))
-		} else if more := d.loadedByHand(); len(more) > 0 {
+		} else if len(more) > 0 {
 			spec, list = more[0].spec, more[0].list
 		} else {
 			continue
 		}
-		entry := Plugin{File: file, Spec: spec, MoreList: list}
+		entry := Plugin{File: file, Spec: spec, List: list}
 		if p.Harness.isPath(spec) {
 			entry.Path = p.scriptAt(p.pathOf(file, spec))
 		}
@@ -116,6 +122,9 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 			continue
 		}
 		found = &entry
+	}
+	if found != nil && found.List == p.Harness.List {
+		found.Again = again
 	}
 	return found, nil
 }
