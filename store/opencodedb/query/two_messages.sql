@@ -1,6 +1,6 @@
--- The messages of a session of OpenCode 2 that its array shows, in their order. data may be
--- no JSON. The array never shows changes of the agent, the model and the instructions under
--- a lasting id, and it leaves out messages without content.
+-- The messages of a session of OpenCode 2 that its array shows under their ids, in their
+-- order. data may be no JSON. The array leaves out messages without content, and shows
+-- changes of the instructions and of the effort without an id.
 SELECT id, type
 FROM session_message
 WHERE session_id = ? AND CASE
