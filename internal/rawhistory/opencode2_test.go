@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
 func ofOpenCode2(anchors ...chronicle.Place) rawhistory.Session {
@@ -178,5 +179,26 @@ func TestOpenCodeOfOneVersionOnly(t *testing.T) {
 	rawhistorytest.NewOpenCode(t, home).Add(session, []json.Value{ocUser("m1", "one", 1)})
 	if _, err := at(home).Read(t.Context(), ofOpenCode2(), 1, 9, nil); !errors.Is(err, rawhistory.ErrUnknownSession) {
 		t.Errorf("a session of version 2: %v", err)
+	}
+}
+
+// A later release may have other tables.
+func TestOpenCode2WithOtherTables(t *testing.T) {
+	for name, isUpgrade := range map[string]bool{"new": false, "with the tables of version 1": true} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			var db *rawhistorytest.OpenCode
+			if isUpgrade {
+				db = rawhistorytest.NewOpenCode(t, home)
+				db.UpgradeToOpenCode2()
+			} else {
+				db = rawhistorytest.NewOpenCode2(t, home)
+			}
+			db.Exec(`ALTER TABLE session_message RENAME COLUMN seq TO place`)
+			_, err := at(home).Read(t.Context(), ofOpenCode2(), 1, 9, nil)
+			if !errors.Is(err, opencodedb.ErrForeign) || !strings.Contains(err.Error(), "it has no session_message.seq; see whether a newer magicctx") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package opencodedb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -35,9 +36,9 @@ var (
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct {
 	conn *sqlite3.Conn
-	// hasOne and hasTwo mean that the database has the tables of version 1 and of version 2. It may have both,
-	// because version 2 leaves the tables of version 1 where they are.
-	hasOne, hasTwo bool
+	// missing holds the columns that the database lacks, by the version of OpenCode to which they belong. It may
+	// have those of both versions, because version 2 leaves the tables of version 1 where they are.
+	missing map[int][]string
 }
 
 // A Row identifies one row of the table message.
@@ -55,7 +56,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Exec(`ROLLBACK`)) }()
-		db := &DB{conn: c}
+		db := &DB{conn: c, missing: map[int][]string{}}
 		if err := db.checkColumns(); err != nil {
 			return err
 		}
@@ -72,15 +73,26 @@ var missingSQL string
 
 // checkColumns finds out which version's tables the database has. It fails if it has those of neither.
 func (db *DB) checkColumns() error {
-	missing := map[int][]string{}
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
-		missing[s.ColumnInt(0)] = append(missing[s.ColumnInt(0)], s.ColumnText(1))
+		version := s.ColumnInt(0)
+		db.missing[version] = append(db.missing[version], s.ColumnText(1))
 	})
-	db.hasOne, db.hasTwo = len(missing[1]) == 0, len(missing[2]) == 0
-	if err == nil && !db.hasOne && !db.hasTwo {
-		err = fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(missing[1], ", "))
+	if err != nil || db.has(1) || db.has(2) {
+		return err
 	}
-	return err
+	isRelease, err := db.IsRelease()
+	if isRelease {
+		return db.foreign(2)
+	}
+	return cmp.Or(err, db.foreign(1))
+}
+
+// has reports whether the database has the tables of a version of OpenCode.
+func (db *DB) has(version int) bool { return len(db.missing[version]) == 0 }
+
+// foreign is the error for a database whose tables are not those of a version.
+func (db *DB) foreign(version int) error {
+	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }
 
 // explain adds to an error of SQLite the error for which callers test. If ctx ends a wait, SQLite reports it
@@ -101,11 +113,11 @@ func explain(ctx context.Context, err error) error {
 // HasSession reports whether the database holds a session of version 1. The betas of version 2 keep their
 // sessions in the same table, but no messages in that of version 1.
 func (db *DB) HasSession(session string) (found bool, err error) {
-	if !db.hasOne {
+	if !db.has(1) {
 		return false, nil
 	}
 	query := `SELECT 1 FROM session WHERE id = ?1`
-	if db.hasTwo {
+	if db.has(2) {
 		query += ` AND (EXISTS (SELECT 1 FROM message WHERE session_id = ?1) OR NOT EXISTS (SELECT 1 FROM session_message WHERE session_id = ?1))`
 	}
 	err = file.Scan(db.conn, query, func(*sqlite3.Stmt) { found = true }, session)

@@ -29,8 +29,11 @@ func (db *DB) IsRelease() (isRelease bool, err error) {
 
 // HasSessionOfTwo reports whether the database holds messages of a session of version 2.
 func (db *DB) HasSessionOfTwo(session string) (found bool, err error) {
-	if !db.hasTwo {
-		return false, nil
+	if !db.has(2) {
+		if isRelease, err := db.IsRelease(); err != nil || !isRelease {
+			return false, err
+		}
+		return false, db.foreign(2)
 	}
 	err = file.Scan(db.conn, `SELECT 1 FROM session_message WHERE session_id = ? LIMIT 1`, func(*sqlite3.Stmt) { found = true }, session)
 	return found, err
@@ -48,7 +51,7 @@ func (db *DB) MessagesOfTwo(session string) (rows []RowOfTwo, err error) {
 	err = file.Scan(db.conn, messagesOfTwoSQL, func(s *sqlite3.Stmt) {
 		rows = append(rows, RowOfTwo{ID: s.ColumnText(0), Type: s.ColumnText(1)})
 	}, session)
-	if err != nil || !db.hasOne {
+	if err != nil || !db.has(1) {
 		return rows, err
 	}
 	for i := range rows {
