@@ -10,34 +10,51 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
+// A play is a session with one event.
+type play struct {
+	name string
+	run  func(*world)
+}
+
+var plays = []play{
+	{"parallel tools, and the prefix stays", playSteady},
+	{"pressure", playPressure},
+	{"a retry after 529 sends the same bytes", playRetry},
+	{"an interrupt", playInterrupt},
+	{"a revert", playRevert},
+	{"a fork", playFork},
+	{"an image", playImage},
+	{"another model", playModelSwitch},
+	{"a prompt during a turn", playSteer},
+	{"a compaction by the user", playCompaction},
+	{"an overflow", playOverflow},
+	{"a subagent", playSubagent},
+}
+
 // One server plays all sessions, because its start takes long.
 func TestSessions(t *testing.T) {
 	w := newWorld(t, stage.WithoutHistorian)
-	for _, c := range []struct {
-		name string
-		play func(*world)
-	}{
-		{"parallel tools, and the prefix stays", playSteady},
-		{"pressure", playPressure},
-		{"a retry after 529 sends the same bytes", playRetry},
-		{"an interrupt", playInterrupt},
-		{"a revert", playRevert},
-		{"a fork", playFork},
-		{"an image", playImage},
-		{"another model", playModelSwitch},
-		{"a prompt during a turn", playSteer},
-		{"a compaction by the user", playCompaction},
-		{"a killed host", playKilledHost},
-		{"a restart of OpenCode", playRestart},
-	} {
-		if !t.Run(c.name, func(t *testing.T) {
+	w.options.Env = append(w.options.Env, "MAGICCTX_TRACE="+w.traces())
+	w.start()
+	w.play(plays...)
+	check(t, w.server.Stop())
+	w.replay()
+}
+
+func TestTrouble(t *testing.T) {
+	w := newWorld(t, stage.WithoutHistorian)
+	w.start()
+	w.play(play{"a killed host", playKilledHost}, play{"a restart of OpenCode", playRestart})
+}
+
+func (w *world) play(all ...play) {
+	for _, p := range all {
+		w.t.Run(p.name, func(t *testing.T) {
 			inner := *w
 			inner.t = t
-			c.play(&inner)
+			p.run(&inner)
 			w.server = inner.server
-		}) && w.ctx.Err() != nil {
-			return
-		}
+		})
 	}
 }
 
@@ -181,6 +198,36 @@ func playCompaction(w *world) {
 	w.wants(w.newest(s), "conversation-checkpoint", "to test", "third")
 }
 
+func playOverflow(w *world) {
+	s := w.session(small)
+	w.say(s, "first", calls(mockllm.Text("I look."), read("c1", "long.txt")), mockllm.Say("One."))
+	w.mock.Enqueue(mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 31000 tokens > 20000 maximum"))
+	check(w.t, s.Prompt(w.ctx, "second"))
+	w.say(s, "third", mockllm.Say("Three."))
+	w.wants(w.newest(s), "third")
+	w.wholeArcs(w.newest(s))
+	if st := w.status(s); st.ContextTokens != 20_000 {
+		w.t.Errorf("after the refusal the window has %d tokens", st.ContextTokens)
+	}
+}
+
+func playSubagent(w *world) {
+	s := w.session(large)
+	task := mockllm.Tool("c1", "subagent", map[string]any{"description": "look", "prompt": "Read a.txt.", "agent": "general"})
+	w.mock.AddRule(mockllm.Rule{Name: "subagent", Match: func(r *mockllm.Request) bool { return len(r.Messages) == 1 && strings.Contains(text(r), "Read a.txt.") }, Answer: mockllm.Always(mockllm.Say("It holds alpha."))})
+	w.say(s, "delegate", calls(mockllm.Text("I ask another."), task), mockllm.Say("Done."))
+	w.wants(w.newest(s), "§1§ delegate", "It holds alpha.")
+	w.wholeArcs(w.newest(s))
+	all, err := w.user.Status(w.ctx)
+	check(w.t, err)
+	for _, st := range all.Sessions {
+		if strings.HasPrefix(st.Mode, "subagent") {
+			return
+		}
+	}
+	w.t.Error("no session is a subagent's")
+}
+
 func playKilledHost(w *world) {
 	s := w.session(large)
 	w.say(s, "first", calls(mockllm.Text("I look."), read("c1", "a.txt")), mockllm.Say("One."))
@@ -202,6 +249,7 @@ func playRestart(w *world) {
 // A hidden historian works in a session of its own, which shows tools to nobody.
 func TestHistorian(t *testing.T) {
 	w := newWorld(t, `{"historian": {"model": "mock/claude-other-5-0"}}`)
+	w.start()
 	w.mock.AddRule(mockllm.Rule{Name: "historian", Match: mockllm.Model(other), Answer: mockllm.Always(mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "no"))})
 	s := w.session(small)
 	for i := range 10 {

@@ -1,7 +1,11 @@
 package opencode2_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -74,7 +79,6 @@ func newWorld(t *testing.T, settings string) *world {
 		Plugins: []string{product.Shim}, Windows: map[string]int{large: 200_000, small: 30_000, other: 200_000},
 		Env: []string{"MAGICCTX_HOST=" + product.Host, "MAGIC_CONTEXT_DATA_DIR=" + user.DataDir},
 	}
-	w.start()
 	return w
 }
 
@@ -214,6 +218,39 @@ func (w *world) status(s *opencode2.Session) schema.SessionStatus {
 	w.t.Fatalf("the host does not know session %s", s.ID)
 	return schema.SessionStatus{}
 }
+
+// traces is the directory of the traces, if the host writes any.
+func (w *world) traces() string { return filepath.Join(w.user.Home.Root, "traces") }
+
+// replay runs the recorded connections again. Each bust must have a reason, and no wire may break a rule.
+func (w *world) replay() {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(w.traces(), "*.jsonl"))
+	check(w.t, err)
+	if len(paths) != 1 {
+		w.t.Fatalf("%d traces, want 1", len(paths))
+	}
+	trace, err := os.ReadFile(paths[0])
+	check(w.t, err)
+	report, err := replay.Run(w.ctx, bytes.NewReader(trace), replay.Options{})
+	check(w.t, err)
+	if s := report.Summary(); !s.IsClean() || s.Passes < 30 {
+		w.t.Errorf("%d passes, %d unexplained busts, %v, %v", s.Passes, s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits)
+	}
+	if *record == "" {
+		return
+	}
+	for place, as := range map[string]string{w.project: "/project", filepath.Dir(w.project): "/home/user"} {
+		trace = bytes.ReplaceAll(trace, []byte(place), []byte(as))
+	}
+	var zipped bytes.Buffer
+	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	check(w.t, err)
+	_, err = z.Write(trace)
+	check(w.t, errors.Join(err, z.Close(), os.WriteFile(*record, zipped.Bytes(), 0o644)))
+}
+
+var record = flag.String("record", "", "write the trace of the sessions to this file")
 
 // killHost kills the running host. The shim starts the next one.
 func (w *world) killHost() error {
