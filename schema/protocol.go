@@ -21,6 +21,9 @@ const (
 	MaxBodyBytes = 8 << 20
 	// MaxAttachmentBytes bounds the attachment of a frame.
 	MaxAttachmentBytes = 512 << 20
+	// MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even
+	// if it is empty.
+	MaxMessages = 200_000
 )
 
 // Error codes in addition to those of JSON-RPC 2.0.

@@ -553,3 +553,18 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 		t.Errorf("heard %+v, want one status with 12,345 tokens", h.changes)
 	}
 }
+
+// Two million numbers are 4 kB in a compressed trace, but as messages they took 6 GB of memory.
+func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	_, err := h.host.Transform(h.ctx, h, schema.TransformParams{
+		Session: testSession, Directory: "/p", Messages: json.Value("[" + strings.Repeat("0,", schema.MaxMessages) + "0]"),
+	})
+	if err == nil || !strings.Contains(err.Error(), "200001 messages, and at most 200000") {
+		t.Errorf("error %v", err)
+	}
+	h.user("u2", "hello again")
+	h.pass() // the session goes on
+}

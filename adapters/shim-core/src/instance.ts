@@ -125,9 +125,14 @@ export abstract class PluginInstance {
       this.#works(this.enabled)
       return this.enabled
     }
-    const registered = this.#registrations.recall(this.directory)
+    const registered = this.recall()
     this.#fails(this.#cause, registered ? "" : this.noticeAtStart)
     return registered
+  }
+
+  /** The tools and commands of an earlier start; undefined if there are none. */
+  recall(): InitializeResult | undefined {
+    return this.#registrations.recall(this.directory)
   }
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */

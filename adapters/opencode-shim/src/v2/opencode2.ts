@@ -9,6 +9,7 @@ export interface PluginContext {
   readonly app?: { readonly name: string; readonly version: string }
   readonly location?: { readonly directory: string }
   readonly session: SessionDomain
+  readonly plugin?: { list(): Promise<{ readonly location?: { readonly directory: string } }> }
   readonly tool?: { transform(edit: (editor: ToolEditor) => void): Promise<Registration> }
   readonly event?: { subscribe(options?: { signal?: AbortSignal }): AsyncIterable<Event> }
   readonly model?: { list(): Promise<Listed<CatalogueModel>> }

@@ -37,8 +37,10 @@ class Plugin {
 
   /** Registers the hooks. A version without one of them accepts its name, and never calls it. */
   async attach(): Promise<void> {
-    const { session, location } = this.ctx
+    const { session, location, plugin } = this.ctx
     if (location) void this.of("", location.directory)
+    // A list call of the betas tells the directory, too.
+    else void plugin?.list().then(({ location }) => location && this.of("", location.directory), () => {})
     const hooks: Array<Promise<Registration>> = [
       session.hook("context", (event) => this.guarded("context", async () => {
         if (!isHidden(event)) await context(await this.for(event), event)
@@ -82,6 +84,8 @@ class Plugin {
     const instance = new Instance(this.ctx, directory, lease, this.log)
     working.add(directory)
     void follow(instance, this.stop.signal)
+    // The tools should be there before the first request. Tools that come later change its whole prefix.
+    register(instance, instance.recall())
     // The first request waits for this, because a prompt that is sent without the host changes the whole prefix later.
     await instance.opened(startMS).then((registered) => register(instance, registered), () => {})
     return instance
