@@ -125,14 +125,14 @@ export abstract class PluginInstance {
       this.#works(this.enabled)
       return this.enabled
     }
-    const registered = this.recall()
+    const registered = this.#registrations.recall(this.directory)
     this.#fails(this.#cause, registered ? "" : this.noticeAtStart)
     return registered
   }
 
-  /** The tools and commands of an earlier start; undefined if there are none. */
+  /** The tools and commands of an earlier start for this directory; undefined if there are none. */
   recall(): InitializeResult | undefined {
-    return this.#registrations.recall(this.directory)
+    return this.#registrations.recallExactly(this.directory)
   }
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */

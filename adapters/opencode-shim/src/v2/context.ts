@@ -52,7 +52,7 @@ async function pass(instance: Instance, event: SessionContext): Promise<Changes>
   if (unsent.has(session)) passes.withoutPass(session)
   unsent.add(session)
   const enabled = await instance.ready()
-  register(instance, enabled)
+  if (enabled || !instance.isInTrouble) register(instance, enabled)
   const steps = new Steps(event.messages, await facts.of(session, event.messages), agent)
   if (!enabled) {
     if (!instance.isInTrouble) {

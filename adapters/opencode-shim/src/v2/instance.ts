@@ -3,7 +3,7 @@ import { runAgent } from "./agents.ts"
 import { Catalogue } from "./catalogue.ts"
 import { Facts } from "./facts.ts"
 import { step } from "./generated/step.ts"
-import type { PluginContext } from "./opencode2.ts"
+import type { PluginContext, Registration } from "./opencode2.ts"
 import type { Step } from "./steps.ts"
 
 declare const shimVersion: string // defined by the bundler
@@ -27,8 +27,8 @@ export class Instance extends PluginInstance {
   /** The sessions whose last request may not have reached the provider: OpenCode makes a pass before each retry. */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
-  /** Whether the host's tools are registered. */
-  hasTools = false
+  /** The host's tools as OpenCode has them: their texts, their registration, and whether they come from the host's answer. */
+  readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
   /** The newest hook of each session. It never fails. */
   private readonly newest = new Map<string, Promise<unknown>>()

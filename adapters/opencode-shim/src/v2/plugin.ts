@@ -85,9 +85,9 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     // The tools should be there before the first request. Tools that come later change its whole prefix.
-    register(instance, instance.recall())
+    register(instance, instance.recall(), true)
     // The first request waits for this, because a prompt that is sent without the host changes the whole prefix later.
-    await instance.opened(startMS).then((registered) => register(instance, registered), () => {})
+    await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     return instance
   }
 

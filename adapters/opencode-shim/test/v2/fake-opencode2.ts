@@ -77,8 +77,9 @@ export class FakeOpenCode2 {
       },
       tool: {
         transform: async (edit) => {
-          edit({ add: (tool) => void this.tools.set(tool.name, tool) })
-          return { dispose: async () => {} }
+          const added: string[] = []
+          edit({ add: (tool) => void (added.push(tool.name), this.tools.set(tool.name, tool)) })
+          return { dispose: async () => added.forEach((name) => this.tools.delete(name)) }
         },
       },
       event: { subscribe: (options) => this.stream(options?.signal) },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { InitializeResult } from "@magicctx/shim-core"
+import { initialized } from "../../../shim-core/test/fakehost.ts"
 import type { PluginContext, StoredMessage } from "../../src/v2/opencode2.ts"
 import { answer, fake, load, textOf, user } from "./fake-opencode2.ts"
 
@@ -60,6 +61,22 @@ test("a tool of the host is called directly, and a failure is a text for the mod
   assert.deepEqual(received("tool/execute")[0]!.params, { session: "s", directory: opencode.directory, tool: "ctx_reduce", callId: "c1", args: { drop: "1" } })
   fake.follow({ errors: { "tool/execute": { code: -32602, message: "no such tag" } } })
   assert.deepEqual((await tool.execute({}, { ...context, id: "c2" })).content, [{ type: "text", text: "no such tag" }])
+})
+
+test("the tools of an earlier start are there at once, until the host has answered otherwise", async (t) => {
+  const { opencode, dispose } = await load(t, { tools })
+  await until(() => opencode.tools.has("ctx_reduce"))
+  await dispose!()
+  opencode.tools.clear()
+  fake.follow({ results: { initialize: { ...initialized, tools: [] } }, silent: ["initialize"] })
+  const plugin = (await import("../../src/index.ts")).default
+  const again = await plugin.setup(opencode.ctx)
+  t.after(() => again?.())
+  await until(() => opencode.tools.has("ctx_reduce"))
+  fake.follow({ results: { initialize: { ...initialized, tools: [] } } })
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  await until(() => opencode.tools.size === 0)
 })
 
 test("the host learns a model's limits from OpenCode's catalogue", async (t) => {
