@@ -163,14 +163,21 @@ func (h *harness) inFormat(message json.Value) json.Value {
 			h.t.Fatal(err)
 		}
 		return step
+	case schema.HarnessOpenCode2:
+		step, err := transcripttest.ToOpenCode2(message)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		return step
 	}
 	h.t.Fatalf("no translation of messages for %s", h.kind)
 	return nil
 }
 
-// askedModel is the model that the shim names with a pass, because Pi's messages do not name it.
+// askedModel is the model that the shim names with a pass, because only the messages of
+// OpenCode 1 name it.
 func (h *harness) askedModel() *schema.Model {
-	if h.kind != schema.HarnessPi {
+	if h.kind == schema.HarnessOpenCode {
 		return nil
 	}
 	return &schema.Model{Provider: "anthropic", ID: "m"}

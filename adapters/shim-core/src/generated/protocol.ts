@@ -290,7 +290,7 @@ export interface ExportedTable {
 }
 
 /** Harness names the coding agent in which a shim runs. */
-export type Harness = "opencode" | "pi"
+export type Harness = "opencode" | "opencode2" | "pi"
 
 /** HeadSections are the sizes of the baseline's sections, in tokens. */
 export interface HeadSections {
