@@ -132,7 +132,7 @@ export abstract class PluginInstance {
 
   /** The tools and commands of an earlier start for this directory; undefined if there are none. */
   recall(): InitializeResult | undefined {
-    return this.#registrations.recallExactly(this.directory)
+    return this.#registrations.recall(this.directory, true)
   }
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
