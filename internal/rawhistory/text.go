@@ -90,7 +90,7 @@ const Indentation = "    "
 // indent indents the lines after a line break. It handles every character at which a reader may begin a new
 // line.
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
-	"\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
+	"\x1c", "\x1c"+Indentation, "\x1d", "\x1d"+Indentation, "\x1e", "\x1e"+Indentation, "\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
 func (o TextOptions) result(p *transcript.Part, line func(string, ...any)) {
 	what, text := "result", p.Text
