@@ -101,3 +101,13 @@ func (s *Session) Switch(ctx context.Context, model string) error {
 
 // Compact asks for a compaction.
 func (s *Session) Compact(ctx context.Context) error { return s.post(ctx, "compact", object{}, nil) }
+
+// Shell runs a command of the user.
+func (s *Session) Shell(ctx context.Context, command string) error {
+	return s.post(ctx, "shell", object{"command": command}, nil)
+}
+
+// Synthetic adds a text that nobody has typed.
+func (s *Session) Synthetic(ctx context.Context, text string) error {
+	return s.post(ctx, "synthetic", object{"text": text, "resume": false}, nil)
+}
