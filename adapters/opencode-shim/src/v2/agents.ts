@@ -1,5 +1,5 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
-import { factOf, type Fact } from "./facts.ts"
+import { factOf, listOf, type Fact } from "./facts.ts"
 import type { Event, ModelRef, PluginContext, SessionError } from "./opencode2.ts"
 
 /** How long a run waits for its end after an abort, in ms. */
@@ -92,7 +92,7 @@ function isAlive(pid: number): boolean {
 
 /** Reads the answers from the session, where OpenCode offers that: events may be lost. */
 async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
-  for (const message of (await session.context?.({ sessionID: id }).catch(() => [])) ?? []) {
+  for (const message of listOf(await session.context?.({ sessionID: id }).catch(() => undefined))) {
     if (message.type !== "assistant") continue
     const text = (message.content ?? []).flatMap((part) => (part.type === "text" && part.text ? [part.text] : [])).join("\n")
     run.answers.set(message.id, { info: factOf(message), text })
