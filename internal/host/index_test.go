@@ -22,7 +22,7 @@ func (h *harness) indexed(term string) (all []string) {
 	}
 	defer x.Close()
 	err = x.View(h.ctx, func(v *index.View) error {
-		return v.Find(`"`+term+`"`, 0, 0, 99, func(hit index.Hit) { all = append(all, hit.Text) })
+		return v.Find(`"`+term+`"`, index.Scope{}, 99, func(hit index.Hit) { all = append(all, hit.Text) })
 	})
 	if err != nil {
 		h.t.Fatal(err)

@@ -66,7 +66,7 @@ func (w *world) run() Progress {
 func (w *world) find(term string) (all []string) {
 	w.t.Helper()
 	must(w.t, w.x.Index.View(w.t.Context(), func(v *index.View) error {
-		return v.Find(`"`+term+`"`, 0, 0, 100, func(h index.Hit) {
+		return v.Find(`"`+term+`"`, index.Scope{}, 100, func(h index.Hit) {
 			status := ""
 			if h.Status != nil {
 				status = fmt.Sprintf(" (%d)", *h.Status)
@@ -245,7 +245,7 @@ func TestSessionKeepsItsProject(t *testing.T) {
 	oc.Exec(`UPDATE session SET time_updated = 99`)
 	w.run()
 	must(t, w.x.Index.View(t.Context(), func(v *index.View) error {
-		return v.Find(`"zebra"`, 0, 0, 9, func(h index.Hit) {
+		return v.Find(`"zebra"`, index.Scope{}, 9, func(h index.Hit) {
 			if h.Session.Project != "git:a" {
 				t.Errorf("%+v", h.Session)
 			}

@@ -50,7 +50,7 @@ func put(t testing.TB, x *Index, s Session, all ...Message) {
 func find(t testing.TB, x *Index, expression string) (all []string) {
 	t.Helper()
 	must(t, x.View(t.Context(), func(v *View) error {
-		return v.Find(expression, 0, 0, 100, func(h Hit) { all = append(all, fmt.Sprintf("%s:%d %s", h.Session.ID, h.Last, h.Text)) })
+		return v.Find(expression, Scope{}, 100, func(h Hit) { all = append(all, fmt.Sprintf("%s:%d %s", h.Session.ID, h.Last, h.Text)) })
 	}))
 	slices.Sort(all)
 	return all
@@ -130,7 +130,7 @@ func TestOfTheAskingSessionOnlyOldMessagesCount(t *testing.T) {
 		n := 0
 		must(t, x.View(t.Context(), func(v *View) error {
 			row, err := v.Row("opencode", "ses_1")
-			return errors.Join(err, v.Find(`"word"`, row, through, 10, func(Hit) { n++ }))
+			return errors.Join(err, v.Find(`"word"`, Scope{Session: row, Through: through}, 10, func(Hit) { n++ }))
 		}))
 		if n != count {
 			t.Errorf("through %d: %d, want %d", through, n, count)

@@ -41,10 +41,21 @@ func (v *View) Size() (n int, err error) {
 	return n, err
 }
 
-// Frequency returns how many chunks have a term.
-func (v *View) Frequency(term string) (n int, err error) {
-	err = v.x.scan(`SELECT doc FROM vocabulary WHERE term = ?`, func(s *sqlite3.Stmt) { n = s.ColumnInt(0) }, term)
-	return n, err
+//go:embed query/frequency.sql
+var frequencySQL string
+
+// counted bounds the rows that Frequency counts.
+const counted = 500
+
+// Frequency returns how many chunks have a term. If they are many, it is an estimate from the newest ones.
+func (v *View) Frequency(term string) (int, error) {
+	n, oldest := 0, 0
+	err := v.x.scan(frequencySQL, func(s *sqlite3.Stmt) { n, oldest = s.ColumnInt(0), s.ColumnInt(1) }, `"`+term+`"`, counted)
+	if err != nil || n < counted {
+		return n, err
+	}
+	size, err := v.Size()
+	return max(n, n*size/(size-oldest+1)), err
 }
 
 // Project returns the row of a project, or 0 if nothing of it was indexed.
@@ -59,10 +70,18 @@ func (v *View) Row(harness, session string) (row int64, err error) {
 	return row, err
 }
 
-// Find calls yield with the chunks that match an expression of terms, the newest rows first, and at most limit. Of
-// the session with a row, it leaves out the messages after ordinal through; row 0 leaves out nothing.
-func (v *View) Find(expression string, row int64, through, limit int, yield func(Hit)) error {
-	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, row, through, limit)
+// A Scope restricts a search.
+type Scope struct {
+	// Project is the row of the only project to search, or 0.
+	Project int64
+	// Of the session with the row Session, only the messages up to the ordinal Through count. Session is 0 if all do.
+	Session int64
+	Through int
+}
+
+// Find calls yield with the chunks that match an expression of terms, the newest rows first, and at most limit.
+func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) error {
+	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, limit)
 }
 
 // Row identifies the chunk of a hit.

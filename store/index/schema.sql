@@ -43,5 +43,3 @@ CREATE UNIQUE INDEX chunks_of_file ON chunks (session, kind, subject) WHERE kind
 CREATE VIRTUAL TABLE terms USING fts5 (
 	words, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '#'"
 );
-
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (terms, row);
