@@ -135,7 +135,7 @@ func New(o Options) *Host {
 	})
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, IndexDir: o.IndexDir, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

@@ -50,7 +50,7 @@ func (s *search) rank() []Hit {
 	hits := make([]Hit, 0, len(s.found))
 	for _, row := range slices.Sorted(maps.Keys(s.found)) { // in a fixed order, so that a search has one result
 		h := s.found[row]
-		if score := s.score(&h, place) / most; score > 0 && (s.q.Hides == nil || !s.q.Hides(h.Text)) {
+		if score := s.score(&h, place) / most; score > 0 && (s.q.Hides == nil || !s.q.Hides(&h)) {
 			hits = append(hits, Hit{h, score})
 		}
 	}

@@ -21,8 +21,8 @@ type Query struct {
 	// others are in front of the model. Through is 0 as long as all are.
 	Harness, Session string
 	Through          int
-	// Hides reports that a text is in front of the model anyway. It may be nil.
-	Hides func(text string) bool
+	// Hides reports that a chunk is in front of the model anyway. It may be nil.
+	Hides func(*index.Hit) bool
 	// Now is the time of the search, Unix ms.
 	Now int64
 }

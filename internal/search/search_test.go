@@ -116,7 +116,7 @@ func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	got := search1(t, x, asked)
 	slices.Sort(got)
 	want(t, got, "zebra elsewhere", "zebra one", "zebra two")
-	asked.Hides = func(text string) bool { return strings.Contains(text, "two") }
+	asked.Hides = func(h *index.Hit) bool { return strings.Contains(h.Text, "two") }
 	if got := search1(t, x, asked); len(got) != 2 || slices.Contains(got, "zebra two") {
 		t.Errorf("%q", got)
 	}

@@ -229,6 +229,12 @@ func fit(text string, budget int) (bytes, size int) {
 	return low, tokens.Count(text[:low])
 }
 
+// borderOf returns the line that stands before and after a text.
+func borderOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "=== record " + hex.EncodeToString(sum[:6]) + " ==="
+}
+
 // render returns the page for the model. It puts the same border line before and after the text, for example
 // `=== record 1f2e3d4c5b6a ===`. The border is made from the hash of the text, so the text cannot contain it,
 // and no message can pretend that the record has ended.
@@ -237,8 +243,7 @@ func (p *page) render(end int) string {
 	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays
 		body = strings.TrimSuffix(body, "\n")
 	}
-	sum := sha256.Sum256([]byte(body))
-	border := "=== record " + hex.EncodeToString(sum[:6]) + " ==="
+	border := borderOf(body)
 	var more string
 	switch {
 	case p.isFull && p.offset > 0:
