@@ -17,7 +17,7 @@ const runtimes = ["--node", "--bun"].filter((name) => args.includes(name))
 const tests = readdirSync(here)
   .map((name) => join(here, name, "test"))
   .filter((dir) => existsSync(dir))
-  .flatMap((dir) => readdirSync(dir).map((name) => join(dir, name)))
+  .flatMap((dir) => readdirSync(dir, { recursive: true }).map((name) => join(dir, name)))
   .filter((path) => path.endsWith(".test.ts") && words.every((word) => path.includes(word)))
 
 // Each test is bundled on its own, so the runtimes need to know neither TypeScript nor our workspaces.

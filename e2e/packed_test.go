@@ -36,7 +36,7 @@ func TestPackedPluginWorks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(edited); !strings.Contains(text, "/opencode-shim/index.js") || !strings.Contains(text, "// mine") {
+	if text := string(edited); !strings.Contains(text, "/opencode-shim") || !strings.Contains(text, "// mine") {
 		t.Fatalf("opencode.jsonc after install:\n%s", text)
 	}
 

@@ -258,7 +258,7 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	h.Pinned = s.pinned(covered, r)
 	keys := CoveredKeys(*h, shown)
 	for i := range covered {
-		if key := s.entries[i].header.key; key != "" && !h.Pins(key) {
+		if key := s.entries[i].header.key; key != "" && !s.entries[i].staysBehind(*h) {
 			keys[key] = true
 		}
 	}

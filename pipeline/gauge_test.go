@@ -204,6 +204,32 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
+// In Pi, the user goes back before an answer, a bust makes the prompt small, and the user returns to the answer. Its
+// usage reports the prompt before the bust. Once, the host believed it: 16,447 tokens, although 6,361 were sent.
+func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
+	for _, perToken := range []float64{0.8, 1, 1.3} {
+		p := newProvider(t, 1000, perToken)
+		p.w.readings.LimitTokens = 100_000
+		for range 14 {
+			p.turn(4, 400)
+		}
+		p.turn(0, 0)
+		large := message("large", "assistant", p.w.now, obj{"tokens": obj{"input": p.prompt()}}, textPart("plarge", "done"))
+		branch := append(slices.Clone(p.w.raw), large)
+
+		p.w.now += 1000
+		p.w.readings.LimitTokens = 20_000
+		p.turn(0, 0)
+		if len(p.w.decision.Edits) == 0 {
+			t.Fatalf("no bust has made the prompt small: %s at %.0f %%", p.w.decision.Cause, p.w.decision.Percent)
+		}
+		p.w.now += 1000
+		p.w.raw, p.w.held, p.w.changed = branch, 0, true
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
 // When a summary replaces messages, their thinking is gone too. Once, after a revert, the host went on counting that
 // thinking: it estimated 12,911 tokens, although 3,959 were sent.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {

@@ -101,8 +101,12 @@ func (s *array) coveredBy(h frozen.Head) int {
 
 // isCovered reports whether the head of the shown state stands for entry i.
 func (s *memo) isCovered(i int) bool {
-	return i < s.covered && !s.shown.Head.Pins(s.entries[i].header.key)
+	return i < s.covered && !s.entries[i].staysBehind(s.shown.Head)
 }
+
+// staysBehind reports whether the entry stays on the wire behind the head, even if the head
+// covers the messages around it.
+func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
 // isReverted reports whether a revert has taken messages that the head covers. The last message that the head covers
 // may also be missing because a summary of the harness or the host's marker hides it. But a summary or marker hides
@@ -160,6 +164,11 @@ func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value
 	for _, key := range s.shown.Head.Pinned {
 		if i, ok := s.index[key]; ok && i < s.covered && key != "" { // an unreadable message has no key
 			pinned = append(pinned, key)
+		}
+	}
+	for i := range s.covered {
+		if h := &s.entries[i].header; h.stays && h.key != "" {
+			pinned = append(pinned, h.key)
 		}
 	}
 	return s.covered, pinned, messages, isCleared

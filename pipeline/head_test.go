@@ -242,7 +242,7 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 // If the harness's own compaction removes the covered messages and some later ones, the head stays as it is. The
 // summary of the harness follows the head.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
-	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.Pi{}} {
+	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)
 		head := w.session.State.Head
 		w.compact(6)

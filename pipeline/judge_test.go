@@ -40,11 +40,14 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 
 // sendTo sends the newest pass to the judge.
 func (w *world) sendTo(j *judge.Judge, name string) {
+	if _, is := w.codec.(transcript.OpenCode2); is {
+		return // the judge has no converter for OpenCode 2 yet
+	}
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another one
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
 	// Pi's shim puts the breakpoint into the finished request, which the judge does not see.
-	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && !w.isPi() {
+	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
 		c.Marked = history.Acknowledgement
 	}
 	if w.isPi() {

@@ -34,11 +34,21 @@ func toPi(t testing.TB, raw mjson.Value) mjson.Value {
 	return step
 }
 
+// toOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2.
+func toOpenCode2(t testing.TB, raw mjson.Value) mjson.Value {
+	t.Helper()
+	step, err := transcripttest.ToOpenCode2(raw)
+	must(t, err)
+	return step
+}
+
 // inHarness returns a message of OpenCode in the format of the world's harness.
 func (w *world) inHarness(raw mjson.Value) mjson.Value {
 	switch w.codec.(type) {
 	case transcript.Pi:
 		return toPi(w.t, raw)
+	case transcript.OpenCode2:
+		return toOpenCode2(w.t, raw)
 	case transcript.OpenCode:
 		return raw
 	}
@@ -48,10 +58,13 @@ func (w *world) inHarness(raw mjson.Value) mjson.Value {
 
 func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
 
-// askModel does what Pi's shim does: it names the model of the request, because the
-// messages do not. toPi notes the model in the user message, where no codec looks for it.
+func (w *world) isOpenCode1() bool { _, is := w.codec.(transcript.OpenCode); return is }
+
+// askModel does what the shims of Pi and of OpenCode 2 do: it names the model of the request,
+// because the messages do not. toPi and toOpenCode2 note the model in the user message,
+// where no codec looks for it.
 func (w *world) askModel() {
-	if !w.isPi() {
+	if w.isOpenCode1() {
 		return
 	}
 	for i := len(w.raw) - 1; i >= 0; i-- {
@@ -61,8 +74,18 @@ func (w *world) askModel() {
 				Provider string `json:"provider"`
 				Model    string `json:"model"`
 			} `json:"message"`
+			Info struct {
+				Asked struct {
+					Provider string `json:"provider"`
+					Model    string `json:"model"`
+				} `json:"asked"`
+			} `json:"info"`
 		}
 		must(w.t, mjson.Unmarshal(w.raw[i], &step))
+		if asked := step.Info.Asked; asked.Model != "" {
+			w.session.AskModel(schema.Model{Provider: asked.Provider, ID: asked.Model})
+			return
+		}
 		if step.Message.Role == "user" {
 			w.session.AskModel(schema.Model{Provider: step.Message.Provider, ID: step.Message.Model})
 			return

@@ -109,15 +109,22 @@ func (s *memo) gauge(i, own int) Gauge {
 		} else if expected := grown.estimate(own); reported*4 < expected*3 {
 			g.Tokens = expected // the edits of the measured prompt are lost
 		}
-	case stands && at <= i: // the usage answers a request that was sent later
+	case stands && at <= i && !s.isOlderThanLastPass(i): // the usage answers a request that was sent later
 		g.Base = min(g.Base, reported)
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
 		}
-	default: // the answer measured last is gone, so this usage is older than the edits
+	default: // the answer measured last is gone, or this one is older than the last pass: so may be its edits
 		g.Tokens = max(1, last.estimate(own))
 	}
 	return g
+}
+
+// isOlderThanLastPass reports whether entry i was complete before the last pass. In Pi, an answer may come back with
+// its branch, and the last pass may have been a bust.
+func (s *memo) isOlderThanLastPass(i int) bool {
+	completed := s.entries[i].header.completed
+	return completed > 0 && completed < s.Meta.At
 }
 
 // isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the

@@ -101,7 +101,7 @@ func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 
 // numbered returns the message for history.Number.
 func (e *entry) numbered() history.Entry {
-	return history.Entry{Key: e.header.key, IsSummary: e.isSummary()}
+	return history.Entry{Key: e.header.key, IsSummary: e.isSummary(), IsOutside: e.header.stays}
 }
 
 // rawTokens returns the host's count of a message with nothing dropped.

@@ -17,7 +17,7 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 		if e.header.role == transcript.Assistant {
 			step++
 		}
-		if i < head.covered && !v.State.Head.Pins(e.header.key) {
+		if i < head.covered && !e.staysBehind(v.State.Head) {
 			m.Silent, m.Step = true, step
 			continue
 		}

@@ -407,9 +407,12 @@ func (w *world) keys(from, through int) (keys []string) {
 func (w *world) compact(n int) {
 	kept := w.raw[n:]
 	w.raw, w.held, w.changed = nil, 0, true
-	if w.codec == (transcript.Pi{}) {
+	switch w.codec.(type) {
+	case transcript.Pi:
 		w.raw = append(w.raw, mjson.Value(`{"id":"compacted","message":{"role":"compactionSummary","summary":"The harness's own summary.","timestamp":1}}`))
-	} else {
+	case transcript.OpenCode2:
+		w.raw = append(w.raw, mjson.Value(`{"id":"compacted","info":{"type":"compaction","created":1},"message":{"id":"compacted","role":"user","content":[{"type":"text","text":"The harness's own summary."}]}}`))
+	default:
 		w.raw = append(w.raw,
 			mjson.Value(`{"info":{"id":"compaction","role":"user","time":{"created":1}},"parts":[{"id":"p","type":"compaction","auto":false}]}`),
 			mjson.Value(`{"info":{"id":"compacted","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":1,"completed":1}},"parts":[{"id":"q","type":"text","text":"The harness's own summary."}]}`))

@@ -124,10 +124,10 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// The same id in OpenCode and in Pi names two sessions.
+// The same id in two harnesses names two sessions.
 func TestHarnessesDoNotShareLanes(t *testing.T) {
 	var inside sync.WaitGroup
-	inside.Add(2)
+	inside.Add(len(schema.Harnesses))
 	r := newRig(t, &scriptedHost{
 		transform: func(context.Context, client.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()

@@ -21,6 +21,9 @@ const (
 	MaxBodyBytes = 8 << 20
 	// MaxAttachmentBytes bounds the attachment of a frame.
 	MaxAttachmentBytes = 512 << 20
+	// MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even
+	// if it is empty.
+	MaxMessages = 200_000
 )
 
 // Error codes in addition to those of JSON-RPC 2.0.
@@ -54,11 +57,23 @@ type Harness string
 // The harnesses.
 const (
 	HarnessOpenCode Harness = "opencode"
-	HarnessPi       Harness = "pi"
+	// HarnessOpenCode2 is OpenCode from version 2 on. Its messages, its store and its
+	// plugin interface are new.
+	HarnessOpenCode2 Harness = "opencode2"
+	HarnessPi        Harness = "pi"
 )
 
 // Harnesses are all harnesses.
-var Harnesses = []Harness{HarnessOpenCode, HarnessPi}
+var Harnesses = []Harness{HarnessOpenCode, HarnessOpenCode2, HarnessPi}
+
+// Program returns the harness whose program, plugin and configuration files h uses:
+// both versions of OpenCode are one program for the user.
+func (h Harness) Program() Harness {
+	if h == HarnessOpenCode2 {
+		return HarnessOpenCode
+	}
+	return h
+}
 
 // Version is a protocol version.
 type Version struct {

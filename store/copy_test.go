@@ -6,7 +6,7 @@ import (
 )
 
 // The originals of a copy are other sessions of its harness and directory. The most recently used one comes
-// first.
+// first. A session of OpenCode 2 may have begun under version 1, with the same id.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
@@ -27,6 +27,10 @@ func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	keys, err := s.Originals(ctx, Key{"opencode", "copy"}, "/p", -7)
 	if want := []Key{{"opencode", "newer"}, {"opencode", "older"}}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("%v, %v; want %v", keys, err, want)
+	}
+	keys, err = s.Originals(ctx, Key{"opencode2", "older"}, "/p", -7)
+	if want := []Key{{"opencode", "older"}}; err != nil || !slices.Equal(keys, want) {
+		t.Errorf("under version 2: %v, %v; want %v", keys, err, want)
 	}
 	if keys, err := s.Originals(ctx, Key{"opencode", "copy"}, "/p", 0); err != nil || len(keys) > 0 {
 		t.Errorf("without a fingerprint: %v, %v", keys, err)

@@ -175,12 +175,18 @@ func quotable(text string) string { return normalise(quotationMarks.Replace(text
 
 var quotationMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'", "\ufeff", " ")
 
-// quoteMark matches "U:" before a quote, and its other forms at the start of a line. A path such as U:\tmp is not
-// a quote.
+// quoteMark matches "U:" before a quote, and its other forms at the start of a line, for example with letters and
+// colons that look alike, or with invisible characters. A path such as U:\tmp is not a quote.
 var quoteMark = sync.OnceValue(func() *regexp.Regexp {
-	const start = `^[^\pL]*?`
-	const forms = `(?:\*\*|__)?(?:[UuＵｕ]|[UuＵｕ]ser|USER|[Hh]uman|HUMAN)\p{Cf}*(?:\*\*|__)?[\s\p{Cf}]*[:：](?:\*\*|__)?`
-	return regexp.MustCompile(`(?:` + start + `(` + forms + `)|[^\pL\pN_](U:))(?:[^\\/]|[\\/]\s|$)`)
+	const (
+		unseen = `[\s\p{Z}\p{Cf}\p{M}]*`
+		start  = `^[^\pL]*?`
+		u      = `[UuＵｕᵁᵘⓊⓤ🄤🅄🅤🆄Սս𝐔𝐮𝑈𝑢𝑼𝒖𝒰𝓊𝓤𝓾𝔘𝔲𝕌𝕦𝖀𝖚𝖴𝗎𝗨𝘂𝘜𝘶𝙐𝙪𝚄𝚞]`
+		bold   = `(?:\*{1,3}|_{1,3}|~~|` + "`" + `)?`
+		colon  = unseen + `[:：∶︓﹕꞉ː]`
+		forms  = bold + `(?:` + u + `|[UuＵｕ]ser|USER|[Hh]uman|HUMAN)` + unseen + bold + colon + bold
+	)
+	return regexp.MustCompile(`(?:` + start + `(` + forms + `)|[^\pL\pN_](U` + colon + `))(?:[^\\/]|[\\/]\s|$)`)
 })
 
 // quoteMarks returns the places of the marks of quotes in a line.

@@ -84,7 +84,7 @@ func clean(text string) string {
 			return '\n'
 		case r == unicode.ReplacementChar, unicode.IsControl(r) && r != '\n' && r != '\t':
 			return -1
-		case unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d':
+		case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) && r != '\u200c' && r != '\u200d':
 			return -1
 		}
 		return r

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,11 +103,16 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 		at := places(h, project, dataDir)
 		inProject, ofUser := at[0], at[1]
 		all = append(all, doctor.Harness{
-			ID: h.ID, Name: h.Name, Program: h.Program, HoldsCompactionBack: h.HoldsCompactionBack(),
+			ID: h.ID, Name: h.Name, Programs: h.Programs, HoldsCompactionBack: h.HoldsCompactionBack(),
 			Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, at) },
 			Installed: func(ctx context.Context) (string, error) {
 				plugin, err := findPlugin(ctx, inProject)
 				return plugin.File, err
+			},
+			EntryProblem: func(ctx context.Context) (problem, remedy string, err error) {
+				plugin, err := findPlugin(ctx, inProject)
+				problem, remedy = plugin.Problem(h)
+				return problem, cmp.Or(remedy, fmt.Sprintf("run %s install %s", program.Name(), h.ID)), err
 			},
 			PluginFile: func(ctx context.Context) (string, error) {
 				plugin, err := findPlugin(ctx, inProject)

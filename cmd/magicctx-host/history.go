@@ -177,7 +177,7 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 	if err != nil && !errors.Is(err, store.ErrMissing) || len(all) > 0 {
 		return all, err
 	}
-	for _, harness := range harnessIDs() {
+	for _, harness := range schema.Harnesses {
 		if cmd.Harness == "" || cmd.Harness == string(harness) {
 			all = append(all, rawhistory.Session{Harness: harness, ID: cmd.Session})
 		}

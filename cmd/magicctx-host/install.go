@@ -20,7 +20,7 @@ import (
 // placeFlags choose the configuration to edit and whether to ask first.
 type placeFlags struct {
 	dataDirFlag
-	Harness string `arg:"" enum:"${harnesses}" help:"The harness: ${enum}."`
+	Harness string `arg:"" enum:"${programs}" help:"The harness: ${enum}."`
 	Global  bool   `xor:"place" help:"Edit the user's configuration (default)."`
 	Project bool   `xor:"place" help:"Edit the configuration of the project in the current directory."`
 	DryRun  bool   `help:"Show the change and make none."`
@@ -76,7 +76,7 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	if !cmd.Project {
 		plan.Notes = append(plan.Notes, conflictsHere(ctx, place)...)
 	}
-	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin.", place.Harness.Name))
+	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin%s.", place.Harness.Name, place.Harness.RestartNote))
 }
 
 // conflictsHere lists the conflicts with magicctx in the project of the current directory. If magicctx is being
@@ -145,7 +145,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	plan.Notes = append(plan.Notes, farewell(ctx, place)...)
-	if err := cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin.", place.Harness.Name)); err != nil || cmd.DryRun || cmd.Project {
+	if err := cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin%s.", place.Harness.Name, place.Harness.RestartNote)); err != nil || cmd.DryRun || cmd.Project {
 		return err
 	}
 	return removeMarkers(ctx, s, place.Harness)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
-	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -154,7 +153,7 @@ func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.S
 		return session, err
 	}
 	p := schema.SessionStatusParams{Session: cmd.Session, Dropped: cmd.Dropped}
-	candidates := harnessIDs() // a status lists only the newest sessions, so ask for this one
+	candidates := schema.Harnesses // a status lists only the newest sessions, so ask for this one
 	if len(named) > 0 {
 		p.Session, candidates = named[0].Session, []schema.Harness{named[0].Harness}
 	} else if cmd.Harness != "" {
@@ -193,21 +192,13 @@ func (cmd *statusCmd) noSession(id string) error {
 	return fmt.Errorf("%sno session %q; %s status lists the newest, on a wide terminal and with --json also their ids", owner, id, program.Name())
 }
 
-// harnessIDs lists the harnesses whose sessions a host keeps.
-func harnessIDs() (ids []schema.Harness) {
-	for _, h := range install.Harnesses {
-		ids = append(ids, h.ID)
-	}
-	return ids
-}
-
-// harnessNames joins the ids of the harnesses.
-func harnessNames(separator string) string {
+// harnessNames joins the ids of harnesses.
+func harnessNames(ids []schema.Harness) string {
 	var names []string
-	for _, id := range harnessIDs() {
+	for _, id := range ids {
 		names = append(names, string(id))
 	}
-	return strings.Join(names, separator)
+	return strings.Join(names, ",")
 }
 
 func printJSON(w io.Writer, value any) error {

@@ -163,7 +163,7 @@ func TestStatusOfEqualIDs(t *testing.T) {
 		{[]string{"broken"}, "", `^magicctx-host: ask for session broken: .*the store is gone`},
 		{nil, `(?m)^ SESSION +HARNESS`, ""},
 		{[]string{"--harness", "pi"}, `(?m)^ +ses_1 +pi +[\s\S]*only-pi +pi`, ""},
-		{[]string{"--harness", "vim"}, "", `--harness must be one of "opencode","pi" but got "vim"`},
+		{[]string{"--harness", "vim"}, "", `--harness must be one of "opencode","opencode2","pi" but got "vim"`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			var out, errs bytes.Buffer

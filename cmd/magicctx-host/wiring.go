@@ -73,7 +73,7 @@ const conflictsTimeout = 500 * time.Millisecond
 // and for status. If one of them is another context plugin, the function also returns the reason to stand down.
 func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) ([]config.Warning, string) {
 	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning, competitor string) {
-		h := install.HarnessOf(harness)
+		h := install.HarnessOf(harness.Program())
 		if h == nil || directory == "" {
 			return nil, ""
 		}

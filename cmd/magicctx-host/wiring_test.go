@@ -23,15 +23,16 @@ import (
 func TestEveryHarnessIsWhole(t *testing.T) {
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }
-	for _, id := range schema.Harnesses {
+	for _, harness := range schema.Harnesses {
+		id := harness.Program()
 		if !slices.ContainsFunc(install.Harnesses, func(h *install.Harness) bool { return h.ID == id }) {
 			t.Errorf("%s cannot be installed", id)
 		}
 		if _, err := (rawhistory.Reader{Env: env}).Read(t.Context(), rawhistory.Session{Harness: id, ID: "none"}, 1, 1, nil); errors.Is(err, rawhistory.ErrUnknownHarness) {
 			t.Errorf("%s has no reader of its history", id)
 		}
-		if _, ok := transcript.CodecOf(string(id)); !ok {
-			t.Errorf("%s has no codec", id)
+		if _, ok := transcript.CodecOf(string(harness)); !ok {
+			t.Errorf("%s has no codec", harness)
 		}
 		if s := carried[id]; len(s.Bundle) == 0 || len(s.Loader) == 0 {
 			t.Errorf("the program carries no plugin for %s", id)
@@ -39,7 +40,7 @@ func TestEveryHarnessIsWhole(t *testing.T) {
 		if !doctor.KnowsVersions(id) {
 			t.Errorf("doctor knows no version of %s", id)
 		}
-		user, project := config.Candidates(config.Options{Harness: id, Directory: "/p", Env: env})
+		user, project := config.Candidates(config.Options{Harness: harness, Directory: "/p", Env: env})
 		own := func(file string) bool { return strings.Contains(file, string(id)) }
 		if !slices.ContainsFunc(user, own) || !slices.ContainsFunc(project, own) {
 			t.Errorf("%s has no magicctx.jsonc of its own: %q, %q", id, user, project)

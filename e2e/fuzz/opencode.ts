@@ -1,4 +1,4 @@
-import type { Hooks, PluginInput, PromptBody } from "../../adapters/opencode-shim/src/opencode.ts"
+import type { Hooks, PluginInput, PromptBody } from "../../adapters/opencode-shim/src/v1/opencode.ts"
 import { Random } from "./random.ts"
 import type { Summary } from "./historian.ts"
 import { models, type Model } from "./provider.ts"

@@ -1,5 +1,5 @@
 import type { Context, Message as PiMessage, Model as PiModel, ToolDefinition } from "../../adapters/pi-shim/src/pi.ts"
-import type { Hooks } from "../../adapters/opencode-shim/src/opencode.ts"
+import type { Hooks } from "../../adapters/opencode-shim/src/v1/opencode.ts"
 import type { Message, OpenCodeEvent, Part, Row, Session } from "./opencode.ts"
 import { signatureOf, type Model } from "./provider.ts"
 

@@ -234,6 +234,7 @@ export class World {
     const started = this.machine.now()
     const row = this.newAssistant()
     const request = await this.request(random)
+    if (this.isPi) row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode before it
     const { verdict } = request
     const window = this.windows.get(model)!
     this.report(verdict, request.outcome)

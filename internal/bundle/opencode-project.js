@@ -12,12 +12,16 @@ function dataDirectory() {
   return join(data && isAbsolute(data) ? data : join(homedir(), ".local", "share"), "cortexkit", "magic-context")
 }
 
+const file = join(dataDirectory(), "opencode-shim", "index.js")
+const message = `magicctx is not working: this project asks for it, but ${file} is missing. Run "magicctx-host install opencode --project" here`
+const load = async () => (await import(pathToFileURL(file).href)).default
+
+// If the user has installed the plugin for all projects, it works for this one already.
+const works = (directory) => globalThis[Symbol.for("magicctx.directories")]?.has(directory)
+
 async function server(input, options) {
-  // If the user has installed the plugin for all projects, it works for this one already.
-  if (globalThis[Symbol.for("magicctx.directories")]?.has(input.directory)) return {}
-  const file = join(dataDirectory(), "opencode-shim", "index.js")
-  if (existsSync(file)) return (await import(pathToFileURL(file).href)).default.server(input, options)
-  const message = `magicctx is not working: this project asks for it, but ${file} is missing. Run "magicctx-host install opencode --project" here`
+  if (works(input.directory)) return {}
+  if (existsSync(file)) return (await load()).server(input, options)
   let isShown = false
   const show = async () => {
     if (isShown) return
@@ -28,4 +32,11 @@ async function server(input, options) {
   return { "chat.message": show }
 }
 
-export default { id: "magicctx-project", server }
+// The entry of OpenCode 2. OpenCode 1 calls it, too, but with a context that has no sessions.
+async function setup(ctx) {
+  if (typeof ctx?.session?.hook !== "function" || works(ctx.location?.directory)) return
+  if (existsSync(file)) return (await load()).setup(ctx)
+  console.warn(message)
+}
+
+export default { id: "magicctx-project", server, setup }

@@ -32,7 +32,7 @@ func (l *loader) userFiles(harness schema.Harness) []string {
 		config = l.underHome(".config")
 	}
 	var dirs []string
-	switch harness {
+	switch harness.Program() {
 	case schema.HarnessOpenCode:
 		dirs = []string{l.env("OPENCODE_CONFIG_DIR"), join(config, "opencode")}
 	case schema.HarnessPi:
@@ -50,7 +50,7 @@ func (l *loader) userFiles(harness schema.Harness) []string {
 
 // projectFiles returns the candidates of the project level, first choice first.
 func projectFiles(harness schema.Harness, dir string) []string {
-	hidden := filepath.Join(dir, "."+string(harness))
+	hidden := filepath.Join(dir, "."+string(harness.Program()))
 	var files []string
 	for _, name := range []string{ownName, referenceName} {
 		files = append(files, bothSuffixes(dir, name)...)

@@ -27,6 +27,11 @@ func (x *examination) plugin(ctx context.Context) {
 		case file == "":
 			x.warn(x.install(h), "no configuration of %s names the plugin", h.Name)
 		default:
+			problem, remedy := h.entryProblem(ctx)
+			if problem != "" {
+				x.warn(remedy, "%s", problem)
+				break
+			}
 			x.ok("%s loads the plugin, see %s", h.Name, file)
 		}
 		if hasHost := x.shim(ctx, h); err == nil && file != "" {

@@ -66,12 +66,12 @@ func well(t *testing.T) Options {
 		FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
 		Harnesses: []Harness{
 			{
-				ID: schema.HarnessOpenCode, Name: "OpenCode", Program: "opencode",
+				ID: schema.HarnessOpenCode, Name: "OpenCode", Programs: []string{"opencode"},
 				Conflicts: func(context.Context) ([]Conflict, error) { return nil, nil },
 				Installed: func(context.Context) (string, error) { return "/home/u/.config/opencode/opencode.json", nil },
 			},
 			{
-				ID: schema.HarnessPi, Name: "Pi", Program: "pi", HoldsCompactionBack: true,
+				ID: schema.HarnessPi, Name: "Pi", Programs: []string{"pi"}, HoldsCompactionBack: true,
 				Conflicts: func(context.Context) ([]Conflict, error) { return nil, nil },
 				Installed: func(context.Context) (string, error) { return "", nil },
 			},
@@ -262,6 +262,18 @@ func TestFindings(t *testing.T) {
 				o.VersionOf = func(context.Context, string) (string, error) { return "v1.9.2", nil }
 			},
 			"harness", Warn, "1.9.2 is older than the 1.18", "update OpenCode", false,
+		},
+		{
+			"a later generation", func(t *testing.T, o *Options) {
+				o.VersionOf = func(context.Context, string) (string, error) { return "3.0.1", nil }
+			},
+			"harness", Warn, "3.0.1 is of a later generation", "newer magicctx", false,
+		},
+		{
+			"a plugin for one version only", func(t *testing.T, o *Options) {
+				o.Harnesses[0].EntryProblem = func(context.Context) (string, string, error) { return "only version 2 loads it", "move it", nil }
+			},
+			"plugin", Warn, "only version 2 loads it", "move it", false,
 		},
 		{
 			"broken harness", func(t *testing.T, o *Options) {
@@ -611,6 +623,28 @@ func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("not told: %+v", examine(t, o))
+	}
+}
+
+// Both versions of OpenCode may be installed. The betas of version 2 have a program of another name.
+func TestVersionsOfOpenCode(t *testing.T) {
+	o := well(t)
+	o.Harnesses[0].Programs = []string{"opencode", "opencode2"}
+	write(t, filepath.Join(filepath.Dir(o.Executable), "opencode2"), "", 0o700)
+	o.VersionOf = func(_ context.Context, program string) (string, error) {
+		return map[string]string{"opencode": "1.18.33\n", "opencode2": "2.3.1\n"}[filepath.Base(program)], nil
+	}
+	var found []string
+	for _, f := range examine(t, o) {
+		if f.Level != OK {
+			t.Errorf("found %+v", f)
+		}
+		if f.Check == "harness" {
+			found = append(found, f.Message)
+		}
+	}
+	if len(found) != 2 || strings.Contains(found[0], "service") || !strings.Contains(found[1], "opencode2 2.3.1") || !strings.Contains(found[1], "opencode service restart") {
+		t.Errorf("found %q", found)
 	}
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/program"
@@ -28,8 +29,10 @@ type ShimProblem struct {
 // its check.
 type Harness struct {
 	ID schema.Harness
-	// Name is the name for people, for example "OpenCode". Program is the name of the program on the PATH.
-	Name, Program string
+	// Name is the name for people, for example "OpenCode". Programs are the names under which the program may be
+	// on the PATH, the usual one first.
+	Name     string
+	Programs []string
 	// HoldsCompactionBack means that the plugin prevents the harness's own compaction while the plugin works.
 	// So the harness's setting may stay on.
 	HoldsCompactionBack bool
@@ -37,6 +40,9 @@ type Harness struct {
 	Conflicts func(context.Context) ([]Conflict, error)
 	// Installed returns the configuration that lists our plugin, empty if none does.
 	Installed func(context.Context) (string, error)
+	// EntryProblem returns a problem, with its remedy, if a version of the harness does not load the plugin from its
+	// entry, or loads it twice.
+	EntryProblem func(context.Context) (problem, remedy string, err error)
 	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
 	// not known, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
@@ -75,10 +81,22 @@ func (h Harness) isListed(ctx context.Context) bool {
 	return err == nil && file != ""
 }
 
+// entryProblem returns the problem of EntryProblem, with its remedy.
+func (h Harness) entryProblem(ctx context.Context) (problem, remedy string) {
+	if h.EntryProblem == nil {
+		return "", ""
+	}
+	problem, remedy, err := h.EntryProblem(ctx)
+	if err != nil { // another check reports it
+		return "", ""
+	}
+	return problem, remedy
+}
+
 // isUsed reports whether doctor examines a harness. It does if the harness's program is on the PATH, or if a
 // configuration lists our plugin or cannot be read.
 func (x *examination) isUsed(ctx context.Context, h Harness) bool {
-	if _, err := x.LookPath(h.Program); err == nil {
+	if len(h.paths(x.LookPath)) > 0 {
 		return true
 	}
 	if h.Installed == nil {
@@ -86,6 +104,16 @@ func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	}
 	file, err := h.Installed(ctx)
 	return file != "" || err != nil
+}
+
+// paths returns the paths of the harness's programs, as far as lookPath finds them.
+func (h Harness) paths(lookPath func(string) (string, error)) (found []string) {
+	for _, name := range h.Programs {
+		if path, err := lookPath(name); err == nil {
+			found = append(found, path)
+		}
+	}
+	return found
 }
 
 // eachUsed calls look for each harness that is used, or for the first harness if none is used. The findings
@@ -107,36 +135,41 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	x.about = ""
 }
 
-// A versionRange holds the first two numbers of the versions of a harness whose behaviour is known.
+// A versionRange holds the first two numbers of versions of a harness whose behaviour is known. They all have the
+// same first number.
 type versionRange struct {
-	// Oldest and newest are the versions that the end-to-end tests run.
+	// Oldest is the oldest version that works, and newest the newest version that the end-to-end tests run.
 	oldest, newest string
-	// generation is the first number of the newest version for which the plugin was written.
+	// generation is the beginning of the versions for which the plugin was written.
 	generation string
-	// note is a remark about versions of that generation beyond newest.
+	// note is a remark about versions beyond newest.
 	note string
 }
 
-var versions = map[schema.Harness]versionRange{
-	schema.HarnessOpenCode: {oldest: "1.18", newest: "1.18", generation: "1."},
-	schema.HarnessPi:       {oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions after 0.87 were only checked by their types"},
+// versions are the known versions of the harnesses, the newest range last.
+var versions = map[schema.Harness][]versionRange{
+	schema.HarnessOpenCode: {
+		{oldest: "1.18", newest: "1.18", generation: "1."},
+		{oldest: "2.0", newest: "1.18", generation: "2.", note: "; magicctx was run with a beta of version 2 only. After an installation, opencode service restart loads the plugin; opencode plugin list shows - in place of the id of a plugin that did not load"},
+	},
+	schema.HarnessPi: {{oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions after 0.87 were only checked by their types"}},
 }
 
 // KnowsVersions reports whether doctor can judge the version of a harness.
-func KnowsVersions(harness schema.Harness) bool { return versions[harness] != versionRange{} }
+func KnowsVersions(harness schema.Harness) bool { return len(versions[harness]) > 0 }
 
 // harness compares the versions of the harnesses with those that are known to work.
 func (x *examination) harness(ctx context.Context) {
 	found := 0
 	x.eachUsed(ctx, func(h Harness) {
-		path, err := x.LookPath(h.Program)
-		switch {
-		case err == nil:
-			found++
+		paths := h.paths(x.LookPath)
+		for _, path := range paths {
 			x.version(ctx, h, path)
-		case h.isListed(ctx):
+		}
+		found += len(paths)
+		if len(paths) == 0 && h.isListed(ctx) {
 			found++
-			x.warn(fmt.Sprintf("install %s, or see that your shell's PATH has it", h.Name), "%s is not on the PATH", h.Program)
+			x.warn(fmt.Sprintf("install %s, or see that your shell's PATH has it", h.Name), "%s is not on the PATH", h.Programs[0])
 		}
 	})
 	if found == 0 {
@@ -148,7 +181,7 @@ func (x *examination) harness(ctx context.Context) {
 func (x *examination) programs() string {
 	var names []string
 	for _, h := range x.Harnesses {
-		names = append(names, h.Program)
+		names = append(names, h.Programs[0])
 	}
 	return strings.Join(names, ", ")
 }
@@ -160,19 +193,32 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 		return
 	}
 	version = strings.TrimPrefix(strings.TrimSpace(version), "v")
-	known := versions[h.ID]
+	known := rangeOf(version, versions[h.ID])
 	older, isVersion := compareMinor(version, known.oldest)
 	newer, _ := compareMinor(version, known.newest)
+	program := filepath.Base(path)
 	switch {
 	case !isVersion:
 		x.warn("see that this is "+h.Name, "%s says its version is %.40q", path, version)
 	case older < 0:
-		x.warn(fmt.Sprintf("update %s to %s or newer", h.Name, known.newest), "%s %s is older than the %s that magicctx was made with", h.Program, version, known.oldest)
+		x.warn(fmt.Sprintf("update %s to %s or newer", h.Name, known.newest), "%s %s is older than the %s that magicctx was made with", program, version, known.oldest)
 	case newer > 0 && !strings.HasPrefix(version, "0.") && !strings.HasPrefix(version, known.generation):
-		x.warn("look for a newer magicctx if something is odd", "%s %s is of a later generation than the %s that magicctx was made with", h.Program, version, known.newest)
+		x.warn("look for a newer magicctx if something is odd", "%s %s is of a later generation than the %s that magicctx was made with", program, version, known.newest)
 	case newer > 0:
-		x.ok("%s %s, %s%s", h.Program, version, path, known.note)
+		x.ok("%s %s, %s%s", program, version, path, known.note)
 	default:
-		x.ok("%s %s, %s", h.Program, version, path)
+		x.ok("%s %s, %s", program, version, path)
 	}
+}
+
+// rangeOf returns the range to compare a version with: the newest range that does not begin after the version, else
+// the oldest range.
+func rangeOf(version string, all []versionRange) versionRange {
+	known := all[0]
+	for _, r := range all[1:] {
+		if order, ok := compareMinor(version, r.oldest); ok && order >= 0 {
+			known = r
+		}
+	}
+	return known
 }

@@ -30,7 +30,7 @@ type sideSession struct {
 	last     schema.WireMutation
 }
 
-// fork copies the first n messages as the harness does. Pi keeps them as they are. In OpenCode all ids of
+// fork copies the first n messages as the harness does. Pi keeps them as they are. In OpenCode 1 and 2 all ids of
 // messages and parts are new and sort in another order, but times, texts, usage and call ids are the
 // same.
 func (h *harness) fork(id string, n int) *sideSession {
@@ -38,6 +38,16 @@ func (h *harness) fork(id string, n int) *sideSession {
 	switch h.kind {
 	case schema.HarnessPi:
 		f.messages = slices.Clone(h.messages[:n])
+		return f
+	case schema.HarnessOpenCode2:
+		for i, raw := range h.messages[:n] {
+			id := json.Quote(fmt.Sprintf("msg_%s_%03d", id, i))
+			again, err := render.Apply(raw, schema.Patch{{Op: "replace", Path: "/id", Value: id}, {Op: "replace", Path: "/message/id", Value: id}})
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			f.messages = append(f.messages, again)
+		}
 		return f
 	case schema.HarnessOpenCode:
 	default:

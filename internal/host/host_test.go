@@ -163,14 +163,21 @@ func (h *harness) inFormat(message json.Value) json.Value {
 			h.t.Fatal(err)
 		}
 		return step
+	case schema.HarnessOpenCode2:
+		step, err := transcripttest.ToOpenCode2(message)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		return step
 	}
 	h.t.Fatalf("no translation of messages for %s", h.kind)
 	return nil
 }
 
-// askedModel is the model that the shim names with a pass, because Pi's messages do not name it.
+// askedModel is the model that the shim names with a pass, because only the messages of
+// OpenCode 1 name it.
 func (h *harness) askedModel() *schema.Model {
-	if h.kind != schema.HarnessPi {
+	if h.kind == schema.HarnessOpenCode {
 		return nil
 	}
 	return &schema.Model{Provider: "anthropic", ID: "m"}
@@ -545,4 +552,19 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	if len(h.changes) != 1 || h.changes[0].InputTokens != 12_345 {
 		t.Errorf("heard %+v, want one status with 12,345 tokens", h.changes)
 	}
+}
+
+// Two million numbers are 4 kB in a compressed trace, but as messages they took 6 GB of memory.
+func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	_, err := h.host.Transform(h.ctx, h, schema.TransformParams{
+		Session: testSession, Directory: "/p", Messages: json.Value("[" + strings.Repeat("0,", schema.MaxMessages) + "0]"),
+	})
+	if err == nil || !strings.Contains(err.Error(), "200001 messages, and at most 200000") {
+		t.Errorf("error %v", err)
+	}
+	h.user("u2", "hello again")
+	h.pass() // the session goes on
 }

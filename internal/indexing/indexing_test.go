@@ -123,7 +123,6 @@ func TestSessionsOfOpenCodeAreIndexed(t *testing.T) {
 	w.want("zebra", "ses_1 1 user text: Why does zebra fail?", "ses_1 2 agent text: I look at the test.", "ses_1 2 tool command (1): go test ./zebra", "ses_1 2 tool error: --- FAIL: TestStripes")
 	w.want("strip", "ses_1 2 tool error: --- FAIL: TestStripes", "ses_1 2 tool read: /p/stripes.go", "ses_1 2 tool write: /p/stripes.go")
 	w.want("giraff")
-	w.want("statu", []string{}...)
 	w.want("status", "ses_1 2 tool command (0): git status")
 	w.want("red", "ses_1 4 agent text: The token is [redacted GitHub token], red")
 	if p := w.run(); p.Skipped != 1 || p.Messages != 0 {
@@ -251,4 +250,34 @@ func TestSessionKeepsItsProject(t *testing.T) {
 			}
 		})
 	}))
+}
+
+// OpenCode 2 keeps its sessions in other tables of the same file. A session that it has taken over from version 1 is
+// read once.
+func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
+	for _, isBeta := range []bool{false, true} {
+		w := newWorld(t)
+		var oc *rawhistorytest.OpenCode
+		if isBeta {
+			oc = rawhistorytest.NewOpenCode2(t, w.home)
+			oc.Rename2ToBeta()
+		} else {
+			oc = rawhistorytest.NewOpenCode(t, w.home)
+			oc.Add("ses_1", []json.Value{said("m1", "user", 1, "zebra one")})
+			oc.Add("ses_old", []json.Value{said("m9", "user", 1, "zebra of version 1")})
+			oc.UpgradeToOpenCode2()
+			oc.AddRow2("ses_1", "m1", "user", 1, `{"text":"zebra one"}`)
+		}
+		oc.AddRow2("ses_1", "m2", "user", 2, `{"text":"zebra two","time":{"created":2}}`)
+		oc.AddRow2("ses_1", "m3", "assistant", 3, `{"content":[{"type":"text","text":"zebra three"}],"time":{"created":3}}`)
+		w.run()
+		if len(w.problems) > 0 {
+			t.Errorf("%q", w.problems)
+		}
+		if isBeta {
+			w.want("zebra", "ses_1 1 user text: zebra two", "ses_1 2 agent text: zebra three")
+			continue
+		}
+		w.want("zebra", "ses_1 1 user text: zebra one", "ses_1 2 user text: zebra two", "ses_1 3 agent text: zebra three", "ses_old 1 user text: zebra of version 1")
+	}
 }

@@ -40,6 +40,24 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 			[]string{user + "plugins/magic-context.ts", "move it"},
 		},
 		{
+			"pruning in the list of version 2",
+			map[string]string{user + "opencode.json": `{"plugins": ["opencode.x", {"package": "@tarquinen/opencode-dcp", "options": {}}, {}]}`},
+			false,
+			[]string{user + "opencode.json:1:40", "prunes the same messages", `from "plugins"`},
+		},
+		{
+			"the plugin in the list of version 2",
+			map[string]string{user + "opencode.json": `{"plugins": ["@magicctx/opencode"]}`},
+			false,
+			[]string{user + "opencode.json:1:14", "would load it twice", `from "plugins"`},
+		},
+		{
+			"the plugin in both lists",
+			map[string]string{user + "opencode.json": `{"plugin": ["@magicctx/opencode"], "plugins": ["@magicctx/opencode@1"]}`},
+			false,
+			[]string{user + "opencode.json:1:48", "would load it twice", `from "plugins"`},
+		},
+		{
 			"pruning",
 			map[string]string{user + "opencode.jsonc": "{\n  // prune\n  \"plugin\": [[\"@tarquinen/opencode-dcp@1.2\", {}]]\n}"},
 			false,

@@ -64,7 +64,7 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 		addMember(c.document, c.Harness.List, func(layout, string) hujson.ValueTrimmed { return list })
 	} else if i := c.ownEntry(c.file, plugins, spec, earlier); i < 0 {
 		addElement(c.document, plugins, hujson.String(spec))
-	} else if entry := c.specOf(&plugins.Elements[i]); !c.sameSpec(c.file, mustText(*entry), spec) && replace(mustText(*entry)) {
+	} else if entry := c.specOf(&plugins.Elements[i]); c.isScriptOf(c.file, mustText(*entry), spec) || !c.sameSpec(c.file, mustText(*entry), spec) && replace(mustText(*entry)) {
 		entry.Value = hujson.String(spec)
 	}
 

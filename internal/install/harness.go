@@ -13,8 +13,12 @@ import (
 // the same for all harnesses.
 type Harness struct {
 	ID schema.Harness
-	// Name is the name for people, for example "OpenCode". Program is the name of the program on the PATH.
-	Name, Program string
+	// Name is the name for people, for example "OpenCode". Programs are the names under which the program may be
+	// on the PATH, the usual one first.
+	Name     string
+	Programs []string
+	// RestartNote says how to restart the harness if it runs without a window, as a remark in brackets.
+	RestartNote string
 	// List is the key of the list of plugins in a configuration.
 	List string
 	// Package is the npm package of our plugin.
@@ -65,14 +69,24 @@ type Harness struct {
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
 	// shimDirectory is the name of our plugin's directory. For a user, it is in the data directory. For a
-	// project, it is in projectDirectory.
+	// project, it is in projectDirectory. If loadsDirectories is set, an installation lists the directory;
+	// otherwise it lists the file in it.
 	shimDirectory, projectDirectory string
+	loadsDirectories                bool
 	// projectNote is a sentence that an installation for a project shows, empty for none.
 	projectNote string
 }
 
 // Harnesses are all harnesses that an installation knows.
 var Harnesses = []*Harness{OpenCode, Pi}
+
+// IDs returns the ids of all harnesses that an installation knows.
+func IDs() (ids []schema.Harness) {
+	for _, h := range Harnesses {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
 
 // HarnessOf returns the harness with an id, nil if there is none.
 func HarnessOf(id schema.Harness) *Harness {

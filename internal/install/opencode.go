@@ -15,8 +15,12 @@ import (
 
 // OpenCode lists plugins in opencode.json(c). Its own compaction would summarise history that this program
 // manages. Only the configuration can prevent that, so an installation switches compaction off.
+//
+// Both versions of OpenCode read the list "plugin" and the switch compaction.auto, and load a directory with an
+// index.js (1.18.33 and a beta of version 2 were run, 2.0.26 was read). Version 2 also reads the list "plugins".
+// It loads no file, except the betas.
 var OpenCode = &Harness{
-	ID: schema.HarnessOpenCode, Name: "OpenCode", Program: "opencode", List: "plugin", Package: "@magicctx/opencode",
+	ID: schema.HarnessOpenCode, Name: "OpenCode", Programs: []string{"opencode", "opencode2"}, RestartNote: " (version 2: opencode service restart)", List: "plugin", Package: "@magicctx/opencode",
 
 	files: []string{"opencode.json", "opencode.jsonc"},
 	// OpenCode adds a "$schema" to a file that has none. With it, OpenCode leaves the file alone.
@@ -34,9 +38,10 @@ var OpenCode = &Harness{
 	// cached prefix.
 	compactionSwitch: "auto", switchesOff: []string{"auto", "prune"},
 
+	moreLists:            []string{"plugins"},
 	discoveryDirectories: []string{"plugin", "plugins"},
 	pluginConflicts:      orchestratorConflicts,
-	shimDirectory:        "opencode-shim", projectDirectory: ".opencode",
+	shimDirectory:        "opencode-shim", projectDirectory: ".opencode", loadsDirectories: true,
 }
 
 // openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and the one below ~/.config.
@@ -85,16 +90,22 @@ func openCodeInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// openCodeSpecOf returns the spec of an entry. An entry is either a spec or a list [spec, options].
+// openCodeSpecOf returns the spec of an entry. An entry is either a spec, a list [spec, options], or, in "plugins",
+// an object {"package": spec, "options": options}.
 func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
-	value := entry
-	if tuple, ok := entry.Value.(*hujson.Array); ok {
-		if len(tuple.Elements) == 0 {
+	switch value := entry.Value.(type) {
+	case *hujson.Array:
+		if len(value.Elements) == 0 {
 			return nil
 		}
-		value = &tuple.Elements[0]
+		return &value.Elements[0]
+	case *hujson.Object:
+		if m := member(value, "package"); m != nil {
+			return &m.Value
+		}
+		return nil
 	}
-	return value
+	return entry
 }
 
 // openCodeNameOf returns the npm name in a plugin spec without its version, for example

@@ -18,7 +18,7 @@ import (
 //
 // Our plugin cancels Pi's compactions while it works, so an installation leaves that setting alone.
 var Pi = &Harness{
-	ID: schema.HarnessPi, Name: "Pi", Program: "pi", List: "packages", Package: "@magicctx/pi",
+	ID: schema.HarnessPi, Name: "Pi", Programs: []string{"pi"}, List: "packages", Package: "@magicctx/pi",
 
 	files: []string{"settings.json"}, newFile: "{}\n", isStrict: true,
 

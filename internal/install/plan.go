@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 var (
@@ -34,6 +36,19 @@ type Plan struct {
 	backup []byte    // the backup to write; nil writes none
 	files  []ownFile // files of the shim to write
 	shim   []string  // files of the shim that a removal deletes
+}
+
+// Diff returns the change of the configuration as a unified diff, empty if nothing changes. It names the
+// file by its real path.
+func (p *Plan) Diff(colored bool) string {
+	before, after := p.Real, p.Real
+	if p.Before == nil {
+		before = "/dev/null"
+	}
+	if p.After == nil {
+		after = "/dev/null"
+	}
+	return format.Diff(before, after, string(p.Before), string(p.After), colored)
 }
 
 // An Effect is a file that a plan writes or deletes.

@@ -451,7 +451,7 @@ func TestOneShimOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.apply(h.install())
-	want = `{"plugin": [["` + filepath.ToSlash(h.shimFile(bundleName)) + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
+	want = `{"plugin": [["` + filepath.ToSlash(filepath.Dir(h.shimFile(bundleName))) + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
 	if got := h.read(file); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -465,7 +465,7 @@ func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h.Plugin, h.Shim = "", h.carried()
 	plan := h.install()
 	h.apply(plan)
-	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{h.shimFile(bundleName)}) {
+	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{filepath.Dir(h.shimFile(bundleName))}) {
 		t.Errorf("plugin is %v", got)
 	}
 	h.uninstall()

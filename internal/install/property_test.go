@@ -224,27 +224,6 @@ func decode(t interface{ Fatal(...any) }, content string) map[string]any {
 	return tree
 }
 
-// The unchanged and removed lines of a diff are the old file; the unchanged and added lines are the new
-// one.
-func TestDiffHoldsBothSides(t *testing.T) {
-	line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.SliceOf(line).Draw(t, "a"), rapid.SliceOf(line).Draw(t, "b")
-		var gotA, gotB []string
-		for _, l := range diffLines(a, b) {
-			if l.op != '+' {
-				gotA = append(gotA, l.text)
-			}
-			if l.op != '-' {
-				gotB = append(gotB, l.text)
-			}
-		}
-		if strings.Join(gotA, "") != strings.Join(a, "") || strings.Join(gotB, "") != strings.Join(b, "") {
-			t.Fatalf("diff of %q and %q holds %q and %q", a, b, gotA, gotB)
-		}
-	})
-}
-
 // home is a home directory whose only configuration is in dir.
 type home struct {
 	Options

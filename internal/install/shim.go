@@ -103,6 +103,9 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 		}
 		spec = "./" + filepath.ToSlash(relative)
 	}
+	if p.Harness.loadsDirectories {
+		spec = spec[:len(spec)-len("/"+bundleName)]
+	}
 	for _, f := range all {
 		differs, err := f.differs()
 		if err != nil {

@@ -120,7 +120,7 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 				t.Errorf("%d files of the project were written, want configuration, settings and loader", added)
 			}
 			spec := decode(t, h.read(plan.File))["plugin"].([]any)[0].(string)
-			if got := h.read(h.pathOf(plan.File, spec)); got != "loader 1" || !h.isShim(spec) {
+			if got := h.read(h.scriptAt(h.pathOf(plan.File, spec))); got != "loader 1" || !h.isShim(spec) {
 				t.Errorf("the plugin %s is %q", spec, got)
 			}
 			if plan := h.install(); !plan.IsEmpty() {
@@ -281,5 +281,50 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h.write(other, "")
 	if err := s.UseHost(h.Place, program, other); err != nil || s.Host != program {
 		t.Errorf("the plugin starts %s (%v), want %s", s.Host, err, program)
+	}
+}
+
+// OpenCode 2 loads no files. An entry that an earlier release made is changed, and the removal restores the
+// former bytes.
+func TestFileBecomesADirectory(t *testing.T) {
+	h := newHome(t)
+	file := filepath.Join(h.dir, "opencode.json")
+	former := fmt.Sprintf(`{"plugin": [%q]}`, h.shimFile(bundleName))
+	h.write(file, former)
+	h.Plugin, h.Shim = "", h.carried()
+	if err := h.RenewShim(h.Shim); err != nil {
+		t.Fatal(err)
+	}
+	problem := func() string {
+		t.Helper()
+		found, err := FindPlugin(t.Context(), h.Place)
+		if err != nil || found == nil {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		problem, _ := found.Problem(OpenCode)
+		return problem
+	}
+	if got := problem(); !strings.Contains(got, "as a file") {
+		t.Errorf("a file: %q", got)
+	}
+	h.apply(h.install())
+	want := filepath.Dir(h.shimFile(bundleName))
+	if got := decode(t, h.read(file))["plugin"]; !cmp.Equal(got, []any{want}) {
+		t.Errorf("plugin is %v, want %s", got, want)
+	}
+	if got := problem(); got != "" {
+		t.Errorf("a directory: %q", got)
+	}
+	h.uninstall()
+	if got := h.read(file); got != former {
+		t.Errorf("got %s, want %s", got, former)
+	}
+	h.write(file, `{"plugins": [{"package": "@magicctx/opencode"}]}`)
+	if got := problem(); !strings.Contains(got, `only OpenCode 2 reads the list "plugins"`) {
+		t.Errorf("the list of version 2: %q", got)
+	}
+	h.write(file, `{"plugins": ["@magicctx/opencode"], "plugin": ["@magicctx/opencode"]}`)
+	if got := problem(); !strings.Contains(got, "also loads it from "+file+":1:14") {
+		t.Errorf("both lists: %q", got)
 	}
 }

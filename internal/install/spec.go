@@ -59,7 +59,14 @@ func (p Place) sameSpec(file, a, b string) bool {
 	if isPackageA {
 		return nameA == nameB
 	}
-	return a == b || p.Harness.isPath(a) && p.Harness.isPath(b) && p.pathOf(file, a) == p.pathOf(file, b)
+	return a == b || p.Harness.isPath(a) && p.Harness.isPath(b) && p.scriptAt(p.pathOf(file, a)) == p.scriptAt(p.pathOf(file, b))
+}
+
+// isScriptOf reports whether an entry names the script in the directory that spec names. Earlier installations have
+// listed the script.
+func (p Place) isScriptOf(file, entry, spec string) bool {
+	return p.Harness.isPath(entry) && p.Harness.isPath(spec) && p.pathOf(file, entry) != p.pathOf(file, spec) &&
+		p.pathOf(file, entry) == p.scriptAt(p.pathOf(file, spec))
 }
 
 // isShim reports whether a spec loads the shim from any place.

@@ -16,11 +16,31 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
+	// List is the name of the list that holds the entry. Again is the position of an entry of ours in another list,
+	// empty if there is none.
+	List, Again string
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, Path is the shim in the data directory that the loader loads.
 	Path string
 	// Loader is the loader of the project that the entry names. It is empty if the entry names the shim itself.
 	Loader string
+}
+
+// Problem says why a version of the harness does not load the plugin from its entry, or loads it twice. remedy is
+// empty if an installation solves the problem.
+func (f Plugin) Problem(h *Harness) (problem, remedy string) {
+	switch {
+	case !h.loadsDirectories || f.Spec == "":
+	case f.Again != "":
+		return fmt.Sprintf("%s loads the plugin from %q in %s, and %s 2 also loads it from %s", h.Name, f.List, f.File, h.Name, f.Again), "remove the second entry"
+	case f.List != h.List:
+		return fmt.Sprintf("only %s 2 reads the list %q in %s", h.Name, f.List, f.File), fmt.Sprintf("move the entry to %q, which both versions read", h.List)
+	case h.isPath(f.Spec):
+		if info, err := os.Stat((Place{Harness: h}).pathOf(f.File, f.Spec)); err == nil && !info.IsDir() {
+			return fmt.Sprintf("%s lists the plugin as a file, and %s 2 loads directories only", f.File, h.Name), ""
+		}
+	}
+	return "", ""
 }
 
 // ForeignPlugin returns the file that the harness runs, if that is neither the plugin nor the loader that s
@@ -55,6 +75,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 // If no entry loads the shim, it returns nil. It does not matter who wrote the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
+	again := "" // the position of an entry of ours in a list that an installation does not edit
 	files, _ := p.Harness.inForce(p)
 	for _, file := range files {
 		if ctx.Err() != nil {
@@ -77,17 +98,20 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 				installed = r.Spec
 			}
 		}
-		spec := ""
+		spec, list, more := "", p.Harness.List, d.loadedByHand()
+		if len(more) > 0 {
+			again = more[0].position
+		}
 		if i := p.ownEntry(file, plugins, installed); i >= 0 {
 			spec = mustText(*p.specOf(&plugins.Elements[i]))
-		} else if more := d.loadedByHand(); len(more) > 0 {
-			spec = more[0].spec
+		} else if len(more) > 0 {
+			spec, list = more[0].spec, more[0].list
 		} else {
 			continue
 		}
-		entry := Plugin{File: file, Spec: spec}
+		entry := Plugin{File: file, Spec: spec, List: list}
 		if p.Harness.isPath(spec) {
-			entry.Path = p.pathOf(file, spec)
+			entry.Path = p.scriptAt(p.pathOf(file, spec))
 		}
 		if loader := p.loaderAt(entry.Path); loader != "" {
 			if found != nil { // the loader does nothing if the user's own configuration loads a shim
@@ -99,7 +123,20 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		}
 		found = &entry
 	}
+	if found != nil && found.List == p.Harness.List {
+		found.Again = again
+	}
 	return found, nil
+}
+
+// scriptAt returns the script that a harness loads from a directory that an installation has made. It returns any
+// other path unchanged.
+func (p Place) scriptAt(path string) string {
+	_, err := os.Stat(filepath.Join(path, "package.json"))
+	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {
+		return filepath.Join(path, bundleName)
+	}
+	return path
 }
 
 // isMissing reports whether a path is known and nothing is there.

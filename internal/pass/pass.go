@@ -141,6 +141,9 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 		}
 		return nil, client.Invalid("attachment of %s: %v%s", schema.MethodTransform, err, remedy)
 	}
+	if n := p.Keep + len(messages); n > schema.MaxMessages {
+		return nil, client.Invalid("the array has %d messages, and at most %d are possible: begin a new session", n, schema.MaxMessages)
+	}
 	ps := &Pass{e: e, Client: c, Session: s, started: started, At: e.Clock.Now(), Params: p, Config: e.Clients.Config(s.Key.Harness, p.Directory)}
 	if isResync {
 		if err := e.resync(ctx, s, p, ps.Config, messages); err != nil {

@@ -32,7 +32,7 @@ type Stored struct {
 type Source struct {
 	Harness schema.Harness
 	Path    string
-	// Sessions are those that were used last first.
+	// Sessions are those of each version of the harness, those that were used last first.
 	Sessions []Stored
 }
 
@@ -47,12 +47,16 @@ func (r Reader) List(ctx context.Context, failed func(path string, err error)) (
 	for _, path := range paths {
 		source := Source{Harness: schema.HarnessOpenCode, Path: path}
 		err := opencodedb.Read(ctx, path, func(db *opencodedb.DB) error {
-			sessions, err := db.Sessions()
-			for _, s := range sessions {
-				source.Sessions = append(source.Sessions, Stored{
-					Session: Session{Harness: schema.HarnessOpenCode, ID: s.ID, Directory: s.Directory}, Source: path, Stamp: s.Stamp, Messages: s.Messages,
-				})
+			one, two, err := db.Sessions()
+			add := func(harness schema.Harness, sessions []opencodedb.Session) {
+				for _, s := range sessions {
+					source.Sessions = append(source.Sessions, Stored{
+						Session: Session{Harness: harness, ID: s.ID, Directory: s.Directory}, Source: path, Stamp: s.Stamp, Messages: s.Messages,
+					})
+				}
 			}
+			add(schema.HarnessOpenCode2, two)
+			add(schema.HarnessOpenCode, one)
 			return err
 		})
 		if ctx.Err() != nil {
@@ -78,7 +82,11 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 		stored.Session = s
 		return stored, err
 	}
-	path, err := r.OpenCodeDatabase(ctx, s.ID, func(*opencodedb.DB) error { return nil })
+	holds := (*opencodedb.DB).HasSession
+	if s.Harness == schema.HarnessOpenCode2 {
+		holds = (*opencodedb.DB).HasSessionOfTwo
+	}
+	path, err := r.databaseWith(ctx, s.ID, holds, func(*opencodedb.DB) error { return nil })
 	return Stored{Session: s, Source: path}, err
 }
 

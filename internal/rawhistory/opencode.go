@@ -26,9 +26,14 @@ func (r Reader) readOpenCode(ctx context.Context, s Session, start, end int, yie
 	return extent, err
 }
 
-// OpenCodeDatabase finds the database of OpenCode that holds a session, calls read with it,
+// OpenCodeDatabase finds the database of OpenCode 1 that holds a session, calls read with it,
 // and returns its path.
 func (r Reader) OpenCodeDatabase(ctx context.Context, session string, read func(*opencodedb.DB) error) (path string, err error) {
+	return r.databaseWith(ctx, session, (*opencodedb.DB).HasSession, read)
+}
+
+// databaseWith finds the database of OpenCode that holds a session, calls read with it, and returns its path.
+func (r Reader) databaseWith(ctx context.Context, session string, holds func(*opencodedb.DB, string) (bool, error), read func(*opencodedb.DB) error) (path string, err error) {
 	paths, err := r.OpenCodeDatabases()
 	if err != nil {
 		return "", err
@@ -37,7 +42,7 @@ func (r Reader) OpenCodeDatabase(ctx context.Context, session string, read func(
 	for _, path := range paths {
 		isThere := false
 		err := opencodedb.Read(ctx, path, func(db *opencodedb.DB) (err error) {
-			if isThere, err = db.HasSession(session); err != nil || !isThere {
+			if isThere, err = holds(db, session); err != nil || !isThere {
 				return err
 			}
 			return read(db)

@@ -85,6 +85,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	switch s.Harness {
 	case schema.HarnessOpenCode:
 		extent, err = r.readOpenCode(ctx, s, start, end, yield)
+	case schema.HarnessOpenCode2:
+		extent, err = r.readOpenCode2(ctx, s, start, end, yield)
 	case schema.HarnessPi:
 		extent, err = r.readPi(ctx, s, start, end, yield)
 	default:

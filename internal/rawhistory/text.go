@@ -90,7 +90,7 @@ const Indentation = "    "
 // indent indents the lines after a line break. It handles every character at which a reader may begin a new
 // line.
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
-	"\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
+	"\x1c", "\x1c"+Indentation, "\x1d", "\x1d"+Indentation, "\x1e", "\x1e"+Indentation, "\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
 // Indent indents the lines of a text after the first.
 func Indent(text string) string { return indent.Replace(text) }

@@ -108,8 +108,8 @@ func messageOf(harness schema.Harness, raw string) rawhistory.Message {
 
 // For any message, only the lines that begin a part begin with an ordinal. All other lines are indented.
 func TestNoTextLooksLikeAMessage(t *testing.T) {
-	foreign := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\v\f\u0085\u2028\u2029 []4U:{}\"")))
-	breaks := regexp.MustCompile(`\r\n|[\n\r\v\f\x{85}\x{2028}\x{2029}]`)
+	foreign := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029 []4U:{}\"")))
+	breaks := regexp.MustCompile(`\r\n|[\n\r\v\f\x1c\x1d\x1e\x{85}\x{2028}\x{2029}]`)
 	rapid.Check(t, func(r *rapid.T) {
 		draw := func(name string) string { return string(json.Quote(foreign.Draw(r, name))) }
 		m := messageOf(schema.HarnessOpenCode, fmt.Sprintf(`{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":%s},{"type":"text","text":%s,"synthetic":true},`+

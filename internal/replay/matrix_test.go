@@ -29,7 +29,8 @@ var whole = flag.Bool("whole", false, "replay every trace in every mode for ever
 
 // anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles.
 // Otherwise they are all combinations of the short trace, every second one of the edge trace, and two of the
-// long trace. Of Pi's traces, these are every fourth combination of the edge trace and one of the long trace.
+// long trace. Of Pi's traces, these are every fourth combination of the edge trace and one of the long trace. Of
+// OpenCode 2's, they are every fourth one.
 // The trace with a historian has two combinations, and does not contain the questions that come up in them.
 // The windows are so small that pressure rises again and again.
 func anyways() []anyway {
@@ -51,7 +52,7 @@ func anyways() []anyway {
 				all = append(all, anyway{"long.jsonl.gz", name, profile.Name, 2 * window}, anyway{"pi-long.jsonl.gz", name, profile.Name, 2 * window})
 			}
 			if *whole || (i+j)%4 == 0 {
-				all = append(all, anyway{"pi-" + edgeTrace, name, profile.Name, window}, anyway{"pi-short.jsonl.gz", name, profile.Name, window})
+				all = append(all, anyway{"pi-" + edgeTrace, name, profile.Name, window}, anyway{"pi-short.jsonl.gz", name, profile.Name, window}, anyway{"opencode2.jsonl.gz", name, profile.Name, window})
 			}
 		}
 	}

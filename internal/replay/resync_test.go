@@ -20,7 +20,7 @@ import (
 // A recorder writes a resync as the difference from the previous array. The replay of such a trace equals the
 // replay of a trace with whole arrays.
 func TestShortenedResyncsReplayAsWholeOnes(t *testing.T) {
-	for _, name := range []string{"short.jsonl.gz", "pi-short.jsonl.gz"} {
+	for _, name := range []string{"short.jsonl.gz", "pi-short.jsonl.gz", "opencode2.jsonl.gz"} {
 		t.Run(name, func(t *testing.T) {
 			whole := resyncsOnly(t, name)
 			shortened := recordAgain(t, whole)

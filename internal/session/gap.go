@@ -65,7 +65,7 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	entries, _ := s.Pipe.Raw()
 	first := ""
 	for _, e := range entries {
-		if !e.IsSummary {
+		if !e.IsSummary && !e.IsOutside {
 			first = cmp.Or(first, e.Key)
 		}
 	}

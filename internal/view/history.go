@@ -47,7 +47,7 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 		{"FIDELITY", 8, true, func(i int) string { return format.Percent(all[i].Fidelity) }},
 		{"SUMMARIES", 9, true, func(i int) string { return fmt.Sprint(all[i].Compartments) }},
 		{"TOKENS", 6, true, func(i int) string { return format.Tokens(all[i].RawTokens) }},
-		{"HARNESS", 8, false, func(i int) string { return format.Clean(string(all[i].Harness)) }},
+		{"HARNESS", 9, false, func(i int) string { return format.Clean(string(all[i].Harness)) }},
 		{"PROJECT", 14, false, func(i int) string { return projectOf(all[i].status()) }},
 	}
 	s.table(len(all), tableColumn{"SESSION", maxTitle, false, func(i int) string { return titleOf(all[i].status()) }}, rest)

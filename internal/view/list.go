@@ -63,7 +63,7 @@ var listColumns = []struct {
 }
 
 // harnessColumn stands before the other columns while sessions of several harnesses are shown.
-var harnessColumn = column{"HARNESS", 8, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
+var harnessColumn = column{"HARNESS", 9, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 	return format.Clean(string(st.Harness)), Plain
 }}
 

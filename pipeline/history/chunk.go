@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -357,5 +358,8 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse returns a text on one line, with single blanks between words.
-func collapse(s string) string { return strings.Join(strings.FieldsFunc(s, text.IsJSSpace), " ") }
+// collapse returns a text on one line, with single blanks between words. Control characters count as blanks, because
+// a reader may begin a new line at some of them.
+func collapse(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return text.IsJSSpace(r) || unicode.IsControl(r) }), " ")
+}

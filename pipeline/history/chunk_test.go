@@ -92,13 +92,13 @@ func TestCallSummary(t *testing.T) {
 
 // A summary is one line of valid text for any arguments.
 func FuzzCallSummary(f *testing.F) {
-	for _, seed := range []string{`{"description":"a\nb"}`, `{"path":"\ud800"}`, `{"path":1,"path":"x"}`, `{"query":`, `[]`, "null"} {
+	for _, seed := range []string{`{"description":"a\nb"}`, `{"description":"a\u0085[3] U: b\u001e"}`, `{"path":"\ud800"}`, `{"path":1,"path":"x"}`, `{"query":`, `[]`, "null"} {
 		f.Add("tool", seed)
 	}
 	f.Fuzz(func(t *testing.T, tool, input string) {
 		call := Call{Tool: tool, Input: json.Value(input)}
 		got := call.summary()
-		if !strings.HasPrefix(got, "TC: ") || strings.ContainsAny(got, "\n\r\u2028\u2029") {
+		if !strings.HasPrefix(got, "TC: ") || strings.ContainsAny(got, "\n\r\u2028\u2029\u0085\x1c\x1e") {
 			t.Errorf("%q", got)
 		}
 	})

@@ -12,6 +12,9 @@ type Entry struct {
 	// IsSummary means that the harness itself made the message as a summary of the
 	// session. Such a message has no ordinal.
 	IsSummary bool
+	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). It has no ordinal,
+	// because the harness does not always store it, and does not always send it.
+	IsOutside bool
 }
 
 // IsSummary reports whether the harness made the message as a summary of the session.
@@ -35,7 +38,7 @@ func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 // in the order of the harness's store.
 //
 // Without anchors, the first message has ordinal 1, and each next message has one more. An
-// unreadable message is counted. A summary is not.
+// unreadable message is counted. A summary and a message outside the conversation are not.
 //
 // An anchor is a message whose ordinal is known, for example because a compartment covers it. An anchor keeps its
 // ordinal, and counting goes on from there. So a deleted message leaves a gap, and the ordinals after the next anchor
@@ -49,7 +52,7 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 	if len(found) > 0 {
 		first, next = found[0].index, found[0].Ordinal
 		for i, n := first-1, next-1; i >= 0 && n > 0; i-- {
-			if !entries[i].IsSummary {
+			if !entries[i].hasNone() {
 				ordinals[i] = n
 				n--
 			}
@@ -59,7 +62,7 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 		if len(found) > 0 && i == found[0].index {
 			next, found = found[0].Ordinal, found[1:]
 		}
-		if entries[i].IsSummary || len(found) > 0 && next >= found[0].Ordinal {
+		if entries[i].hasNone() || len(found) > 0 && next >= found[0].Ordinal {
 			continue
 		}
 		ordinals[i] = next
@@ -67,6 +70,9 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 	}
 	return ordinals
 }
+
+// hasNone reports whether the message has no ordinal.
+func (e Entry) hasNone() bool { return e.IsSummary || e.IsOutside }
 
 // IsAnchored reports whether Number knows the ordinals of an array: the array begins with
 // the session's first message, or holds one of the anchors. After a compaction by the
@@ -92,7 +98,7 @@ func locate(entries []Entry, anchors []chronicle.Place) (found []located) {
 	}
 	index := make(map[string]int, len(entries))
 	for i, e := range entries {
-		if e.Key != "" && !e.IsSummary {
+		if e.Key != "" && !e.hasNone() {
 			index[e.Key] = i
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func TestNumber(t *testing.T) {
 	e := func(keys ...string) (all []Entry) {
 		for _, k := range keys {
-			all = append(all, Entry{Key: k, IsSummary: k == "sum"})
+			all = append(all, Entry{Key: k, IsSummary: k == "sum", IsOutside: k == "out"})
 		}
 		return all
 	}
@@ -30,6 +30,7 @@ func TestNumber(t *testing.T) {
 	}{
 		{"no anchor", e("a", "b"), nil, []int{1, 2}},
 		{"a summary has no ordinal, an unreadable message has one", e("a", "sum", "", "b"), nil, []int{1, 0, 2, 3}},
+		{"a message outside the conversation has none", e("a", "out", "b"), a(1, "a"), []int{1, 0, 2}},
 		{"an anchor that agrees", e("a", "b", "c"), a(1, "a", 2, "b"), []int{1, 2, 3}},
 		{"counts back from an anchor", e("b", "c", "d"), a(3, "c"), []int{2, 3, 4}},
 		{"nothing comes before message 1", e("x", "sum", "a", "b"), a(1, "a"), []int{0, 0, 1, 2}},

@@ -39,6 +39,10 @@ type Message struct {
 	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
 	// so it has no Usage.
 	Summary bool
+	// Stays means that the message is no part of the conversation: no head stands for it,
+	// and it reaches the provider as long as the harness sends it. An example is a changed
+	// instruction of OpenCode 2.
+	Stays bool
 	// Hidden means that the harness itself keeps the message from the provider.
 	Hidden bool
 	// Usage is the provider's report for this step. It measures a prompt of the session.

@@ -252,6 +252,11 @@ func id(prefix string, ms int64, counter int, session, boundary string) string {
 
 // markers returns our markers in a session. If session is empty, it returns the markers of all sessions.
 func markers(c *sqlite3.Conn, session string) (all []Marker, err error) {
+	isThere := false // a new database of OpenCode 2 does not have the table
+	err = file.Scan(c, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'message'`, func(*sqlite3.Stmt) { isThere = true })
+	if err != nil || !isThere {
+		return nil, err
+	}
 	err = file.Scan(c, markersSQL, func(s *sqlite3.Stmt) {
 		all = append(all, Marker{Boundary: s.ColumnText(0), Summary: s.ColumnText(1), CompactionPart: s.ColumnText(2), SummaryPart: s.ColumnText(3)})
 	}, session)

@@ -2,6 +2,7 @@ package opencodedb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -28,8 +29,8 @@ var (
 	ErrTooLarge = errors.New("the message has more than 64 MiB")
 	// ErrBusy: another program kept the database locked. A later attempt may succeed.
 	ErrBusy = errors.New("another program keeps it locked; try again in a moment")
-	// ErrForeign: the file is not a database, or lacks tables of OpenCode 1.18.
-	ErrForeign = errors.New("it is no database of OpenCode 1.18")
+	// ErrForeign: the file is not a database, or lacks tables of the OpenCode that this program knows.
+	ErrForeign = errors.New("it is no database of OpenCode 1.18 or 2")
 )
 
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
@@ -37,6 +38,9 @@ type DB struct {
 	conn *sqlite3.Conn
 	// prepared are the statements that read one message, by their texts. Preparing them takes longer than running them.
 	prepared map[string]*sqlite3.Stmt
+	// missing holds the columns that the database lacks, by the version of OpenCode to which they belong. It may
+	// have those of both versions, because version 2 leaves the tables of version 1 where they are.
+	missing map[int][]string
 }
 
 // A Row identifies one row of the table message.
@@ -54,10 +58,10 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Exec(`ROLLBACK`)) }()
-		if err := checkColumns(c); err != nil {
+		db := &DB{conn: c, missing: map[int][]string{}, prepared: map[string]*sqlite3.Stmt{}}
+		if err := db.checkColumns(); err != nil {
 			return err
 		}
-		db := &DB{c, map[string]*sqlite3.Stmt{}}
 		defer func() {
 			for _, stmt := range db.prepared {
 				err = errors.Join(err, stmt.Close())
@@ -74,13 +78,28 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-func checkColumns(c *sqlite3.Conn) error {
-	var missing []string
-	err := file.Scan(c, missingSQL, func(s *sqlite3.Stmt) { missing = append(missing, s.ColumnText(0)) })
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(missing, ", "))
+// checkColumns finds out which version's tables the database has. It fails if it has those of neither.
+func (db *DB) checkColumns() error {
+	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
+		version := s.ColumnInt(0)
+		db.missing[version] = append(db.missing[version], s.ColumnText(1))
+	})
+	if err != nil || db.has(1) || db.has(2) {
+		return err
 	}
-	return err
+	isRelease, err := db.IsRelease()
+	if isRelease {
+		return db.foreign(2)
+	}
+	return cmp.Or(err, db.foreign(1))
+}
+
+// has reports whether the database has the tables of a version of OpenCode.
+func (db *DB) has(version int) bool { return len(db.missing[version]) == 0 }
+
+// foreign is the error for a database whose tables are not those of a version.
+func (db *DB) foreign(version int) error {
+	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }
 
 // explain adds to an error of SQLite the error for which callers test. If ctx ends a wait, SQLite reports it
@@ -98,16 +117,24 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// HasSession reports whether the database holds a session.
+// HasSession reports whether the database holds a session of version 1. The betas of version 2 keep their
+// sessions in the same table, but no messages in that of version 1.
 func (db *DB) HasSession(session string) (found bool, err error) {
-	err = file.Scan(db.conn, `SELECT 1 FROM session WHERE id = ?`, func(*sqlite3.Stmt) { found = true }, session)
+	if !db.has(1) {
+		return false, nil
+	}
+	query := `SELECT 1 FROM session WHERE id = ?1`
+	if db.has(2) {
+		query += ` AND (EXISTS (SELECT 1 FROM message WHERE session_id = ?1) OR NOT EXISTS (SELECT 1 FROM session_message WHERE session_id = ?1))`
+	}
+	err = file.Scan(db.conn, query, func(*sqlite3.Stmt) { found = true }, session)
 	return found, err
 }
 
 //go:embed query/messages.sql
 var messagesSQL string
 
-// Messages returns the rows of a session in OpenCode's order, without their content.
+// Messages returns the rows of a session of version 1 in OpenCode's order, without their content.
 func (db *DB) Messages(session string) (rows []Row, err error) {
 	err = file.Scan(db.conn, messagesSQL, func(s *sqlite3.Stmt) {
 		rows = append(rows, Row{ID: s.ColumnText(0), IsSummary: s.ColumnBool(1)})
@@ -124,7 +151,7 @@ var (
 	partsSQL string
 )
 
-// Raw returns a message as OpenCode passes it to its message hook. If the message's row is not a JSON object,
+// Raw returns a message of version 1 as OpenCode passes it to its message hook. If the message's row is not a JSON object,
 // Raw returns nil. It leaves out parts that are not JSON objects.
 func (db *DB) Raw(session, id string) (json.Value, error) {
 	var size int64

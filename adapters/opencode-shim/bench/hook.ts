@@ -18,7 +18,7 @@ import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { ProtocolMajor } from "@magicctx/shim-core"
 import { session } from "../../shim-core/bench/session.ts"
-import type { Hooks, Message } from "../src/opencode.ts"
+import type { Hooks, Message } from "../src/v1/opencode.ts"
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,

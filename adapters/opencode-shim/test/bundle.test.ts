@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { pathToFileURL } from "node:url"
-import { fake } from "./fake-opencode.ts"
+import { fake } from "./v1/fake-opencode.ts"
 
 declare const repository: string // defined by the test runner
 
@@ -26,7 +26,7 @@ test("the bundle is one plugin, and the host that it starts keeps no process ali
       else resolve({ stdout, stderr })
     })
   })
-  assert.deepEqual(JSON.parse(stdout), { exports: ["default"], plugin: ["id", "server"], id: "magicctx", text: "§u1§ one" })
+  assert.deepEqual(JSON.parse(stdout), { exports: ["default"], plugin: ["id", "server", "setup"], id: "magicctx", text: "§u1§ one" })
   assert.equal(stderr, "", "nothing is printed over the harness's screen")
   await fake.until((entries) => entries.at(-1)?.end === true)
 })

@@ -37,8 +37,11 @@ export class Lines {
   }
 }
 
-/** Options of Pi that take no value, so that words may follow them. */
-const flags = new Set(["-p", "--print", "-c", "--continue"])
+/** Options of Pi (0.74 and 0.87) that take the next argument. After any other one, it counts as words of the user. */
+const valued = new Set(
+  ("--mode --provider --model --api-key --system-prompt --append-system-prompt --name -n --session --session-id --fork --session-dir --models --tools -t " +
+    "--exclude-tools -xt --thinking --export --extension -e --skill --prompt-template --theme --use-theme --tui-mode").split(" "),
+)
 
 /**
  * The words of the command line in a first prompt that begins with piped input, as in `cat log | pi "why?"`. Undefined
@@ -47,7 +50,7 @@ const flags = new Set(["-p", "--print", "-c", "--continue"])
 function afterPipedInput(prompt: string): string | undefined {
   const args = process.argv.slice(2)
   if (process.stdin.isTTY || args.includes(prompt)) return undefined
-  const isWords = (arg: string, i: number) => arg !== "" && prompt.endsWith(arg) && (i === 0 || !args[i - 1]!.startsWith("-") || flags.has(args[i - 1]!))
+  const isWords = (arg: string, i: number) => arg !== "" && prompt.endsWith(arg) && !valued.has(args[i - 1] ?? "")
   return args.filter(isWords).sort((a, b) => b.length - a.length)[0]
 }
 

@@ -55,6 +55,7 @@ test("piped input in front of the words of the command line is not typed", (t) =
     return line
   }
   assert.equal(typed(["-p", "why?"], "From now on, push to main.why?"), "why?")
+  for (const flag of ["--no-tools", "-nt", "--no-session", "--offline", "-a", "--", "--of-an-extension"]) assert.equal(typed([flag, "why?"], "page.why?"), "why?", flag)
   assert.equal(typed(["--model", "m", "why so m"], "logwhy so m"), "why so m")
   assert.equal(typed(["--model", "log"], "a log"), undefined) // the whole text was piped
   assert.equal(typed(["--model", "why", "and why"], "and why"), undefined) // nothing was piped

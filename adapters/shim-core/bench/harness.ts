@@ -1,4 +1,4 @@
-import { message } from "../../opencode-shim/src/generated/message.ts"
+import { message } from "../../opencode-shim/src/v1/generated/message.ts"
 import { session as piSession } from "../../pi-shim/bench/session.ts"
 import { step } from "../../pi-shim/src/generated/step.ts"
 import type { Message } from "../../pi-shim/src/pi.ts"

@@ -5,7 +5,7 @@
  *   npm run bench:shim              5,000 messages with 3.5 KB of tool output
  *   npm run bench:shim -- 1000      1,000 of them
  */
-import { message } from "../../opencode-shim/src/generated/message.ts"
+import { message } from "../../opencode-shim/src/v1/generated/message.ts"
 import type { Patch } from "../src/generated/protocol.ts"
 import { DeltaEncoder, MutationApplier } from "../src/index.ts"
 import { session } from "./session.ts"

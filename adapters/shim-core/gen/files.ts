@@ -1,12 +1,17 @@
-import { message } from "../../opencode-shim/gen/message.ts"
+import { message } from "../../opencode-shim/gen/v1.ts"
+import { step as step2 } from "../../opencode-shim/gen/v2.ts"
 import { step } from "../../pi-shim/gen/message.ts"
 import { generate } from "./generate.ts"
 import { sample } from "./sample.ts"
 
 /** The generated files of the shims, by path within adapters/. */
 export const files: Record<string, string> = {
-  "opencode-shim/src/generated/message.ts": generate("message", message, {
-    declaration: "adapters/opencode-shim/gen/message.ts",
+  "opencode-shim/src/v1/generated/message.ts": generate("message", message, {
+    declaration: "adapters/opencode-shim/gen/v1.ts",
+    runtime: "@magicctx/shim-core",
+  }),
+  "opencode-shim/src/v2/generated/step.ts": generate("step", step2, {
+    declaration: "adapters/opencode-shim/gen/v2.ts",
     runtime: "@magicctx/shim-core",
   }),
   "pi-shim/src/generated/step.ts": generate("step", step, {

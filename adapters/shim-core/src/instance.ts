@@ -130,6 +130,11 @@ export abstract class PluginInstance {
     return registered
   }
 
+  /** The tools and commands of an earlier start for this directory; undefined if there are none. */
+  recall(): InitializeResult | undefined {
+    return this.#registrations.recall(this.directory, true)
+  }
+
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
   async ready(): Promise<InitializeResult | undefined> {
     let { result } = this.#opening

@@ -1,7 +1,7 @@
 import { MutationApplier, type Draft } from "./applier.ts"
 import { asError, RpcError } from "./connection.ts"
 import { DeltaEncoder, type Delta } from "./encoder.ts"
-import { Code, Method, type InitializeResult, type Model, type WireMutation } from "./generated/protocol.ts"
+import { Code, Method, type InitializeResult, type Model, type Verdict, type WireMutation } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 import type { Log } from "./log.ts"
 import type { MessageKey } from "./mutation.ts"
@@ -42,6 +42,8 @@ interface SessionState {
   last: Promise<unknown>
   /** The token of the last request's wire, if the request left with the wire that the host made. */
   sent: string | undefined
+  /** The verdict of the last pass that the host has answered. */
+  verdict: Verdict | undefined
   /** Whether the host may have changed the system prompt since the shim last asked for it, as in a hard pass. */
   isSystemOld: boolean
   /**
@@ -99,6 +101,16 @@ export class Passes {
     return this.#fallBack(state, messages).outcome
   }
 
+  /**
+   * Applies the last good mutation to messages, in place, for a request outside the session's conversation: for example
+   * one that keeps the cached prefix warm. The session's state stays as it is.
+   */
+  async repeat(messages: unknown[], session: string): Promise<Outcome> {
+    const state = this.#sessions.get(session)
+    await state?.last
+    return state ? this.#reapply(state, messages).outcome : "unchanged"
+  }
+
   /** Notes a line that the user typed. In this message, the harness has replaced it with a command's template. */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
@@ -121,6 +133,11 @@ export class Passes {
   /** The token of the wire of the session's last request, if the request was sent with the host's wire. */
   sent(session: string): string | undefined {
     return this.#sessions.get(session)?.sent
+  }
+
+  /** The verdict of the session's last pass that the host has answered. */
+  verdict(session: string): Verdict | undefined {
+    return this.#sessions.get(session)?.verdict
   }
 
   /** The head's messages in the session's newest wire, as the host sent them. */
@@ -165,6 +182,7 @@ export class Passes {
 
   /** Ends a pass whose answer was applied. Unfit is the number of messages whose patches did not fit. */
   #settle(state: SessionState, { wire, verdict }: WireMutation, { session }: PassOf, unfit: number): void {
+    state.verdict = verdict
     state.isSystemOld ||= verdict === "hard"
     if (unfit === 0) {
       state.sent = wire
@@ -208,8 +226,11 @@ export class Passes {
   }
 
   #fallBack(state: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {
-    const { applier, encoder } = state
     state.isSystemOld = true // the host may have run a pass, but its answer never arrived
+    return this.#reapply(state, messages)
+  }
+
+  #reapply({ applier, encoder }: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {
     try {
       const unfit = applier.reapply(messages, encoder.last(this.#format.key))
       return unfit === undefined ? { outcome: "unchanged" } : { outcome: "reapplied", unfit }
@@ -226,6 +247,7 @@ export class Passes {
       generation: 0,
       last: Promise.resolve(),
       sent: undefined,
+      verdict: undefined,
       isSystemOld: false,
       typed: new Map<string, string>(),
     }

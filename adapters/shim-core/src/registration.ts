@@ -35,9 +35,9 @@ export class Registrations {
     }
   }
 
-  /** Returns the last answer for a directory, or else for any other directory: the tools rarely differ. */
-  recall(directory: string): InitializeResult | undefined {
-    for (const path of [this.#path(directory), ...this.#newestFirst()]) {
+  /** Returns the last answer for a directory, or else, unless isExact, for any other directory: the tools rarely differ. */
+  recall(directory: string, isExact = false): InitializeResult | undefined {
+    for (const path of [this.#path(directory), ...(isExact ? [] : this.#newestFirst())]) {
       try {
         return JSON.parse(read(path) ?? "") as InitializeResult
       } catch {

@@ -63,7 +63,7 @@ function transform({ session, base, keep }, tail) {
   sessions.set(session, { revision, messages })
   const edits = {}
   for (const message of tail) {
-    const { id } = message.info ?? message
+    const id = message.info?.id ?? message.id
     const path = textPath(message)
     if (path) edits[id] = [{ op: "prepend", path, value: `§${id}§ ` }]
   }

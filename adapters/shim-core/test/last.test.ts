@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { clone, LastArray, MutationApplier, type Patch, type PatchOp, type WireMutation } from "../src/index.ts"
-import { message as projection } from "../../opencode-shim/src/generated/message.ts"
+import { message as projection } from "../../opencode-shim/src/v1/generated/message.ts"
 import { Random } from "./random.ts"
 
 interface Part {

@@ -26,6 +26,13 @@ type OpenCode struct {
 // connection open, until the test ends.
 func NewOpenCode(t testing.TB, home string) *OpenCode {
 	t.Helper()
+	o := openDatabase(t, home)
+	o.Exec(openCodeSchema)
+	return o
+}
+
+func openDatabase(t testing.TB, home string) *OpenCode {
+	t.Helper()
 	o := &OpenCode{t: t, Path: filepath.Join(home, ".local", "share", "opencode", "opencode.db")}
 	o.must(os.MkdirAll(filepath.Dir(o.Path), 0o700))
 	var err error
@@ -33,7 +40,6 @@ func NewOpenCode(t testing.TB, home string) *OpenCode {
 	o.must(err)
 	o.must(o.conn.BusyTimeout(10 * time.Second)) // a host that writes a marker holds the lock for a moment
 	t.Cleanup(func() { o.must(o.conn.Close()) })
-	o.Exec(openCodeSchema)
 	return o
 }
 

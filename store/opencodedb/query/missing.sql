@@ -1,9 +1,12 @@
--- The columns that this package reads and that the database does not have.
-WITH needed (name, col) AS (
-	VALUES ('session', 'id'),
-		('message', 'id'), ('message', 'session_id'), ('message', 'time_created'), ('message', 'data'),
-		('part', 'id'), ('part', 'message_id'), ('part', 'data')
+-- The columns that this package reads and that the database does not have, with the version
+-- of OpenCode to which they belong.
+WITH needed (version, name, col) AS (
+	VALUES (1, 'session', 'id'),
+		(1, 'message', 'id'), (1, 'message', 'session_id'), (1, 'message', 'time_created'), (1, 'message', 'data'),
+		(1, 'part', 'id'), (1, 'part', 'message_id'), (1, 'part', 'data'),
+		(2, 'session_message', 'id'), (2, 'session_message', 'session_id'), (2, 'session_message', 'type'),
+		(2, 'session_message', 'seq'), (2, 'session_message', 'data')
 )
-SELECT name || '.' || col
+SELECT version, name || '.' || col
 FROM needed
 WHERE NOT EXISTS (SELECT 1 FROM pragma_table_info(needed.name) AS known WHERE known.name = needed.col)

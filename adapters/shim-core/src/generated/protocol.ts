@@ -58,6 +58,11 @@ export const ProtocolMinor = 0
 export const MaxBodyBytes = 8388608
 /** MaxAttachmentBytes bounds the attachment of a frame. */
 export const MaxAttachmentBytes = 536870912
+/**
+ * MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even if
+ * it is empty.
+ */
+export const MaxMessages = 200000
 export const MaxAgentPromptBytes = 1048576
 
 /** AgentAbortParams ends a run of agent/run. That call is then answered with the usage so far. */
@@ -285,7 +290,7 @@ export interface ExportedTable {
 }
 
 /** Harness names the coding agent in which a shim runs. */
-export type Harness = "opencode" | "pi"
+export type Harness = "opencode" | "opencode2" | "pi"
 
 /** HeadSections are the sizes of the baseline's sections, in tokens. */
 export interface HeadSections {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, type TestContext } from "node:test"
-import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
+import { FakeHost, fakeHostPath, initialized, type Script } from "../../../shim-core/test/fakehost.ts"
 import type { InitializeResult } from "@magicctx/shim-core"
-import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../src/opencode.ts"
-import { server } from "../src/plugin.ts"
+import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../../src/v1/opencode.ts"
+import { server } from "../../src/v1/plugin.ts"
 
 // The files that the plugin keeps between starts must not end up in the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))

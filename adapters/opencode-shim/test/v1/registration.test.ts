@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Config } from "../src/opencode.ts"
-import { isRunOf } from "../src/commands.ts"
+import type { Config } from "../../src/v1/opencode.ts"
+import { isRunOf } from "../../src/v1/commands.ts"
 import { fake, load, pass, user } from "./fake-opencode.ts"
 
 const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Event } from "../src/opencode.ts"
+import type { Event } from "../../src/v1/opencode.ts"
 import { fake, load, pass, textOf, user } from "./fake-opencode.ts"
 
 const event = (type: string, properties: Event["properties"]): { event: Event } => ({ event: { id: "evt", type, properties } })

@@ -1,10 +1,8 @@
-package install
+package format
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // contextLines is the number of unchanged lines before and after a change.
@@ -14,26 +12,14 @@ const (
 	red, green, cyan, plain = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 )
 
-// Diff returns the change of the configuration as a unified diff, empty if nothing changes. It names the
-// file by its real path.
-func (p *Plan) Diff(colored bool) string {
-	before, after := p.Real, p.Real
-	if p.Before == nil {
-		before = "/dev/null"
-	}
-	if p.After == nil {
-		after = "/dev/null"
-	}
-	return unified(before, after, string(p.Before), string(p.After), colored)
-}
-
 // A diffLine is one line of a diff: a mark (' ', '-' or '+') and the text.
 type diffLine struct {
 	op   byte
 	text string
 }
 
-func unified(nameBefore, nameAfter, before, after string, colored bool) string {
+// Diff returns the change of a text as a unified diff, empty if nothing changes.
+func Diff(nameBefore, nameAfter, before, after string, colored bool) string {
 	lines := diffLines(splitLines(before), splitLines(after))
 	var b strings.Builder
 	paint := func(color, line string) {
@@ -50,8 +36,8 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 			continue
 		}
 		if b.Len() == 0 {
-			paint("", "--- "+format.Clean(nameBefore))
-			paint("", "+++ "+format.Clean(nameAfter))
+			paint("", "--- "+Clean(nameBefore))
+			paint("", "+++ "+Clean(nameAfter))
 		}
 		lead := min(contextLines, i)
 		for j := 1; j <= lead; j++ { // the lines of the previous hunk are no context for this one
@@ -66,7 +52,7 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 		paint(cyan, fmt.Sprintf("@@ -%s +%s @@", span(lineBefore-lead, kept+removed), span(lineAfter-lead, kept+added)))
 		for _, l := range hunk {
 			line, ends := strings.CutSuffix(l.text, "\n")
-			paint(colors[l.op], string(l.op)+format.CleanAll(strings.TrimSuffix(line, "\r")))
+			paint(colors[l.op], string(l.op)+CleanAll(strings.TrimSuffix(line, "\r")))
 			if !ends {
 				paint("", `\ No newline at end of file`)
 			}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { server } from "../src/plugin.ts"
+import { server } from "../../src/v1/plugin.ts"
 import { FakeOpenCode, pass, textOf, user } from "./fake-opencode.ts"
 
 test("without a host the plugin loads at once and passes everything through", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { initialized } from "../../shim-core/test/fakehost.ts"
+import { initialized } from "../../../shim-core/test/fakehost.ts"
 import { fake, load, pass, textOf, user } from "./fake-opencode.ts"
 
 const full = { ...initialized, enabled: false, trouble: true, reason: "the disk is full" }

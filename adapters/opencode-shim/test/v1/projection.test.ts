@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { clone } from "@magicctx/shim-core"
-import { Random } from "../../shim-core/test/random.ts"
-import { vectors } from "../../shim-core/test/vectors.ts"
-import { message } from "../src/generated/message.ts"
+import { Random } from "../../../shim-core/test/random.ts"
+import { vectors } from "../../../shim-core/test/vectors.ts"
+import { message } from "../../src/v1/generated/message.ts"
 
 interface Vector {
   about: string

@@ -1,0 +1,98 @@
+import { asError, result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { factOf, type Fact } from "./facts.ts"
+import type { Event, ModelRef, PluginContext, SessionError } from "./opencode2.ts"
+
+/** How long a run waits for its end after an abort, in ms. */
+const abortMS = 5_000
+
+/** A hidden agent at work in a session of its own. */
+interface HiddenRun {
+  readonly system: string
+  /** The answers so far, by message id, from events. */
+  readonly answers: Map<string, { info: Fact; text: string }>
+  error: SessionError | undefined
+  /** Called when the turn has ended. */
+  end(): void
+}
+
+/**
+ * The sessions in which hidden agents run, in all instances of this process. A session stays here after its end, because
+ * late events still name it.
+ */
+export const hiddenRuns = new Map<string, HiddenRun>()
+
+/** The model of the newest request of each session. */
+export const lastModels = new Map<string, ModelRef>()
+
+/**
+ * Runs a hidden agent in a session of its own. The session has no parent, because OpenCode tells a parent about the end of
+ * its children, and would start a turn there. Its permissions deny everything, and the context hook removes its tools.
+ */
+export async function runAgent({ session, location }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
+  const { directory, system, prompt, title, keep } = params
+  const model = modelOf(params)
+  const created = await session.create({
+    title: `magicctx: ${title}`,
+    location: { directory: location?.directory ?? directory },
+    permissions: [{ action: "*", resource: "*", effect: "deny" }],
+    ...(model && { model }),
+  })
+  const { id } = created
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  const run: HiddenRun = { system, answers: new Map(), error: undefined, end }
+  hiddenRuns.set(id, run)
+  try {
+    if (!signal.aborted) await session.prompt({ sessionID: id, text: prompt })
+    const aborted = new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })))
+    // The events tell the end of the turn in every version. `wait` also resolves if an event was lost.
+    await Promise.race([ended, aborted, ...(session.wait ? [session.wait({ sessionID: id })] : [])])
+    if (signal.aborted) {
+      await session.interrupt({ sessionID: id }).catch(() => {})
+      await within(abortMS, ended)
+    }
+    await store(session, id, run)
+    const answers = [...run.answers].map(([id, { info, text }]) => ({ id, info, message: { id, role: "assistant", content: [{ type: "text", text }] } }))
+    return result(answers, signal.aborted ? "aborted" : run.error && harnessError(run.error))
+  } finally {
+    if (!keep) await session.remove?.({ sessionID: id }).catch((err) => asError(err))
+  }
+}
+
+/** Reads the answers from the session, where OpenCode offers that: events may be lost. */
+async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
+  for (const message of (await session.context?.({ sessionID: id }).catch(() => [])) ?? []) {
+    if (message.type !== "assistant") continue
+    const text = (message.content ?? []).flatMap((part) => (part.type === "text" && part.text ? [part.text] : [])).join("\n")
+    run.answers.set(message.id, { info: factOf(message), text })
+    run.error ??= message.error
+  }
+}
+
+/** Notes an event of a hidden session. */
+export function noteHidden(run: HiddenRun, { type, created, data }: Event): void {
+  const { assistantMessageID: id, model, tokens, finish, error, text } = data
+  if (id !== undefined) {
+    const answer = run.answers.get(id) ?? { info: { type: "assistant" }, text: "" }
+    run.answers.set(id, answer)
+    if (model) Object.assign(answer.info, { providerID: model.providerID, modelID: model.id })
+    if (tokens) answer.info.tokens = tokens
+    if (finish) answer.info.finish = finish
+    if (created !== undefined) answer.info.created ??= created
+    if (type === "session.text.ended" && text) answer.text += (answer.text && "\n") + text
+  }
+  if (error && type !== "session.retry.scheduled") run.error = error
+  if (type.startsWith("session.execution.") && type !== "session.execution.started") run.end()
+}
+
+/** The model that a run names, or otherwise the model of the session's conversation. */
+function modelOf({ model, session }: AgentRunParams): ModelRef | undefined {
+  if (!model) return lastModels.get(session)
+  const slash = model.indexOf("/")
+  return { providerID: model.slice(0, slash), id: model.slice(slash + 1) }
+}
+
+/** An error in the form in which the host reads it. */
+function harnessError({ type, message, status, response }: SessionError): object {
+  return { name: type === "aborted" ? "MessageAbortedError" : type, data: { message, ...(status && { statusCode: status }), ...(response && { responseBody: response.body }) } }
+}

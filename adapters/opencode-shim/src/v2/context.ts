@@ -1,0 +1,100 @@
+import { asError, within } from "@magicctx/shim-core"
+import { hiddenRuns } from "./agents.ts"
+import type { Instance } from "./instance.ts"
+import type { Entry, SessionContext, SystemPart } from "./opencode2.ts"
+import { raised } from "./output.ts"
+import { Steps } from "./steps.ts"
+import { register } from "./tools.ts"
+
+/**
+ * How long OpenCode may wait for a pass, in ms. The calls to the host have shorter deadlines. This one holds even if
+ * OpenCode does not answer the shim's own questions.
+ */
+const hookMS = 60_000
+
+/** The changes to a request. */
+interface Changes {
+  messages?: Entry[]
+  system?: SystemPart[]
+  maxTokens?: number
+}
+
+/**
+ * Turns a request into the wire. Nothing of the request changes before all changes are known, because OpenCode ends the
+ * turn if it cannot read the request, and leaves the prompt unanswered.
+ */
+export async function context(instance: Instance, event: SessionContext): Promise<void> {
+  const changes = await within(hookMS, instance.inOrder(event.sessionID, () => instance.guard("context", () => pass(instance, event))))
+  apply(event, changes ?? {})
+}
+
+/** The request of a hidden agent has its own system prompt, and no tools. */
+export function isHidden(event: SessionContext): boolean {
+  const run = hiddenRuns.get(event.sessionID)
+  if (!run) return false
+  event.system = [{ type: "text", text: run.system }]
+  event.tools = {}
+  return true
+}
+
+/**
+ * Makes the same changes to a request outside the conversation as the last pass has made. OpenCode sends such requests
+ * to keep the cached prefix, so they must have that prefix.
+ */
+export async function generate(instance: Instance, event: SessionContext): Promise<void> {
+  const changes = await within(hookMS, instance.guard("generate", () => repeat(instance, event)))
+  apply(event, changes ?? {})
+}
+
+async function pass(instance: Instance, event: SessionContext): Promise<Changes> {
+  const { directory, facts, passes, unsent } = instance
+  const { sessionID: session, agent } = event
+  if (unsent.has(session)) passes.withoutPass(session)
+  unsent.add(session)
+  const enabled = await instance.ready()
+  if (enabled || !instance.isInTrouble) register(instance, enabled)
+  const steps = new Steps(event.messages, await facts.of(session, event.messages), agent)
+  if (!enabled) {
+    if (!instance.isInTrouble) {
+      passes.withoutPass(session)
+      return {}
+    }
+    const outcome = await passes.withoutHost(steps.list, session)
+    const changes = await system(instance, event)
+    return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
+  }
+  const parent = await instance.parent(session).catch(() => "")
+  const model = { provider: event.model.providerID, id: event.model.id }
+  const outcome = await passes.run(steps.list, { session, directory, ...(parent && { parent }), model }, enabled)
+  const changes = await system(instance, event)
+  if (outcome === "unchanged") return changes
+  const messages = steps.entries()
+  const hasRoom = outcome === "applied" && passes.verdict(session) !== "steady"
+  const maxTokens = hasRoom ? raised(event, messages, (await instance.catalogue.model(event.model).catch(() => undefined))?.limit) : undefined
+  return { ...changes, messages, ...(maxTokens !== undefined && { maxTokens }) }
+}
+
+async function repeat(instance: Instance, event: SessionContext): Promise<Changes> {
+  const steps = new Steps(event.messages, await instance.facts.of(event.sessionID, event.messages), event.agent)
+  const outcome = await instance.passes.repeat(steps.list, event.sessionID)
+  const changes = await system(instance, event, false)
+  return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
+}
+
+/** The system prompt of a request. A part that stays the same is OpenCode's own object. */
+async function system(instance: Instance, event: SessionContext, isConversation = true): Promise<Changes> {
+  const { directory, passes, systems } = instance
+  const { sessionID: session, model } = event
+  const params = { session, directory, model: { provider: model.providerID, id: model.id }, system: event.system.map(({ text }) => text) }
+  const { system: texts, kind, refusal } = await systems.ask(params, isConversation)
+  if (isConversation) passes.leavesWith(kind, session)
+  if (refusal) instance.log.warn("no system prompt", { session, cause: asError(refusal).message })
+  if (!texts) return {}
+  return { system: texts.map((text, i) => (event.system[i]?.text === text ? event.system[i] : { ...event.system[i], type: "text", text })) }
+}
+
+function apply(event: SessionContext, { messages, system, maxTokens }: Changes): void {
+  if (messages && messages.length > 0) event.messages = messages
+  if (system && system.length > 0) event.system = system
+  if (maxTokens !== undefined && event.options) event.options.maxTokens = maxTokens
+}

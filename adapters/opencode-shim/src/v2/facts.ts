@@ -1,0 +1,136 @@
+import { within } from "@magicctx/shim-core"
+import type { Entry, EventData, ModelRef, SessionDomain, StoredMessage, Tokens } from "./opencode2.ts"
+
+/** What OpenCode stores of a message, and does not put into the array of a request. */
+export interface Fact {
+  type?: string
+  created?: number
+  completed?: number
+  agent?: string
+  providerID?: string
+  modelID?: string
+  finish?: string
+  tokens?: Tokens
+  error?: { type: string }
+  /** The words of a prompt, without its skills and files. They are only compared, and not sent. */
+  text?: string
+}
+
+/** How long a pass may wait for the stored messages of its session, in ms. */
+const lookupMS = 2_000
+/** How long a pass waits for the event about the end of the answer before it, in ms. */
+const eventMS = 200
+/** How many sessions have their facts in memory. */
+const remembered = 32
+
+/** The facts about the messages of the sessions. They come from events, and where these are missing, from OpenCode. */
+export class Facts {
+  readonly #sessions = new Map<string, Map<string, Fact>>()
+  readonly #session: SessionDomain
+  /** Called with each new fact. */
+  readonly #waiting = new Set<() => void>()
+
+  constructor(session: SessionDomain) {
+    this.#session = session
+  }
+
+  /** Notes an event about an answer. The time is the event's. */
+  note(type: string, { sessionID, assistantMessageID: id, agent, model, finish, tokens, error }: EventData, at: number): void {
+    if (!sessionID || !id) return
+    const known = this.#sessions.get(sessionID)
+    if (!known) return // no request of the session has come yet, so the first one asks OpenCode
+    const fact: Fact = known.get(id) ?? { type: "assistant" }
+    if (type === "session.step.started") {
+      fact.created ??= at
+      delete fact.error // a retry of a failed answer
+      if (agent) fact.agent = agent
+      if (model) Object.assign(fact, named(model))
+    } else {
+      fact.completed = at
+      if (finish) fact.finish = finish
+      if (tokens) fact.tokens = usage(tokens)
+      if (error) fact.error = { type: error.type }
+    }
+    known.set(id, fact)
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** The facts about the messages of a request. */
+  async of(session: string, entries: readonly Entry[]): Promise<ReadonlyMap<string, Fact>> {
+    const known = this.#known(session)
+    const newest = entries.findLast(({ role, id }) => role === "assistant" && id)?.id
+    const isMissing = () => entries.some(({ id }) => id !== undefined && !isSettled(known.get(id), id === newest))
+    if (!isMissing()) return known
+    if (this.#session.context) {
+      const answer = await within(lookupMS, this.#session.context({ sessionID: session }).catch(() => undefined))
+      for (const message of listOf(answer)) known.set(message.id, factOf(message))
+      const ids = new Set(entries.map(({ id }) => id))
+      for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
+    } else if (newest !== undefined && known.has(newest)) {
+      await this.#settled(() => isSettled(known.get(newest), true))
+    }
+    return known
+  }
+
+  /** Forgets what events have told, because some of them may be lost. The next request asks OpenCode. */
+  forgetAll(): void {
+    this.#sessions.clear()
+  }
+
+  forget(session: string): void {
+    this.#sessions.delete(session)
+  }
+
+  #known(session: string): Map<string, Fact> {
+    const known = this.#sessions.get(session) ?? new Map<string, Fact>()
+    this.#sessions.delete(session)
+    this.#sessions.set(session, known)
+    for (const id of this.#sessions.keys()) {
+      if (this.#sessions.size <= remembered) break
+      this.#sessions.delete(id)
+    }
+    return known
+  }
+
+  async #settled(isDone: () => boolean): Promise<void> {
+    let wake = () => {}
+    const done = new Promise<void>((resolve) => (wake = () => isDone() && resolve()))
+    this.#waiting.add(wake)
+    await within(eventMS, done)
+    this.#waiting.delete(wake)
+  }
+}
+
+/** Whether a fact will not change any more. An answer before the newest one has ended, even if nothing says so. */
+function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
+  if (!fact?.type) return false
+  return fact.type !== "assistant" || !isNewest || fact.completed !== undefined || fact.error !== undefined
+}
+
+/** A call of the betas returns its list below `data`. */
+export function listOf<T>(answer: readonly T[] | { data?: readonly T[] } | undefined): readonly T[] {
+  if (Array.isArray(answer)) return answer as readonly T[]
+  return (answer as { data?: readonly T[] } | undefined)?.data ?? []
+}
+
+export function factOf({ type, time, agent, model, finish, tokens, error, text }: StoredMessage): Fact {
+  return {
+    type,
+    created: time.created,
+    ...(time.completed !== undefined && { completed: time.completed }),
+    ...(agent && type === "assistant" && { agent }),
+    ...(model && named(model)),
+    ...(finish && { finish }),
+    ...(tokens && { tokens: usage(tokens) }),
+    ...(error && { error: { type: error.type } }),
+    ...(text !== undefined && type === "user" && { text }),
+  }
+}
+
+function named({ providerID, id }: ModelRef): { providerID: string; modelID: string } {
+  return { providerID, modelID: id }
+}
+
+function usage({ input, output, cache: { read, write } }: Tokens): Tokens {
+  return { input, output, cache: { read, write } }
+}

@@ -1,0 +1,84 @@
+import { AgentRuns, PluginInstance, within, type Lease, type Log } from "@magicctx/shim-core"
+import { runAgent } from "./agents.ts"
+import { Catalogue } from "./catalogue.ts"
+import { Facts } from "./facts.ts"
+import { step } from "./generated/step.ts"
+import type { PluginContext, Registration } from "./opencode2.ts"
+import type { Step } from "./steps.ts"
+
+declare const shimVersion: string // defined by the bundler
+
+const facts = {
+  name: "opencode2",
+  title: "OpenCode",
+  shim: "opencode-shim",
+  version: shimVersion,
+  format: { projection: step, key: (one: unknown) => (one as Step).id },
+} as const
+
+/** How long a question about a session may delay the session's first pass, in ms. */
+const lookupMS = 1_000
+
+/** A plugin instance. OpenCode 2 creates one for each directory, in the one process that serves all of them. */
+export class Instance extends PluginInstance {
+  readonly ctx: PluginContext
+  readonly facts: Facts
+  readonly catalogue: Catalogue
+  /** The sessions whose last request may not have reached the provider: OpenCode makes a pass before each retry. */
+  readonly unsent = new Set<string>()
+  protected override readonly noticeAtStart = " Its tools are there as soon as it works."
+  /** The host's tools as OpenCode has them: their texts, their registration, and whether they come from the host's answer. */
+  readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
+  private readonly runs: AgentRuns
+  /** The newest hook of each session. It never fails. */
+  private readonly newest = new Map<string, Promise<unknown>>()
+  private readonly parents = new Map<string, string>()
+
+  constructor(ctx: PluginContext, directory: string, lease: Lease, log: Log) {
+    const catalogue = new Catalogue(ctx)
+    const runs = new AgentRuns((params, signal) => runAgent(ctx, params, signal))
+    super(facts, { directory }, lease, log, { ...catalogue.handlers, ...runs.handlers })
+    this.ctx = ctx
+    this.facts = new Facts(ctx.session)
+    this.catalogue = catalogue
+    this.runs = runs
+  }
+
+  override dispose(): void {
+    this.runs.stop()
+    super.dispose()
+  }
+
+  /** The session that spawned this one; empty for a primary session. */
+  async parent(session: string): Promise<string> {
+    const known = this.parents.get(session)
+    if (known !== undefined) return known
+    const info = await within(lookupMS, this.ctx.session.get({ sessionID: session }))
+    if (info) this.parents.set(session, info.parentID ?? "")
+    return info?.parentID ?? ""
+  }
+
+  /** Runs work after the earlier work of the session. After an interrupt, OpenCode does not wait for a hook that runs. */
+  inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
+    const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
+    const done = last.catch(() => {}).then(() => {
+      if (this.newest.get(session) === done) this.newest.delete(session)
+    })
+    this.newest.set(session, done)
+    return last
+  }
+
+  /** Forgets a session that is gone. */
+  forget(session: string): void {
+    this.passes.forget(session)
+    this.systems.forget(session)
+    this.facts.forget(session)
+    this.parents.delete(session)
+    this.unsent.delete(session)
+  }
+
+  /** OpenCode 2 gives a plugin no way to show a text, except in the session's transcript, which the model reads. */
+  protected override tell(text: string): void {
+    this.log.warn(text)
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The part of OpenCode 2's plugin interface that this shim uses, as release 2.0.26 declares it. OpenCode's own type
+ * package is not a dependency, because the bundle must load where no package can be resolved. A member that is optional
+ * here is missing in some version of OpenCode 2, so the shim looks for it.
+ */
+
+/** What OpenCode hands to the plugin, once for each directory. */
+export interface PluginContext {
+  readonly app?: { readonly name: string; readonly version: string }
+  readonly location?: { readonly directory: string }
+  readonly session: SessionDomain
+  readonly plugin?: { list(): Promise<{ readonly location?: { readonly directory: string } }> }
+  readonly tool?: { transform(edit: (editor: ToolEditor) => void): Promise<Registration> }
+  readonly event?: { subscribe(options?: { signal?: AbortSignal }): AsyncIterable<Event> }
+  readonly model?: { list(): Promise<Listed<CatalogueModel>> }
+  readonly provider?: { list(): Promise<Listed<CatalogueProvider>> }
+  /** The model and provider lists of the betas. */
+  readonly catalog?: { readonly model: { list(): Promise<Listed<CatalogueModel>> }; readonly provider: { list(): Promise<Listed<CatalogueProvider>> } }
+  readonly storage?: Storage
+}
+
+export interface Registration {
+  dispose(): Promise<void>
+}
+
+/** A list call returns its location, too. */
+export interface Listed<T> {
+  readonly data: readonly T[]
+}
+
+export interface SessionDomain {
+  hook(name: "context" | "generate", callback: (event: SessionContext) => Promise<void>): Promise<Registration>
+  hook(name: "compaction", callback: (event: SessionCompaction) => Promise<void>): Promise<Registration>
+  hook(name: "title", callback: (event: SessionTitle) => Promise<void>): Promise<Registration>
+  get(input: { sessionID: string }): Promise<SessionInfo>
+  create(input: { title?: string; model?: ModelRef; location?: { directory: string }; permissions?: readonly Rule[] }): Promise<{ id: string }>
+  prompt(input: { sessionID: string; text: string }): Promise<unknown>
+  interrupt(input: { sessionID: string }): Promise<unknown>
+  /** The stored messages since the newest completed compaction. */
+  context?(input: { sessionID: string }): Promise<readonly StoredMessage[]>
+  wait?(input: { sessionID: string }): Promise<unknown>
+  remove?(input: { sessionID: string }): Promise<unknown>
+}
+
+export interface SessionInfo {
+  readonly id: string
+  readonly parentID?: string
+  readonly location?: { readonly directory: string }
+}
+
+export interface Rule {
+  action: string
+  resource: string
+  effect: "allow" | "deny" | "ask"
+}
+
+export interface ModelRef {
+  readonly id: string
+  readonly providerID: string
+  readonly variant?: string
+}
+
+/** A request that OpenCode is about to send. */
+export interface SessionRequest {
+  readonly sessionID: string
+  readonly model: ModelRef
+  system: SystemPart[]
+  messages: Entry[]
+  /** Undefined in the betas. */
+  options?: { maxTokens?: number } & Record<string, unknown>
+}
+
+export interface SessionContext extends SessionRequest {
+  readonly agent: string
+  tools: Record<string, unknown>
+}
+
+export interface SessionCompaction extends SessionContext {
+  /** If it is set, OpenCode asks no model. */
+  result?: { summary: string }
+}
+
+export interface SessionTitle extends SessionRequest {
+  result?: string
+}
+
+export interface SystemPart {
+  readonly type: "text"
+  readonly text: string
+}
+
+/** A message of a request: an instance of a class of OpenCode. Other plugins may add plain objects. */
+export interface Entry {
+  readonly id?: string
+  readonly role: "system" | "user" | "assistant" | "tool"
+  readonly content: readonly Part[]
+}
+
+/** A part of a message. Parts of other types have members that this shim does not read. */
+export interface Part {
+  readonly type: string
+  readonly id?: string
+  readonly text?: string
+  readonly result?: { readonly type: string; readonly value: unknown }
+  readonly media?: { readonly mediaType: string; readonly source?: { readonly type: string; readonly data?: unknown; readonly uri?: string } }
+  /** The betas have these two members in place of `media`. */
+  readonly mediaType?: string
+  readonly data?: string
+}
+
+/** A message as OpenCode stores it. */
+export interface StoredMessage {
+  readonly id: string
+  readonly type: string
+  readonly time: { readonly created: number; readonly completed?: number }
+  readonly agent?: string
+  readonly model?: ModelRef
+  readonly finish?: string
+  readonly tokens?: Tokens
+  readonly error?: SessionError
+  /** The words of a prompt, without its skills and files. */
+  readonly text?: string
+  readonly content?: ReadonlyArray<{ readonly type: string; readonly text?: string }>
+}
+
+export interface Tokens {
+  readonly input: number
+  readonly output: number
+  readonly cache: { readonly read: number; readonly write: number }
+}
+
+export interface SessionError {
+  readonly type: string
+  readonly message: string
+  readonly status?: number
+  readonly response?: { readonly body: string }
+}
+
+export interface Event {
+  readonly type: string
+  readonly created?: number
+  readonly location?: { readonly directory: string }
+  readonly data: EventData
+}
+
+/** The members of the events that the shim reads. Each event has some of them. */
+export interface EventData {
+  readonly sessionID?: string
+  readonly assistantMessageID?: string
+  readonly agent?: string
+  readonly model?: ModelRef
+  readonly finish?: string
+  readonly tokens?: Tokens
+  readonly error?: SessionError
+  readonly title?: string
+  readonly text?: string
+}
+
+export interface CatalogueModel {
+  readonly id: string
+  readonly providerID: string
+  readonly package?: string
+  readonly limit?: { readonly context?: number; readonly input?: number; readonly output?: number }
+  readonly cost?: ReadonlyArray<{ readonly tier?: unknown; readonly input?: number; readonly output?: number; readonly cache?: { readonly read?: number; readonly write?: number } }>
+}
+
+export interface CatalogueProvider {
+  readonly id: string
+  readonly package?: string
+}
+
+export interface ToolEditor {
+  add(tool: ToolRegistration): void
+}
+
+export interface ToolRegistration {
+  readonly name: string
+  readonly description: string
+  readonly input: unknown
+  /** The betas read the schema here. */
+  readonly jsonSchema: unknown
+  /** OpenCode would otherwise offer the tool only to scripts of its code mode. */
+  readonly options: { readonly codemode: false }
+  execute(input: unknown, context: ToolContext): Promise<{ content: Array<{ type: "text"; text: string }>; structured: object }>
+}
+
+export interface ToolContext {
+  readonly sessionID: string
+  /** The id of the call. */
+  readonly id?: string
+  /** The id of the call in the betas. */
+  readonly callID?: string
+  readonly signal?: AbortSignal
+}
+
+export interface Storage {
+  set(key: string, value: unknown): Promise<unknown>
+  remove(key: string): Promise<unknown>
+  scan(options: { prefix: string }): Promise<{ readonly entries: ReadonlyArray<{ readonly key: string }> }>
+}

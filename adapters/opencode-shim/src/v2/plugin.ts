@@ -1,0 +1,111 @@
+import { acquireHost, asError, Host, locateHost, openLog, startHost, within, type Log } from "@magicctx/shim-core"
+import { hiddenRuns, lastModels } from "./agents.ts"
+import { compaction } from "./compaction.ts"
+import { context, generate, isHidden } from "./context.ts"
+import { follow } from "./events.ts"
+import { Instance } from "./instance.ts"
+import type { PluginContext, Registration, SessionRequest } from "./opencode2.ts"
+import { register } from "./tools.ts"
+
+/** How long the shim waits for the host's first answer before it registers the tools of an earlier start, in ms. */
+const startMS = 2_000
+/** How long a question for the directory of a session may take, in ms. */
+const lookupMS = 2_000
+
+/** The directories that a magicctx plugin already serves, as in the half for version 1. */
+const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
+
+let log: Log | undefined // the log of the process
+
+/** The plugin function of OpenCode 2. OpenCode's sessions wait for its end, so it does not wait for the host. */
+export async function setup(ctx: PluginContext): Promise<() => void> {
+  const plugin = new Plugin(ctx, (log ??= openLog("opencode-shim")))
+  await plugin.attach()
+  return () => plugin.dispose()
+}
+
+class Plugin {
+  private readonly ctx: PluginContext
+  private readonly log: Log
+  private readonly stop = new AbortController()
+  private instance: Promise<Instance> | undefined
+
+  constructor(ctx: PluginContext, log: Log) {
+    this.ctx = ctx
+    this.log = log
+  }
+
+  /** Registers the hooks. A version without one of them accepts its name, and never calls it. */
+  async attach(): Promise<void> {
+    const { session, location, plugin } = this.ctx
+    if (location) void this.of("", location.directory)
+    // A list call of the betas tells the directory, too.
+    else void plugin?.list().then(({ location }) => location && this.of("", location.directory), () => {})
+    const hooks: Array<Promise<Registration>> = [
+      session.hook("context", (event) => this.guarded("context", async () => {
+        if (!isHidden(event)) await context(await this.for(event), event)
+      })),
+      session.hook("generate", (event) => this.guarded("generate", async () => {
+        if (!isHidden(event)) await generate(await this.for(event), event)
+      })),
+      session.hook("compaction", (event) => this.guarded("compaction", async () => {
+        const instance = await this.for(event)
+        await instance.guard("compaction", () => compaction(instance, event))
+      })),
+      session.hook("title", async (event) => {
+        if (hiddenRuns.has(event.sessionID)) event.result = "magicctx"
+      }),
+    ]
+    await Promise.all(hooks.map((hook) => hook.catch((err) => this.log.warn("no hook", { cause: asError(err).message }))))
+  }
+
+  dispose(): void {
+    this.stop.abort()
+    void this.instance?.then((instance) => {
+      working.delete(instance.directory)
+      instance.dispose()
+    })
+  }
+
+  /** The instance that serves a request. */
+  private for({ sessionID, model }: SessionRequest): Promise<Instance> {
+    lastModels.set(sessionID, model)
+    return this.of(sessionID)
+  }
+
+  private of(sessionID: string, directory?: string): Promise<Instance> {
+    return (this.instance ??= this.start(sessionID, directory))
+  }
+
+  /** Starts the instance. The betas do not say which directory it is for, but the directory of each session. */
+  private async start(sessionID: string, known?: string): Promise<Instance> {
+    const directory = known ?? (await this.directoryOf(sessionID)) ?? process.cwd()
+    const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), this.log, { harness: "opencode", keepsAlive: false }), this.log))
+    const instance = new Instance(this.ctx, directory, lease, this.log)
+    working.add(directory)
+    void follow(instance, this.stop.signal)
+    // The tools should be there before the first request. Tools that come later change its whole prefix.
+    register(instance, instance.recall(), true)
+    // The first request waits for this, because a prompt that is sent without the host changes the whole prefix later.
+    await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
+    return instance
+  }
+
+  private async directoryOf(sessionID: string): Promise<string | undefined> {
+    try {
+      return (await within(lookupMS, this.ctx.session.get({ sessionID })))?.location?.directory
+    } catch {
+      return undefined
+    }
+  }
+
+  /** OpenCode ends the turn if a hook throws, so no error leaves it. */
+  private async guarded(hook: string, body: () => Promise<void>): Promise<void> {
+    if (this.stop.signal.aborted) return
+    try {
+      await body()
+    } catch (err) {
+      this.log.warn("hook failed", { hook, cause: asError(err).message })
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { clone, isObject } from "@magicctx/shim-core"
+import type { Fact } from "./facts.ts"
+import type { Entry, Part } from "./opencode2.ts"
+
+/**
+ * A step: one message of OpenCode. If the message is an answer of the model, the step also holds the results of its
+ * tool calls, which are separate messages in OpenCode. So a call and its result are in one message of the protocol.
+ */
+export interface Step {
+  id: string
+  info?: Info
+  /** Absent once a patch has removed the step. */
+  message?: Entry
+  results?: Entry[]
+}
+
+export interface Info extends Omit<Fact, "text"> {
+  /** The index of the part that the user typed; -1 if there is none. */
+  typed?: number
+  /** The beginnings of the files of the step, by their paths. */
+  media?: Record<string, string>
+}
+
+/** The messages of a request as steps. */
+export class Steps {
+  readonly list: Step[] = []
+  /** OpenCode's own message of each copy. */
+  private readonly originals = new WeakMap<Entry, Entry>()
+
+  /** Joins OpenCode's messages to steps. The steps share no object that patches write to with the messages. */
+  constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string) {
+    let answer: Step | undefined // the answer to which the following results belong
+    const seen = new Set<string>()
+    for (const entry of entries) {
+      if (entry?.role === "tool" && answer) {
+        const results = (answer.results ??= [])
+        noteMedia(answer.info!, entry, `/results/${results.length}`)
+        results.push(this.own(entry))
+        continue
+      }
+      const step = this.step(entry, facts, seen)
+      this.list.push(step)
+      answer = entry?.role === "assistant" ? step : undefined
+    }
+    this.nameAgents(agent)
+  }
+
+  /**
+   * The messages of the steps: the reverse of the constructor, after patches were applied. A message that no patch has
+   * changed is OpenCode's own object.
+   */
+  entries(): Entry[] {
+    const entries: Entry[] = []
+    for (const { message, results } of this.list) {
+      const sent = message && this.sent(message)
+      if (!sent) continue
+      entries.push(sent)
+      for (const result of results ?? []) entries.push(this.sent(result)!)
+    }
+    return entries
+  }
+
+  private step(entry: Entry, facts: ReadonlyMap<string, Fact>, seen: Set<string>): Step {
+    const before = this.list.at(-1)
+    const { text, ...fact } = facts.get(entry?.id ?? "") ?? ({} as Fact)
+    const info: Info = fact
+    // A message without an id has no stored message. It counts as written together with its neighbour.
+    if (entry?.id === undefined && before?.info?.created !== undefined) info.created = before.info.created
+    if (text !== undefined) info.typed = text === "" ? -1 : entry.content.findIndex((part) => part.type === "text" && part.text === text)
+    noteMedia(info, entry, "/message")
+    const id = entry?.id ?? unique(nameOf(entry, before?.id ?? "start"), seen)
+    return { id, info, message: this.own(entry) }
+  }
+
+  /** Says for each prompt which agent answers it: the one that has answered, or the one that this request is for. */
+  private nameAgents(agent: string | undefined): void {
+    for (let i = this.list.length - 1, next = agent; i >= 0; i--) {
+      const { info, message } = this.list[i]!
+      if (message?.role === "assistant") next = info?.agent ?? next
+      else if (message?.role === "user" && info && next !== undefined) info.agent = next
+    }
+  }
+
+  /** Copies a message with its parts, because patches write into both. The copy keeps its class. */
+  private own(entry: Entry): Entry {
+    if (!isObject(entry) || !Array.isArray(entry.content)) return entry
+    const copy = like(entry, { content: entry.content.map(ownPart) })
+    this.originals.set(copy, entry)
+    return copy
+  }
+
+  /** The message to send in place of a copy; undefined if nothing is left of it. */
+  private sent(copy: Entry): Entry | undefined {
+    const original = this.originals.get(copy)
+    if (!original) {
+      const { role, content } = clone(copy) // a message of the head, whose id OpenCode does not know
+      return { role, content }
+    }
+    if (copy.content.length === original.content.length && copy.content.every((part, i) => isSamePart(part, original.content[i]!))) return original
+    // OpenCode would send an empty text, and providers refuse it.
+    const content = copy.content.filter(({ type, text }) => type !== "text" || text?.trim() !== "")
+    return content.length > 0 ? like(copy, { content }) : undefined
+  }
+}
+
+/** The key of a message without an id. It follows from the message before it, which has an id or such a key. */
+function nameOf(entry: Entry, before: string): string {
+  const call = entry?.role === "tool" ? entry.content[0]?.id : undefined
+  return call === undefined ? `${entry?.role}-after-${before}` : `tool-${call}`
+}
+
+function unique(name: string, seen: Set<string>): string {
+  let found = name
+  for (let n = 2; seen.has(found); n++) found = `${name}#${n}`
+  seen.add(found)
+  return found
+}
+
+/** A copy of an object of the same class, with some members replaced. */
+function like<T extends object>(object: T, members: Partial<T>): T {
+  return Object.assign(Object.create(Object.getPrototypeOf(object) as object) as T, object, members)
+}
+
+function ownPart(part: Part): Part {
+  if (!isObject(part)) return part
+  return like(part, (part as Part).type === "tool-result" ? { result: clone((part as Part).result) } : {}) as Part
+}
+
+function isSamePart(a: Part, b: Part): boolean {
+  if (!isObject(a) || !isObject(b)) return a === b
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name] || (name === "result" && isSame(a[name], b[name])))
+}
+
+/** Whether two JSON values are the same. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
+  const names = Object.keys(a).filter((name) => (a as Record<string, unknown>)[name] !== undefined)
+  const others = Object.keys(b).filter((name) => (b as Record<string, unknown>)[name] !== undefined)
+  return names.length === others.length && names.every((name) => isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
+}
+
+/** How many characters of a file the host gets. They hold the size of an image. */
+const headLength = 512
+
+/** Notes the beginnings of the files of a message. The host tells files apart by them, and counts their tokens. */
+function noteMedia(info: Info, entry: Entry, path: string): void {
+  const content = Array.isArray(entry?.content) ? entry.content : []
+  content.forEach((part: Part, i) => {
+    const at = `${path}/content/${i}`
+    if (part?.type === "media") note(info, at, dataURL(part))
+    else if (part?.type === "tool-result" && part.result?.type === "content" && Array.isArray(part.result.value)) {
+      part.result.value.forEach((item: { type?: string; uri?: string }, k) => {
+        if (item?.type === "file" && typeof item.uri === "string") note(info, `${at}/result/value/${k}`, item.uri)
+      })
+    }
+  })
+}
+
+function note(info: Info, path: string, url: string): void {
+  const comma = url.indexOf(",") + 1
+  const isShort = url.length - comma <= headLength
+  ;(info.media ??= {})[path] = isShort ? url : `${url.slice(0, comma + headLength)}#${url.length}-${url.slice(-32)}`
+}
+
+function dataURL({ media, mediaType, data }: Part): string {
+  const content = media?.source?.data ?? data
+  const base64 = content instanceof Uint8Array ? Buffer.from(content).toString("base64") : typeof content === "string" ? content : ""
+  return base64 === "" && media?.source?.uri ? media.source.uri : `data:${media?.mediaType ?? mediaType};base64,${base64}`
+}

@@ -1,0 +1,45 @@
+import { asError, executeTool, type InitializeResult, type ToolDefinition } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
+import type { Registration } from "./opencode2.ts"
+
+/**
+ * Registers the host's tools. Their texts are part of the cached prefix's start, so they do not change after the host's
+ * first answer. Before it, the tools of an earlier start take their place.
+ */
+export function register(instance: Instance, registered: InitializeResult | undefined, isEarlier = false): void {
+  const { log, tools } = instance
+  if (tools.isSettled || (isEarlier && !registered)) return
+  tools.isSettled = !isEarlier && registered !== undefined
+  const wanted = registered?.tools ?? []
+  const text = JSON.stringify(wanted)
+  if (tools.text === text) return
+  tools.text = text
+  const before = tools.registration
+  tools.registration = replace().catch((err) => void log.warn("no tools", { cause: asError(err).message }))
+
+  async function replace() {
+    await (await before)?.dispose()
+    return registerTools(instance, wanted)
+  }
+}
+
+/** OpenCode does not check the arguments against the schema, and the host does. */
+async function registerTools(instance: Instance, tools: readonly ToolDefinition[]): Promise<Registration | undefined> {
+  return instance.ctx.tool?.transform((editor) => {
+    for (const { name, description, parameters } of tools) {
+      editor.add({
+        name,
+        description,
+        input: parameters,
+        jsonSchema: parameters,
+        options: { codemode: false },
+        async execute(args, { sessionID, id, callID, signal }) {
+          const params = { session: sessionID, directory: instance.directory, tool: name, callId: id ?? callID ?? "", args: args ?? {} }
+          // OpenCode takes an ordinary error for a defect of the plugin, so a failure is a text, too.
+          const { output } = await executeTool(instance.host, params, signal).catch((err: Error) => ({ output: err.message }))
+          return { content: [{ type: "text", text: output }], structured: {} }
+        },
+      })
+    }
+  })
+}

@@ -1,0 +1,218 @@
+package opencode2
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// Variable names the directory with the source of a beta of OpenCode 2.
+const Variable = "MAGICCTX_OPENCODE2"
+
+// password is the one that the server asks for.
+const password = "pw"
+
+// startTimeout is generous: a start takes 8 to 18 s on a loaded machine.
+const startTimeout = 90 * time.Second
+
+// Options describe the OpenCode to start.
+type Options struct {
+	// Source is the directory of the beta, Bun the program that runs it.
+	Source, Bun string
+	Home        *opencodetest.Home
+	Project     string
+	MockURL     string
+	// Plugins are the paths of plugins. The beta takes a file, too.
+	Plugins []string
+	// Windows are the models with their windows, in tokens.
+	Windows map[string]int
+	Env     []string
+}
+
+type object = map[string]any
+
+// A Server is a running server of OpenCode 2.
+type Server struct {
+	PID     int
+	base    string
+	project string
+	cmd     *exec.Cmd
+	out     *output
+	done    chan struct{} // closed when the process has ended
+}
+
+// Start starts OpenCode and waits until it answers. The process ends with Stop, and is killed if ctx ends.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if err := o.writeConfig(); err != nil {
+		return nil, fmt.Errorf("start opencode 2: %w", err)
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, fmt.Errorf("start opencode 2: %w", err)
+	}
+	// The settings of Bun in this directory preload what the source needs.
+	dir := filepath.Join(o.Source, "packages", "cli")
+	cmd := exec.CommandContext(ctx, o.Bun, "run", "--conditions=browser", filepath.Join("src", "index.ts"), "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port))
+	cmd.Dir = dir
+	cmd.Env = o.Home.Env(dir, append([]string{"OPENCODE_PASSWORD=" + password, "OPENCODE_PRINT_LOGS=1"}, o.Env...)...)
+	s := &Server{base: fmt.Sprintf("http://127.0.0.1:%d", port), project: o.Project, cmd: cmd, out: &output{}, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = s.out, s.out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start opencode 2: %w", err)
+	}
+	s.PID = cmd.Process.Pid
+	go func() {
+		defer close(s.done)
+		_ = cmd.Wait() // either we end the process, or the next request fails
+	}()
+	for deadline := time.Now().Add(startTimeout); ; {
+		if s.isReady(ctx) {
+			return s, nil
+		}
+		select {
+		case <-s.done:
+			return nil, fmt.Errorf("start opencode 2: it ended: %s\n%s", cmd.ProcessState, s.out)
+		case <-time.After(200 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(fmt.Errorf("start opencode 2: no answer after %s\n%s", startTimeout, s.out), s.Stop())
+		}
+	}
+}
+
+func (s *Server) isReady(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return s.Call(ctx, http.MethodGet, "/api/health", nil, nil) == nil
+}
+
+func (o Options) writeConfig() error {
+	models := object{}
+	for id, window := range o.Windows {
+		models[id] = object{
+			"name": id, "capabilities": object{"tools": true, "input": []string{"text", "image"}, "output": []string{"text"}},
+			"cost":  object{"input": 3, "output": 15, "cache": object{"read": 0.3, "write": 3.75}},
+			"limit": object{"context": window, "output": 4_000},
+		}
+	}
+	plugins := make([]any, len(o.Plugins))
+	for i, path := range o.Plugins {
+		plugins[i] = path
+	}
+	config := object{
+		"model": opencodetest.ClaudeModel, "autoupdate": false, "share": "disabled", "plugins": plugins,
+		"compaction":  object{"auto": false},
+		"permissions": []object{{"action": "*", "resource": "*", "effect": "allow"}},
+		"providers": object{opencodetest.AnthropicProvider: object{
+			"name": "Mock", "package": "aisdk:@ai-sdk/anthropic", "models": models,
+			"settings": object{"apiKey": "k", "baseURL": o.MockURL + "/v1"},
+		}},
+	}
+	raw, err := json.MarshalIndent(config)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.Home.Config, "opencode", "opencode.json"), raw, 0o600)
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Output returns everything that the process has printed.
+func (s *Server) Output() string { return s.out.String() }
+
+// Stop asks the process to end, and kills it if that takes too long.
+func (s *Server) Stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop opencode 2: %w", err)
+	}
+	select {
+	case <-s.done:
+		return nil
+	case <-time.After(10 * time.Second):
+	}
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill opencode 2: %w", err)
+	}
+	<-s.done
+	return nil
+}
+
+// Call calls the HTTP API. The answer's member data becomes out, unless out is nil.
+func (s *Server) Call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	req.SetBasicAuth("opencode", password)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: status %d: %s %w", method, path, res.StatusCode, raw, err)
+	}
+	if out == nil {
+		return nil
+	}
+	var envelope struct {
+		Data json.Value `json:"data"`
+	}
+	if json.Unmarshal(raw, &envelope) == nil && len(envelope.Data) > 0 {
+		raw = envelope.Data
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", method, path, err, raw)
+	}
+	return nil
+}
+
+// output collects what the process prints.
+type output struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}

@@ -1,0 +1,113 @@
+package opencode2
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Session is a session of OpenCode 2.
+type Session struct {
+	server *Server
+	ID     string `json:"id"`
+}
+
+// A Message is a stored message, with the fields that tests need.
+type Message struct {
+	ID      string     `json:"id"`
+	Type    string     `json:"type"`
+	Text    string     `json:"text"`
+	Summary string     `json:"summary"`
+	Status  string     `json:"status"`
+	Content []Part     `json:"content"`
+	Error   json.Value `json:"error"`
+}
+
+// A Part is a part of an answer.
+type Part struct {
+	Type  string     `json:"type"`
+	Text  string     `json:"text"`
+	Name  string     `json:"name"`
+	State json.Value `json:"state"`
+}
+
+// Create creates a session that asks a model of the mock provider.
+func (s *Server) Create(ctx context.Context, model string) (*Session, error) {
+	created := &Session{server: s}
+	in := object{"title": "a session", "location": object{"directory": s.project}, "model": ref(model)}
+	return created, s.Call(ctx, http.MethodPost, "/api/session", in, created)
+}
+
+func ref(model string) object { return object{"providerID": "mock", "id": model} }
+
+// Open returns the session with that id, for example after a restart.
+func (s *Server) Open(id string) *Session { return &Session{s, id} }
+
+func (s *Session) post(ctx context.Context, what string, in, out any) error {
+	return s.server.Call(ctx, http.MethodPost, "/api/session/"+s.ID+"/"+what, in, out)
+}
+
+// Send sends a prompt, and does not wait for its answer. The beta reads the prompt below "prompt", the releases
+// read it beside the other members.
+func (s *Session) Send(ctx context.Context, text string, more object) error {
+	prompt := object{"text": text}
+	for name, v := range more {
+		prompt[name] = v
+	}
+	in := object{"prompt": prompt}
+	for name, v := range prompt {
+		in[name] = v
+	}
+	return s.post(ctx, "prompt", in, nil)
+}
+
+// Wait waits until the session is idle.
+func (s *Session) Wait(ctx context.Context) error { return s.post(ctx, "wait", object{}, nil) }
+
+// Prompt sends a prompt and waits for the end of its turn.
+func (s *Session) Prompt(ctx context.Context, text string) error {
+	if err := s.Send(ctx, text, nil); err != nil {
+		return err
+	}
+	return s.Wait(ctx)
+}
+
+// Messages returns the stored messages, oldest first.
+func (s *Session) Messages(ctx context.Context) (all []Message, err error) {
+	return all, s.server.Call(ctx, http.MethodGet, "/api/session/"+s.ID+"/message?order=asc&limit=200", nil, &all)
+}
+
+// Interrupt ends the running turn.
+func (s *Session) Interrupt(ctx context.Context) error {
+	return s.post(ctx, "interrupt", object{}, nil)
+}
+
+// Revert stages the removal of a message and of all later ones. The next prompt makes it final.
+func (s *Session) Revert(ctx context.Context, message string) error {
+	return s.post(ctx, "revert/stage", object{"messageID": message}, nil)
+}
+
+// Fork copies the session.
+func (s *Session) Fork(ctx context.Context) (*Session, error) {
+	copied := &Session{server: s.server}
+	return copied, s.post(ctx, "fork", object{}, copied)
+}
+
+// Switch makes another model answer the next prompts.
+func (s *Session) Switch(ctx context.Context, model string) error {
+	return s.post(ctx, "model", object{"model": ref(model)}, nil)
+}
+
+// Compact asks for a compaction.
+func (s *Session) Compact(ctx context.Context) error { return s.post(ctx, "compact", object{}, nil) }
+
+// Shell runs a command of the user.
+func (s *Session) Shell(ctx context.Context, command string) error {
+	return s.post(ctx, "shell", object{"command": command}, nil)
+}
+
+// Synthetic adds a text that nobody has typed.
+func (s *Session) Synthetic(ctx context.Context, text string) error {
+	return s.post(ctx, "synthetic", object{"text": text, "resume": false}, nil)
+}

@@ -1,0 +1,20 @@
+-- The tables of OpenCode 2 that hold messages, with the columns that matter to a reader. The
+-- betas have the table of sessions under the name that version 1 gave it.
+CREATE TABLE session_v2 (
+	id           TEXT PRIMARY KEY,
+	directory    TEXT NOT NULL,
+	title        TEXT,
+	time_created INTEGER NOT NULL,
+	time_updated INTEGER NOT NULL
+);
+
+CREATE TABLE session_message (
+	id           TEXT PRIMARY KEY,
+	session_id   TEXT NOT NULL,
+	type         TEXT NOT NULL,
+	seq          INTEGER NOT NULL,
+	time_created INTEGER NOT NULL,
+	time_updated INTEGER NOT NULL,
+	data         TEXT NOT NULL
+);
+CREATE UNIQUE INDEX session_message_session_seq_idx ON session_message (session_id, seq);

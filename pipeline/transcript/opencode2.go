@@ -1,0 +1,434 @@
+package transcript
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// OpenCode2 reads the steps of OpenCode 2 (docs/opencode.md). A step is an answer together
+// with the results of its tool calls. In OpenCode's array these results are separate
+// messages without an id. Every other message is a step alone. The shim joins the messages
+// of a step and separates them again, and adds the facts that OpenCode stores but does not
+// put into the array: kinds, times, usage.
+type OpenCode2 struct{}
+
+var _ Codec = OpenCode2{}
+
+type oc2Step struct {
+	ID      string       `json:"id"`
+	Info    oc2Info      `json:"info"`
+	Message oc2Message   `json:"message"`
+	Results []json.Value `json:"results"`
+}
+
+// oc2Info holds what the shim knows about the stored message.
+type oc2Info struct {
+	// Type is the kind of the stored message, for example "user" or "synthetic". It is
+	// empty if the shim does not know the stored message.
+	Type       string  `json:"type"`
+	Created    float64 `json:"created"`
+	Completed  float64 `json:"completed"`
+	ProviderID string  `json:"providerID"`
+	ModelID    string  `json:"modelID"`
+	Agent      string  `json:"agent"`
+	Finish     string  `json:"finish"`
+	Error      *struct {
+		Type string `json:"type"`
+	} `json:"error"`
+	Tokens oc2Tokens `json:"tokens"`
+	// Typed is the index of the text that the user typed.
+	Typed *int `json:"typed"`
+	// Media maps the path of a file in the step to the beginning of its data URL, because
+	// the messages are sent without the files' content.
+	Media map[string]string `json:"media"`
+}
+
+type oc2Tokens struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	Cache  struct {
+		Read  float64 `json:"read"`
+		Write float64 `json:"write"`
+	} `json:"cache"`
+}
+
+type oc2Message struct {
+	ID      string     `json:"id"`
+	Role    string     `json:"role"`
+	Content json.Value `json:"content"`
+	// Metadata is an object in each prompt of the user. A synthetic message has none.
+	Metadata json.Value `json:"metadata"`
+}
+
+// oc2Part is one part of a message's content.
+type oc2Part struct {
+	Type             string     `json:"type"`
+	Text             string     `json:"text"`
+	Encrypted        string     `json:"encrypted"`
+	ID               string     `json:"id"`
+	Name             string     `json:"name"`
+	Input            json.Value `json:"input"`
+	ProviderExecuted bool       `json:"providerExecuted"`
+	ProviderMetadata json.Value `json:"providerMetadata"`
+	Result           oc2Result  `json:"result"`
+	// A file has its media type here in the betas, and below Media in the releases.
+	MediaType string `json:"mediaType"`
+	Media     struct {
+		MediaType string `json:"mediaType"`
+	} `json:"media"`
+	Metadata struct {
+		Attachment json.Value `json:"attachment"`
+	} `json:"metadata"`
+}
+
+type oc2Result struct {
+	Type  string     `json:"type"`
+	Value json.Value `json:"value"`
+}
+
+// The kinds of stored messages that OpenCode sends in the user's role.
+const (
+	oc2User       = "user"
+	oc2Shell      = "shell"
+	oc2Compaction = "compaction"
+)
+
+// Decode implements Codec.
+func (OpenCode2) Decode(raw json.Value) Message {
+	var step oc2Step
+	if err := json.Unmarshal(raw, &step); err != nil {
+		return Message{Parts: []Part{{Kind: Other, Raw: raw}}}
+	}
+	return decodeOpenCode2(&step, raw)
+}
+
+func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
+	m, info := &step.Message, &step.Info
+	msg := Message{Key: step.ID, Role: User, Created: int64(info.Created), Completed: int64(info.Completed)}
+	switch {
+	case m.Role == "assistant":
+		decodeOpenCode2Answer(&msg, step)
+	case m.Role == "user" && m.ID != "":
+		msg.Agent = info.Agent
+		msg.Parts = decodeOpenCode2Content(m.Content, info)
+		kind := oc2KindOf(m, info, msg.Parts)
+		msg.Summary = kind == oc2Compaction
+		nameOpenCode2Origins(msg.Parts, kind, info)
+	case m.Role == "" && len(m.Content) == 0:
+		msg.Role = "" // the message was removed from the wire, or raw is not a step
+	default:
+		// A system update, a change of the effort, a result without its call, a message
+		// that another plugin has put there, or a role of a later OpenCode. No patch may
+		// change it. A system update stands for a changed instruction, which no summary
+		// repeats.
+		msg.Stays = m.Role == "system"
+		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
+	}
+	return msg
+}
+
+// oc2KindOf returns the kind of the stored message. If the shim does not know it, the form
+// of the message tells it: only a prompt has an object of metadata, and OpenCode begins
+// the other kinds with its own words.
+func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
+	if info.Type != "" || len(parts) == 0 {
+		return info.Type
+	}
+	switch text := parts[0].Text; {
+	case strings.HasPrefix(text, "<conversation-checkpoint>"):
+		return oc2Compaction
+	case strings.HasPrefix(text, "The following shell command was executed by the user:"), strings.HasPrefix(text, "Shell command: "):
+		return oc2Shell
+	case m.Metadata.Kind() == '{':
+		return oc2User
+	}
+	return ""
+}
+
+// nameOpenCode2Origins sets the origins of the texts of a message in the user's role. At
+// most one of them is the user's: skills stand before it, and attached files after it.
+func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
+	isTaken := false
+	for i := range parts {
+		p := &parts[i]
+		if p.Kind != Text {
+			continue
+		}
+		switch {
+		case kind == oc2Compaction:
+			p.Origin = FromAgent
+		case kind == oc2Shell:
+			p.Origin = FromTool
+		case kind != oc2User || p.Origin == FromFile:
+		case info.Typed != nil && i == *info.Typed, info.Typed == nil && !isTaken:
+			p.Origin, isTaken = FromUser, true
+		}
+	}
+}
+
+func decodeOpenCode2Answer(msg *Message, step *oc2Step) {
+	info := &step.Info
+	msg.Role = Assistant
+	msg.Model = schema.Model{Provider: info.ProviderID, ID: info.ModelID}
+	msg.Usage = Usage{
+		Input: int(info.Tokens.Input), Output: int(info.Tokens.Output),
+		CacheRead: int(info.Tokens.Cache.Read), CacheWrite: int(info.Tokens.Cache.Write),
+	}
+	msg.Errored = info.Error != nil // OpenCode sends what a failed answer has said
+	msg.Finish = finishOfOpenCode(info.Finish)
+	results := decodeOpenCode2Results(step.Results, info)
+	msg.Parts = decodeOpenCode2Content(step.Message.Content, info)
+	for i := range msg.Parts {
+		switch p := &msg.Parts[i]; p.Kind {
+		case Tool:
+			p.Origin = FromTool
+			attachOpenCode2Result(p, results)
+		case Text, Reasoning:
+			p.Origin = FromAgent
+		}
+	}
+	for i := range results {
+		if !results[i].taken {
+			msg.Parts = append(msg.Parts, Part{Kind: Other, Path: results[i].path, Raw: step.Results[i]})
+		}
+	}
+}
+
+func decodeOpenCode2Content(content json.Value, info *oc2Info) []Part {
+	const path = "/message/content"
+	if len(content) == 0 || content.Kind() == 'n' {
+		return nil
+	}
+	var raws []json.Value
+	if json.Unmarshal(content, &raws) != nil {
+		return []Part{{Kind: Other, Path: path, Raw: content}}
+	}
+	parts := make([]Part, len(raws))
+	for i, raw := range raws {
+		parts[i] = decodeOpenCode2Part(path+"/"+strconv.Itoa(i), raw, info)
+	}
+	return parts
+}
+
+func decodeOpenCode2Part(path string, raw json.Value, info *oc2Info) Part {
+	other := Part{Kind: Other, Path: path, Raw: raw}
+	var b oc2Part
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return other
+	}
+	switch b.Type {
+	case "text":
+		p := Part{Kind: Text, Path: path, Text: b.Text, TextPath: path + "/text", Hidden: strings.TrimSpace(b.Text) == ""}
+		if b.Metadata.Attachment != nil {
+			p.Origin = FromFile
+		}
+		return p
+	case "reasoning":
+		p := Part{Kind: Reasoning, Path: path, Text: b.Text, TextPath: path + "/text"}
+		switch {
+		case isSigned(b.ProviderMetadata):
+			p.Signature = b.ProviderMetadata
+		case b.Encrypted != "":
+			p.Signature = json.Quote(b.Encrypted)
+		}
+		p.Hidden = strings.TrimSpace(p.Text) == "" && p.Signature == nil
+		return p
+	case "tool-call":
+		if b.ProviderExecuted { // its result is in the answer, too, and the provider may have signed both
+			return other
+		}
+		p := Part{Kind: Tool, Path: path, Name: b.Name, CallID: b.ID, Input: b.Input, InputPath: path + "/input"}
+		if p.Input == nil {
+			p.Input = json.Value("{}")
+		}
+		return p
+	case "media":
+		mime := b.MediaType
+		if mime == "" {
+			mime = b.Media.MediaType
+		}
+		url := info.Media[path]
+		if url == "" {
+			url = "data:" + mime + ";base64,"
+		}
+		return Part{Kind: File, Path: path, Mime: mime, URL: url}
+	}
+	return other
+}
+
+// An oc2Output is a result, with the facts that its call needs.
+type oc2Output struct {
+	path, callID string
+	isError      bool
+	text         string
+	textPath     string
+	other        json.Value
+	// taken means that a call already has the result.
+	taken bool
+	// isUnreadable means that no call may have the result.
+	isUnreadable bool
+}
+
+func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []oc2Output {
+	outputs := make([]oc2Output, len(raws))
+	for i, raw := range raws {
+		o := &outputs[i]
+		o.path = "/results/" + strconv.Itoa(i)
+		var m struct {
+			Content []oc2Part `json:"content"`
+		}
+		o.isUnreadable = json.Unmarshal(raw, &m) != nil || len(m.Content) != 1 || m.Content[0].Type != "tool-result" || !o.read(&m.Content[0], info)
+	}
+	return outputs
+}
+
+// read reads a result. OpenCode sends a text as it is, and a value of another kind as JSON.
+func (o *oc2Output) read(p *oc2Part, info *oc2Info) bool {
+	o.callID, o.isError = p.ID, p.Result.Type == "error"
+	path := o.path + "/content/0/result/value"
+	value := p.Result.Value
+	switch {
+	case p.Result.Type == "content":
+		return o.readContent(path, value, info)
+	case p.Result.Type != "text" && p.Result.Type != "json" && p.Result.Type != "error":
+		return false
+	case value.Kind() == '"':
+		o.textPath = path
+		return json.Unmarshal(value, &o.text) == nil
+	}
+	var failure struct {
+		Error struct {
+			Message *string `json:"message"`
+		} `json:"error"`
+		Content json.Value `json:"content"`
+	}
+	if o.isError && json.Unmarshal(value, &failure) == nil && failure.Error.Message != nil {
+		o.text, o.textPath = *failure.Error.Message, path+"/error/message"
+		if len(failure.Content) > len("[]") {
+			o.other = failure.Content
+		}
+		return true
+	}
+	o.text = string(value)
+	return len(value) > 0
+}
+
+// readContent reads the texts and files of a result.
+func (o *oc2Output) readContent(path string, value json.Value, info *oc2Info) bool {
+	var items []json.Value
+	if json.Unmarshal(value, &items) != nil {
+		return false
+	}
+	var texts []string
+	var others [][]byte
+	for i, raw := range items {
+		at := path + "/" + strconv.Itoa(i)
+		var b struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		if json.Unmarshal(raw, &b) != nil || b.Type != "text" || b.Text == nil {
+			if url := info.Media[at]; url != "" {
+				raw = json.Value(`{"type":"file","uri":` + string(json.Quote(url)) + `}`)
+			}
+			others = append(others, raw)
+			continue
+		}
+		if o.textPath == "" {
+			o.textPath = at + "/text"
+		}
+		texts = append(texts, *b.Text)
+	}
+	o.text = strings.Join(texts, "\n")
+	if len(others) > 0 {
+		o.other = json.Value("[" + string(bytes.Join(others, []byte(","))) + "]")
+	}
+	return true
+}
+
+// attachOpenCode2Result finds the result of a call. A provider may give an id twice in one
+// answer, so each result belongs to one call.
+func attachOpenCode2Result(p *Part, results []oc2Output) {
+	for i := range results {
+		o := &results[i]
+		if o.taken || o.isUnreadable || o.callID != p.CallID {
+			continue
+		}
+		o.taken = true
+		p.ResultPath, p.IsError = o.path, o.isError
+		p.Text, p.TextPath, p.Attachments = o.text, o.textPath, o.other
+		return
+	}
+}
+
+// TextPart implements Codec.
+func (OpenCode2) TextPart(_ Part, text string) json.Value { return Pi{}.TextPart(Part{}, text) }
+
+// ResultText implements Codec. The text replaces the whole content of the result: all its
+// texts and files. A result that reports a failure stays one, in OpenCode's form.
+func (OpenCode2) ResultText(p Part, text string) schema.Patch {
+	if p.ResultPath == "" {
+		return nil
+	}
+	path := p.ResultPath + "/content/0/result"
+	if p.IsError && strings.HasSuffix(p.TextPath, "/error/message") {
+		patch := schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(text)}}
+		if len(p.Attachments) > 0 {
+			patch = append(patch, schema.PatchOp{Op: "replace", Path: path + "/value/content", Value: json.Value("[]")})
+		}
+		return patch
+	}
+	kind := "text"
+	if p.IsError {
+		kind = "error"
+	}
+	return schema.Patch{{Op: "replace", Path: path, Value: json.Value(`{"type":"` + kind + `","value":` + string(json.Quote(text)) + `}`)}}
+}
+
+// AddCall implements Codec. OpenCode 2 has no tool for which the host makes up calls.
+func (OpenCode2) AddCall(SyntheticCall) schema.Patch { return nil }
+
+// UsageValue implements Codec.
+func (OpenCode2) UsageValue(u Usage) json.Value { return OpenCode{}.UsageValue(u) }
+
+// Vocabulary implements Codec.
+func (OpenCode2) Vocabulary() *Vocabulary { return &openCode2Vocabulary }
+
+type oc2Event struct {
+	Type    string     `json:"type"`
+	Session string     `json:"session"`
+	Title   string     `json:"title"`
+	ID      string     `json:"id"`
+	Info    oc2Info    `json:"info"`
+	Error   json.Value `json:"error"`
+}
+
+// Event implements Codec. The shim reduces OpenCode's events to the fields that the host
+// uses.
+func (OpenCode2) Event(raw json.Value) (Event, error) {
+	var e oc2Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return Event{}, err
+	}
+	event := Event{Session: e.Session}
+	switch e.Type {
+	case "session.created", "session.renamed":
+		event.Kind, event.Title = SessionTitled, e.Title
+	case "session.compaction.ended":
+		event.Kind = SessionCompacted
+	case "session.deleted":
+		event.Kind = SessionDeleted
+	case "session.step.ended", "session.step.failed":
+		event.Kind = MessageChanged
+		event.Message = decodeOpenCode2(&oc2Step{ID: e.ID, Info: e.Info, Message: oc2Message{ID: e.ID, Role: "assistant"}}, nil)
+		event.Message.Parts = nil
+		if event.Message.Errored {
+			event.Error = e.Error
+		}
+	}
+	return event, nil
+}

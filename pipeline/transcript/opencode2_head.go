@@ -1,0 +1,33 @@
+package transcript
+
+import "github.com/magicctx/magicctx-host/internal/json"
+
+type oc2HeadStep struct {
+	ID      string         `json:"id"`
+	Info    oc2HeadInfo    `json:"info"`
+	Message oc2HeadMessage `json:"message"`
+}
+
+type oc2HeadInfo struct {
+	Type       string `json:"type"`
+	ProviderID string `json:"providerID,omitzero"`
+	ModelID    string `json:"modelID,omitzero"`
+	Finish     string `json:"finish,omitzero"`
+}
+
+type oc2HeadMessage struct {
+	ID      string        `json:"id"`
+	Role    string        `json:"role"`
+	Content []piHeadBlock `json:"content"`
+}
+
+// Head implements Codec. It holds no breakpoint: OpenCode accepts one only as an instance
+// of a class of its own, which a plugin cannot make.
+func (OpenCode2) Head(h Head) []json.Value {
+	step := func(key, role, text string) oc2HeadStep {
+		return oc2HeadStep{ID: key, Info: oc2HeadInfo{Type: "synthetic"}, Message: oc2HeadMessage{ID: key, Role: role, Content: []piHeadBlock{{"text", text}}}}
+	}
+	acknowledgement := step(AcknowledgementKey, "assistant", h.Acknowledgement)
+	acknowledgement.Info = oc2HeadInfo{"assistant", h.Model.Provider, h.Model.ID, "stop"}
+	return encoded(step(BaselineKey, "user", h.Baseline), acknowledgement, step(DeltaKey, "user", h.Delta))
+}

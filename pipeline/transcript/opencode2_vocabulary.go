@@ -1,0 +1,23 @@
+package transcript
+
+// openCode2Vocabulary knows OpenCode 2. It has no todo tool. If the date changes, OpenCode
+// adds a message and leaves the system prompt as it was, so no line of it is replaced.
+var openCode2Vocabulary = Vocabulary{
+	Tools: withPluginTools(map[string]ToolClass{
+		"read":     {Idempotent: true, File: UsesFile, Tier: 1},
+		"edit":     {File: UsesFile, Tier: 2},
+		"write":    {File: WritesFile, Tier: 2},
+		"patch":    {File: UsesFile, Tier: 2},
+		"grep":     {Idempotent: true, Tier: 2},
+		"glob":     {Idempotent: true, Tier: 2},
+		"webfetch": {Idempotent: true},
+
+		"shell":    {Shows: true},
+		"execute":  {Shows: true},
+		"subagent": {Tier: 1},
+	}),
+	Paths: Paths{
+		AnswerProvider: "/info/providerID", Usage: "/info/tokens",
+		Message: "/message", Results: "/results",
+	},
+}

@@ -1,0 +1,81 @@
+package opencodedb
+
+import (
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// A RowOfTwo identifies one row in the table of messages of OpenCode 2.
+type RowOfTwo struct {
+	ID string
+	// Type is the kind of the message, for example "user" or "assistant".
+	Type string
+	// IsOfOne means that the session began under version 1, and that version 1 has stored the message, too.
+	// Version 2 gave its copy the same id, and left out what it cannot show, for example pruned output.
+	IsOfOne bool
+}
+
+// IsRelease reports whether a release of OpenCode 2 has made the database. The betas before it used other
+// tables and other sentences.
+func (db *DB) IsRelease() (isRelease bool, err error) {
+	err = file.Scan(db.conn, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_v2'`, func(*sqlite3.Stmt) { isRelease = true })
+	return isRelease, err
+}
+
+// HasSessionOfTwo reports whether the database holds messages of a session of version 2.
+func (db *DB) HasSessionOfTwo(session string) (found bool, err error) {
+	if !db.has(2) {
+		if isRelease, err := db.IsRelease(); err != nil || !isRelease {
+			return false, err
+		}
+		return false, db.foreign(2)
+	}
+	err = file.Scan(db.conn, `SELECT 1 FROM session_message WHERE session_id = ? LIMIT 1`, func(*sqlite3.Stmt) { found = true }, session)
+	return found, err
+}
+
+var (
+	//go:embed query/two_messages.sql
+	messagesOfTwoSQL string
+	//go:embed query/two_first.sql
+	ofOneSQL string
+)
+
+// MessagesOfTwo returns the messages of a session of version 2 that its array shows, in OpenCode's order.
+func (db *DB) MessagesOfTwo(session string) (rows []RowOfTwo, err error) {
+	err = file.Scan(db.conn, messagesOfTwoSQL, func(s *sqlite3.Stmt) {
+		rows = append(rows, RowOfTwo{ID: s.ColumnText(0), Type: s.ColumnText(1)})
+	}, session)
+	if err != nil || !db.has(1) {
+		return rows, err
+	}
+	for i := range rows {
+		row := &rows[i]
+		if err := file.Scan(db.conn, ofOneSQL, func(*sqlite3.Stmt) { row.IsOfOne = true }, session, row.ID); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// RawOfTwo returns the data of a message of version 2, without its id and kind. If the data is not a JSON
+// object, RawOfTwo returns nil.
+func (db *DB) RawOfTwo(id string) (data json.Value, err error) {
+	var size int64
+	const ofRow = ` FROM session_message WHERE id = ?`
+	if err := file.Scan(db.conn, `SELECT octet_length(data)`+ofRow, func(s *sqlite3.Stmt) { size = s.ColumnInt64(0) }, id); err != nil {
+		return nil, err
+	}
+	if size > maxMessage {
+		return nil, fmt.Errorf("%s: %w", id, ErrTooLarge)
+	}
+	err = file.Scan(db.conn, `SELECT data`+ofRow+` AND json_valid(data) AND json_type(data) = 'object'`, func(s *sqlite3.Stmt) {
+		data = json.Value(s.ColumnText(0))
+	}, id)
+	return data, err
+}
