@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -247,4 +248,56 @@ func TestIndexThatIsMissingOrOld(t *testing.T) {
 	if info, err := os.Stat(PathIn(dir)); err != nil || info.Mode().Perm() != file.Mode {
 		t.Error(info, err)
 	}
+}
+
+// A full disk fails the transaction, and no more: what was stored before stays, and the rest can be stored later.
+func TestFullDiskLosesNothing(t *testing.T) {
+	x := openIn(t, t.TempDir())
+	put(t, x, mine, said("m0", 1, "word"))
+	must(t, x.conn.Exec(`PRAGMA max_page_count = 60`))
+	var all []Message
+	for i := 1; i <= 2000; i++ {
+		all = append(all, said(fmt.Sprint("m", i), i+1, fmt.Sprint("word number ", i)))
+	}
+	write := func() error {
+		return x.Update(t.Context(), func(tx *Tx) error {
+			state, err := tx.Session(mine)
+			for i := 0; i < len(all) && err == nil; i++ {
+				err = tx.Put(state.Row, mine.Project, all[i])
+			}
+			return err
+		})
+	}
+	if err := write(); !errors.Is(err, file.ErrCannotPersist) || !errors.Is(err, ErrWrite) {
+		t.Errorf("error %v", err)
+	}
+	want(t, find(t, x, `"word"`), "ses_1:1 word")
+	must(t, x.conn.Exec(`PRAGMA max_page_count = 1000000`))
+	must(t, write())
+	if got := find(t, x, `"number" AND "2000"`); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// A run that is cancelled while it waits for another process's lock, or while it writes, ends at once.
+func TestCancelledWriteLeavesNothing(t *testing.T) {
+	x := openIn(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	err := x.Update(ctx, func(tx *Tx) error {
+		state, err := tx.Session(mine)
+		must(t, err)
+		cancel()
+		for i := range 1000 {
+			if err := tx.Put(state.Row, mine.Project, said(fmt.Sprint("m", i), i, "word")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	want(t, find(t, x, `"word"`))
+	put(t, x, mine, said("m1", 1, "word"))
+	want(t, find(t, x, `"word"`), "ses_1:1 word")
 }
