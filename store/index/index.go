@@ -17,7 +17,7 @@ import (
 )
 
 // fileName is the name of the index in the data directory.
-const fileName = "search.db"
+const fileName = "magicctx.index.db"
 
 // version is the version of schema.sql. An index of an older version is made anew.
 const version = 1
@@ -103,7 +103,7 @@ func remove(path string) error {
 
 // connect opens the file, and creates the tables in an empty one.
 func (x *Index) connect(ctx context.Context) (err error) {
-	f, err := os.OpenFile(x.path, os.O_CREATE|os.O_RDWR, file.Mode) // SQLite would choose the mode from the umask alone
+	f, err := os.OpenFile(x.path, os.O_CREATE|os.O_RDWR, file.Mode)
 	if err != nil {
 		return fmt.Errorf("%w: %w", file.ErrCannotPersist, err)
 	}
@@ -130,6 +130,11 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	if err := x.prepareSchema(); err != nil {
 		return err
 	}
+	return x.hide()
+}
+
+// hide makes the files private, because SQLite chooses the modes of those that it creates from the umask alone.
+func (x *Index) hide() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(x.path+suffix, file.Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%w: %w", file.ErrCannotPersist, err)
@@ -192,6 +197,9 @@ func OpenReadOnly(ctx context.Context, dir string) (*Index, error) {
 		isNew := false
 		if err = errors.Join(x.conn.BusyTimeout(busyTimeout), fts5.Register(x.conn)); err == nil {
 			isNew, err = checkVersion(x.conn)
+		}
+		if err == nil {
+			err = x.hide()
 		}
 		if isNew || errors.Is(err, errOutdated) {
 			err = ErrMissing // it is made anew by the next write

@@ -301,3 +301,20 @@ func TestCancelledWriteLeavesNothing(t *testing.T) {
 	put(t, x, mine, said("m1", 1, "word"))
 	want(t, find(t, x, `"word"`), "ses_1:1 word")
 }
+
+func TestFilesArePrivate(t *testing.T) {
+	dir := t.TempDir()
+	x, err := Open(t.Context(), dir)
+	must(t, err)
+	put(t, x, mine, said("m1", 1, "word"))
+	must(t, x.Close())
+	x, err = OpenReadOnly(t.Context(), dir)
+	must(t, err)
+	defer x.Close()
+	want(t, find(t, x, `"word"`), "ses_1:1 word")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if info, err := os.Stat(PathIn(dir) + suffix); err == nil && info.Mode().Perm() != file.Mode {
+			t.Errorf("%s has mode %o", info.Name(), info.Mode().Perm())
+		}
+	}
+}
