@@ -39,6 +39,7 @@ func testSearch(t *testing.T, h schema.Harness) {
 	second := w.session(a)
 	w.play(second,
 		mockllm.Call("toolu_search1", "ctx_search", map[string]any{"query": "zebra stripes"}), mockllm.Say("It has stripes."),
+		mockllm.Call("toolu_search3", "ctx_expand", map[string]any{"start": 1, "end": 3, "session": first}), mockllm.Say("I have read it."),
 		mockllm.Call("toolu_search2", "ctx_search", map[string]any{"query": "giraffe"}), mockllm.Say("There is none."))
 	w.prompt(a, second, "What do we know about zebras?")
 	for _, want := range []string{
@@ -48,6 +49,10 @@ func testSearch(t *testing.T, h schema.Harness) {
 		if got := w.resultOf("toolu_search1"); !strings.Contains(got, want) || strings.Contains(got, "What do we know") {
 			t.Errorf("ctx_search does not show %q:\n%s", want, got)
 		}
+	}
+	w.prompt(a, second, "Read it to the letter.")
+	if got := w.resultOf("toolu_search3"); !strings.Contains(got, "[1] U: Where is the zebra?\n[2] call bash ") || !strings.Contains(got, "[3] A: The zebra has stripes.") {
+		t.Errorf("ctx_expand shows of the other session\n%s", got)
 	}
 	w.prompt(a, second, "And about its neighbour?")
 	if got := w.resultOf("toolu_search2"); got != "Nothing found. Try other or fewer words." {

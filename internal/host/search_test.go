@@ -9,6 +9,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/internal/tool"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -136,5 +137,33 @@ func TestToolsAndGuidanceAreShort(t *testing.T) {
 	}
 	if !strings.Contains(text, "ctx_search") {
 		t.Error("the text lacks the tools")
+	}
+}
+
+// A hit of another session can be read with its neighbours, and a session of another project cannot.
+func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	file := rawhistorytest.NewPi(t, h.readsStores(), "s2")
+	file.Message(json.Value(`{"role":"user","content":"about the zebra","timestamp":1}`))
+	here := project.OfDirectory("/p")
+	h.indexes(index.Session{Harness: "pi", ID: "s2", Project: here, Directory: "/p"}, "about the zebra")
+	h.indexes(index.Session{Harness: "pi", ID: "s3", Project: "git:other", Directory: "/p"}, "about the zebra")
+	if got := h.expand(`{"start":1,"session":"s2"}`); record(t, got) != "[1] U: about the zebra" || !strings.Contains(got, "messages of another session") {
+		t.Error(got)
+	}
+	if got := record(t, h.expand(`{"start":1,"session":"`+testSession+`"}`)); got != "[1] U: hello" {
+		t.Error(got)
+	}
+	for _, id := range []string{"s3", "s4", "../s2"} {
+		if got := h.expand(`{"start":1,"session":"` + id + `"}`); got != "Error: the project has no such session; ctx_search names those that it has" {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+	h.restart()
+	h.host.tools.IndexDir = h.dir
+	if got := h.expand(`{"start":1,"session":"s3"}`); !strings.HasPrefix(got, "Error: the project has no such session") {
+		t.Error(got)
 	}
 }

@@ -70,6 +70,14 @@ func (v *View) Row(harness, session string) (row int64, err error) {
 	return row, err
 }
 
+// SessionIn returns the session of a project with an id, or nil if the project has no such session.
+func (v *View) SessionIn(project, id string) (found *Session, err error) {
+	err = v.x.scan(`SELECT s.harness, s.directory FROM sessions s JOIN projects p ON p.id = s.project WHERE p.identity = ? AND s.session = ?`, func(s *sqlite3.Stmt) {
+		found = &Session{Harness: s.ColumnText(0), ID: id, Project: project, Directory: s.ColumnText(1)}
+	}, project, id)
+	return found, err
+}
+
 // A Scope restricts a search.
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
