@@ -455,7 +455,7 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	w.prompt(p, session, "Sure?")
 	for _, test := range []struct{ command, says string }{
 		{"ctx-status", "Next bust: at "},
-		{"ctx-flush", "There is nothing to free now."},
+		{"ctx-flush", "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown."},
 		{"ctx-recomp", "The historian is switched off"}, // the session's model is scripted, so it has no historian
 		{"ctx-wrapup 0", "At least one turn stays."},
 	} {

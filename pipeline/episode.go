@@ -52,7 +52,7 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 		}
 		g.Target = marks{
 			high: high, floor: s.floor(a.Size.Current, covered, r.Knobs), prefix: max(0, a.Size.Current-units),
-			growth: s.growth(), price: price,
+			growth: s.Growth(), price: price,
 		}.low()
 	}
 	return g

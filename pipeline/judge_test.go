@@ -40,9 +40,6 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 
 // sendTo sends the newest pass to the judge.
 func (w *world) sendTo(j *judge.Judge, name string) {
-	if _, is := w.codec.(transcript.OpenCode2); is {
-		return // the judge has no converter for OpenCode 2 yet
-	}
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another one
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
@@ -50,10 +47,13 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
 		c.Marked = history.Acknowledgement
 	}
-	if w.isPi() {
+	if !w.isOpenCode1() {
 		c.Harness = string(schema.HarnessPi)
+		if !w.isPi() {
+			c.Harness = string(schema.HarnessOpenCode2)
+		}
 		if profile == "google" || profile == "bedrock" {
-			return // the judge cannot convert messages for these providers as Pi does
+			return // the judge cannot convert messages for these providers as these harnesses do
 		}
 	}
 	must(w.t, j.Send(c))

@@ -67,6 +67,6 @@ func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	if b.head.head != nil {
 		left += b.head.freed // the summary has to be shown some day, so the space that it frees puts off the next bust
 	}
-	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, left)/s.growth())
+	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, left)/s.Growth())
 	return price
 }

@@ -360,9 +360,9 @@ func (s *content) tokensOf(e *entry) int {
 // growthSteps limits how many of the newest steps growth reads.
 const growthSteps = 20
 
-// growth returns how many tokens a step typically adds to the prompt: the median of
+// Growth returns how many tokens a step typically adds to the prompt: the median of
 // the newest steps with a reported usage, at least 1.
-func (s *array) growth() int {
+func (s *array) Growth() int {
 	var deltas []int
 	later := 0
 	for _, e := range slices.Backward(s.entries) {

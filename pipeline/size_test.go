@@ -157,7 +157,7 @@ func TestGrowth(t *testing.T) {
 			messages = append(messages, said(fmt.Sprintf("a%d", i), "assistant", 1, prompt), said(fmt.Sprintf("u%d", i), "user", 1, 0))
 		}
 		w.session.Update(0, messages, "")
-		if got := w.session.growth(); got != c.want {
+		if got := w.session.Growth(); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -18,7 +18,8 @@ type HeadStatus struct {
 	// the covered messages.
 	Through int `json:"through"`
 	Covered int `json:"covered"`
-	// Baseline includes the acknowledgement. Delta is the message after it.
+	// Baseline includes the acknowledgement. Delta is the message after it, 0 if
+	// that message only says that nothing was added.
 	Baseline int `json:"baseline"`
 	Delta    int `json:"delta"`
 	// Sections are the sections of the baseline.

@@ -144,7 +144,7 @@ func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	} {
 		prepare()
 		out, errs, _ := c.command("doctor")
-		if !strings.Contains(out, file+", which is not the plugin of this version") || strings.Contains(out, "the plugin starts ") {
+		if !strings.Contains(out, file+", which is not the plugin of this version") || strings.Contains(out, "the plugin of OpenCode starts ") {
 			t.Errorf("doctor says nothing about %s:\n%s%s", file, out, errs)
 		}
 	}

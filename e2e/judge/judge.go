@@ -30,7 +30,7 @@ type Case struct {
 	Profile string
 	// Raw is the harness's array. Wire is the array that the shim sends instead.
 	Raw, Wire []json.Value
-	// Harness is the harness of the arrays, "pi" or empty for OpenCode.
+	// Harness is the harness of the arrays: "pi", "opencode2", or empty for OpenCode 1.
 	Harness string
 	// Binds is true if the model binds its thinking to the prompt before it.
 	Binds bool

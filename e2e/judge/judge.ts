@@ -5,6 +5,7 @@
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import { type Message, asked } from "./opencode.ts"
+import { asPi } from "./opencode2.ts"
 import { type Step, convertPi, evidenceOfPi, speaks } from "./pi.ts"
 import { anthropic, bedrock } from "./rules/claude.ts"
 import { compatible, mistral, openai } from "./rules/chat.ts"
@@ -59,8 +60,8 @@ export interface Case {
   raw: Message[]
   wire: Message[]
   profile: string
-  /** The harness of the arrays: "pi", whose messages are steps, or OpenCode, which is the default. */
-  harness?: "opencode" | "pi" | undefined
+  /** The harness of the arrays: "pi" or "opencode2", whose messages are steps, or OpenCode, which is the default. */
+  harness?: "opencode" | "opencode2" | "pi" | undefined
   /**
    * The model that is asked, as OpenCode names it. If it is missing, the raw array's newest user message names the
    * model, because OpenCode chooses the model before a plugin changes the array.
@@ -74,6 +75,7 @@ export interface Case {
 
 /** Judge returns the rules that the wire breaks and the raw array does not. */
 export async function judge(c: Case): Promise<Violation[]> {
+  if (c.harness === "opencode2") return judge({ ...c, harness: "pi", raw: c.raw.map((m) => asPi(m as never) as never), wire: c.wire.map((m) => asPi(m as never) as never) })
   const found: Violation[] = []
   for (const name of judgesOf(c)) found.push(...(await judgeBy(name, c)))
   return found
@@ -87,6 +89,7 @@ export function judgesOf(c: Pick<Case, "profile" | "harness">): ConverterName[] 
     case undefined:
     case "opencode":
       return [...all]
+    case "opencode2":
     case "pi":
       return all.filter((name) => speaks(name))
     default:

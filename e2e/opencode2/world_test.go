@@ -232,6 +232,7 @@ func (w *world) replay() {
 	}
 	trace, err := os.ReadFile(paths[0])
 	check(w.t, err)
+	w.sentAsPlanned(paths[0])
 	report, err := replay.Run(w.ctx, bytes.NewReader(trace), replay.Options{})
 	check(w.t, err)
 	if s := report.Summary(); !s.IsClean() || s.Passes < 30 {

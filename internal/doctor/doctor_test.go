@@ -837,17 +837,17 @@ func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
 	}{
 		"plugin gone":   {func(t *testing.T, _ *Options, dir string) { must(t, os.Remove(filepath.Join(dir, "index.js"))) }, Fail, "the plugin is gone"},
 		"no host":       {func(*testing.T, *Options, string) {}, Fail, "finds no host"},
-		"host recorded": {func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable) }, OK, "the plugin starts "},
+		"host recorded": {func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable) }, OK, "the plugin of OpenCode starts "},
 		"recorded host is gone": {
 			func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable+".gone") },
 			Fail, "magicctx-host.gone",
 		},
 		"host on the PATH": {func(_ *testing.T, o *Options, _ string) {
 			o.LookPath = func(string) (string, error) { return o.Executable, nil }
-		}, OK, "the plugin starts "},
+		}, OK, "the plugin of OpenCode starts "},
 		"host packaged": {func(t *testing.T, _ *Options, dir string) {
 			write(t, filepath.Join(dir, "..", "bin", hostName()), "", 0o700)
-		}, OK, "the plugin starts "},
+		}, OK, "the plugin of OpenCode starts "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := well(t)

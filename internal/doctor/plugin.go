@@ -49,7 +49,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 		x.fail(x.reinstall(h)+`, or put magicctx-host on the PATH`, "the plugin in %s finds no host; it looks at %s, and on the PATH", dir, strings.Join(tried, ", "))
 		return
 	}
-	x.ok("the plugin starts %s", host)
+	x.ok("the plugin of %s starts %s", h.Name, host)
 }
 
 // hasForeignPlugin reports whether the harness runs another file in place of our plugin or loader.

@@ -31,7 +31,7 @@ func (h *harness) dropped() []schema.DroppedUnit {
 // The command shows the same figures as the bust of the next pass, because both run the same code.
 func TestFlushDescribesTheNextBust(t *testing.T) {
 	h := turn(t)
-	if got := h.command("ctx-flush"); got != "There is nothing to free now." {
+	if got := h.command("ctx-flush"); got != "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown." {
 		t.Errorf("before any drop: %s", got)
 	}
 	h.drop("call_1", "2")

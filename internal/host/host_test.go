@@ -313,6 +313,18 @@ func (h *harness) beginTurn() {
 	h.pass()
 }
 
+// In Pi, the user can leave a branch and come back to it, so its units stay known. A drop of such a unit was queued: the
+// status counted it as waiting, and /ctx-flush freed nothing with it.
+func TestPieceOfAnotherBranchNeedsNoDrop(t *testing.T) {
+	h := turn(t)
+	h.messages = append(h.messages[:1:1], h.messages[3:]...)
+	h.revision, h.told = 0, 0
+	h.pass()
+	if got, want := h.drop("call-1", "2"), "1 needed nothing. Nothing to do."; got != want {
+		t.Errorf("reply %q, want %q", got, want)
+	}
+}
+
 func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {
 	h := turn(t)
 	if got := h.drop("call-1", "2"); got != "Marked: 2." {

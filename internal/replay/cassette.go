@@ -44,6 +44,9 @@ type take struct {
 	failure string
 	// isWithdrawn is true if the recorded host sent agent/abort.
 	isWithdrawn bool
+	// title names the task of the run. isAsked is true after the replay's host has asked the question.
+	title   string
+	isAsked bool
 	// due is closed when the replay reaches the answer. If the trace ends first, it stays open.
 	due chan struct{}
 }
@@ -76,6 +79,8 @@ type cassette struct {
 	// takes are the recorded questions that the host has not asked yet. Among equal questions, the recorded
 	// order counts.
 	takes map[takeKey][]*take
+	// recorded are all takes, in the recorded order.
+	recorded []*take
 	// working is the number of background jobs of the host that may ask. waiting holds the contexts of the
 	// questions whose answers are not due yet.
 	working int
@@ -167,6 +172,7 @@ func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, err
 	}
 	t := c.takes[key][0]
 	c.takes[key] = c.takes[key][1:]
+	t.isAsked = true
 	select {
 	case <-t.due:
 	default:
@@ -215,6 +221,18 @@ func (c *cassette) untilQuiet() <-chan struct{} {
 		return nil
 	}
 	return c.changed
+}
+
+// unasked returns the recorded questions that the host has not asked.
+func (c *cassette) unasked() (all []*take) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.recorded {
+		if !t.isAsked {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // newMissed returns the questions since the last call that the trace does not contain.

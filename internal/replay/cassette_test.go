@@ -285,11 +285,33 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	}
 	want := fmt.Sprintf("the answers to %d of %d questions to hidden agents. The first is asked after request %d: magicctx-historian, %q of session %s",
 		len(s.MissedRuns), s.AskedRuns, missed.Pass, missed.Title, missed.Session)
-	if len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], want) || !strings.Contains(s.Missing[0], "had learned from other sessions") {
+	if len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], want) || !strings.Contains(s.Missing[0], "from them, too, the host learns") {
 		t.Errorf("missing %q, want %q", s.Missing, want)
 	}
 	if all := len(wiresOf(t, readSteps(t, filepath.Join(traces, historyTrace)))); s.Passes != all || s.UnexplainedBusts > 0 || len(s.InvariantViolations) > 0 {
 		t.Errorf("the replay does not go on: %d passes, %d unexplained, %v", s.Passes, s.UnexplainedBusts, s.InvariantViolations)
+	}
+}
+
+// After /compact of OpenCode, a replay cannot read the older messages, so its host begins no run. Once, a replay showed 2
+// runs instead of the 9 of the session, and called the trace complete (L1).
+func TestQuestionThatOnlyTheSessionAskedIsNamed(t *testing.T) {
+	trace := edited(t, func(isQuestion bool, line []byte) []byte {
+		if !isQuestion {
+			return line
+		}
+		other := bytes.Replace(line, []byte("=== BEGIN DATA"), []byte("=== START DATA"), 1)
+		return append(other, line...)
+	})
+	s := mustRun(t, trace, Options{})
+	runs, unanswered := runsOf(t, bytes.Join(plain(t, historyTrace), nil))
+	all := len(runs) + unanswered
+	want := fmt.Sprintf("the cause of %d of %d questions to hidden agents: only the session asked them, so the replay has no answers to them. The first is %q", all, 2*all, runs[0].title)
+	if len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], want) {
+		t.Errorf("missing %q, want %q", s.Missing, want)
+	}
+	if s := mustRun(t, trace, Options{Mode: "subagent"}); len(s.Missing) != 0 {
+		t.Errorf("a subagent has no historian, but its replay lacks %q", s.Missing)
 	}
 }
 

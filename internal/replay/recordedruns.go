@@ -50,8 +50,9 @@ func (r *recordedRuns) ask(m *message) {
 		return
 	}
 	r.takes++
-	t := &take{due: make(chan struct{})}
-	r.trace.cassette.takes[key] = append(r.trace.cassette.takes[key], t)
+	t := &take{due: make(chan struct{}), title: p.Title}
+	c := r.trace.cassette
+	c.takes[key], c.recorded = append(c.takes[key], t), append(c.recorded, t)
 	r.asked[string(m.ID)], r.named[p.Run] = t, t
 }
 
@@ -83,20 +84,25 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns reports each question to a hidden agent that is not in the trace.
+// lackRuns reports each question to a hidden agent that is not in the trace. If the trace has all questions, it reports
+// the recorded questions that the host has not asked: without their answers, the replay lacks summaries.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
-	missed := p.report.MissedRuns
-	if len(missed) == 0 {
-		return
+	missed, unasked := p.report.MissedRuns, p.trace.cassette.unasked()
+	switch {
+	case len(missed) > 0:
+		first := missed[0]
+		model := ""
+		if first.Model != "" {
+			model = " with " + first.Model
+		}
+		p.lacks("the answers to %d of %s to hidden agents. The first is asked after request %d: %s%s, %q of session %s, with a prompt of %s. "+
+			"One reason can be that other sessions were used at the same time: from them, too, the host learns, for example how many tokens the provider counts, and a trace does not show them",
+			len(missed), format.Count(p.report.AskedRuns, "question"), first.Pass, first.Agent, model, first.Title, first.Session,
+			format.Count(first.PromptBytes, "byte"))
+	case len(unasked) > 0 && p.overrides.areNone():
+		p.lacks("the cause of %d of %s to hidden agents: only the session asked them, so the replay has no answers to them. The first is %q. "+
+			"One reason can be that the harness has compacted the session: then the host reads older messages in the harness's store, and a trace does not hold them",
+			len(unasked), format.Count(len(p.trace.cassette.recorded), "question"), unasked[0].title)
 	}
-	first := missed[0]
-	model := ""
-	if first.Model != "" {
-		model = " with " + first.Model
-	}
-	p.lacks("the answers to %d of %s to hidden agents. The first is asked after request %d: %s%s, %q of session %s, with a prompt of %s. "+
-		"If the host had learned from other sessions before, for example how many tokens the provider counts, it asked other questions than a replay, which begins without such knowledge",
-		len(missed), format.Count(p.report.AskedRuns, "question"), first.Pass, first.Agent, model, first.Title, first.Session,
-		format.Count(first.PromptBytes, "byte"))
 }

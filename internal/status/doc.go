@@ -3,5 +3,6 @@
 //
 // It may import agents/ask, internal/bug, internal/client, internal/clock, internal/config,
 // internal/format, internal/json, internal/model, internal/notice, internal/pass, internal/program,
-// internal/promptcache, internal/route, internal/session, internal/summary, internal/words, pipeline, schema and store.
+// internal/promptcache, internal/route, internal/session, internal/summary, internal/tokens, internal/words, pipeline,
+// schema and store.
 package status

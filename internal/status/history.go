@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -20,6 +21,9 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 		return nil
 	}
 	h := session.HeadFromRow(s.Head)
+	if h.DeltaTokens <= tokens.Count(history.EmptyDelta) {
+		h.DeltaTokens = 0 // the delta only says that nothing was added
+	}
 	return &schema.HeadStatus{
 		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: s.FoldReasons,
 		Through: h.Ordinal, Covered: h.Sections.Covered.Tokens(), Baseline: h.BaselineTokens, Delta: h.DeltaTokens,

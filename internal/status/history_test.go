@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // A session that has ended causes no warning, because the user cannot do anything about it.
@@ -16,5 +19,16 @@ func TestOverdueHistoryIsAWarning(t *testing.T) {
 	all := historyWarnings([]schema.SessionStatus{st(true, now-1000), st(false, now), st(true, now-4_000_000), {}}, now)
 	if len(all) != 1 || all[0].Source != "history" || !strings.Contains(all[0].Message, "7 requests") || !strings.Contains(all[0].Message, "a refusal") {
 		t.Errorf("warnings %+v", all)
+	}
+}
+
+// An empty delta is a sentence. Once, the status said "22 added since" of it.
+func TestEmptyDeltaIsNothingAdded(t *testing.T) {
+	empty := tokens.Count(history.EmptyDelta)
+	for size, want := range map[int]int{empty: 0, empty + 1: empty + 1} {
+		r := store.SessionReport{Head: &store.HeadRow{BaselineTokens: 900, DeltaTokens: size}}
+		if got := headStatus(r).Delta; got != want {
+			t.Errorf("a delta of %d tokens: %d added, want %d", size, got, want)
+		}
 	}
 }

@@ -23,22 +23,30 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	if changes == "" {
 		return
 	}
-	d, key, directory, cliff := ps.Decision, ps.Session.Key, ps.Params.Directory, ps.Life.Route.Cliff
-	count := ps.Session.Row.Passes
-	passes := pipeline.ExpectedPasses(count)
+	d, key, directory := ps.Decision, ps.Session.Key, ps.Params.Directory
+	limit, growth := ps.Readings.LimitTokens, ps.Session.Pipe.Growth()
+	room := int(ps.Readings.Threshold/100*float64(limit)) - d.Size.Current + d.Price.Removed
+	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // then the next bust may come
 	sb.Notices.Background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
-			before, err := sb.savingOf(sb.Notices.Background.Lifetime(), key, count, facts.Limit(), cliff)
-			if err != nil {
-				sb.Log.Info("saving of a session not read", "session", key.Session, "error", err)
-			}
-			if money := promptcache.Bill(before.expected(d, passes), facts.Price); money > 0 {
-				text += fmt.Sprintf("; saves %s in the next %s", format.AboutDollars(money), format.Count(passes+1, "request"))
+			if money := promptcache.Bill(sparedBy(d, limit, growth, passes), facts.Price); money > 0 {
+				text += "; saves " + format.AboutDollars(money) + ifFollow(passes)
 			}
 		}
 		sb.Notices.Show(ps.Client, key, directory, "info", text)
 	})
+}
+
+// ifFollow names the number of further requests on which a saving depends.
+func ifFollow(passes int) string {
+	switch passes {
+	case 0:
+		return " with this request"
+	case 1:
+		return " if 1 more request follows"
+	}
+	return fmt.Sprintf(" if %d more requests follow", passes)
 }
 
 // changes says what a pass has removed, for example "messages 1–42 summarised, 14 results dropped". It is ""
@@ -74,16 +82,22 @@ func changes(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// expected estimates the saving of a bust in the request of its pass, and in a number of requests after it (passes).
-// v is the saving before the bust. Like v, the estimate counts no tokens beyond the window. So if earlier busts
-// have removed many tokens, this bust may count for less than it removes.
-func (v saving) expected(d pipeline.Decision, passes int) promptcache.Tokens {
-	room := max(0, v.window-(d.Size.Current-d.Price.Removed))
-	removed, resent := min(v.dropped+d.Price.Removed, room)-min(v.dropped, room), d.Price.Resent
-	if d.Cause.PrefixWasGone() { // the provider had to write this pass's prompt with or without the bust
-		return promptcache.Tokens{Read: passes * removed, Write: removed}
+// sparedBy estimates the saving of a bust in the request of its pass, and in a number of requests after it (passes).
+// Without the bust, the prompt would grow as fast, but not beyond the window.
+func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcache.Tokens) {
+	rest, resent := max(0, d.Size.Current-d.Price.Removed), d.Price.Resent
+	spared := func(pass int) int {
+		return max(0, min(d.Size.Current+pass*growth, window)-rest-pass*growth)
 	}
-	return promptcache.Tokens{Read: (passes+1)*removed + resent, Write: -resent}
+	for pass := range passes {
+		saved.Read += spared(pass + 1)
+	}
+	if d.Cause.PrefixWasGone() { // the provider had to write this pass's prompt with or without the bust
+		saved.Write = spared(0)
+	} else {
+		saved.Read, saved.Write = saved.Read+spared(0)+resent, -resent
+	}
+	return saved
 }
 
 // unfitShare is a share of the window, in percent. A larger prompt does not fit together with the harness's own

@@ -91,7 +91,7 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 func (t *Tools) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
 	switch {
 	case d.Price.Removed <= 0 && d.Head == nil:
-		return "There is nothing to free now."
+		return "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown."
 	case d.Cause != pipeline.CauseFlush && d.Price.Removed > 0:
 		return fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
 	case d.Cause != pipeline.CauseFlush:

@@ -57,7 +57,8 @@ func (t *Tools) queueDrops(ctx context.Context, s *session.Session, p schema.Too
 	}
 	now := t.Clock.Now()
 	knobs := rule.Knobs{ProtectedTags: t.Clients.Config(s.Key.Harness, p.Directory).ProtectedTags}
-	drops, reply := queueable(state, tags, knobs, now)
+	isGone := func(u *frozen.Unit) bool { return s.Pipe != nil && !s.Pipe.Has(u.MessageKey) }
+	drops, reply := queueable(state, isGone, tags, knobs, now)
 	rows := make([]store.DropRow, len(drops))
 	for i, d := range drops {
 		rows[i] = store.DropRow{Tag: d.Tag, UnitKey: d.Key, QueuedAt: d.QueuedAt}
@@ -86,8 +87,9 @@ func dropArgument(args json.Value) ([]int, error) {
 }
 
 // queueable returns the drops to queue, and the reply. If one of the tags belongs to no unit, it queues
-// nothing.
-func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
+// nothing. isGone reports whether the message of a unit has left the conversation, for example because the user has
+// gone to another branch. A drop of such a unit would wait and free nothing.
+func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
 	settled := 0
 	for _, tag := range tags {
@@ -95,7 +97,7 @@ func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]froz
 		switch {
 		case u == nil:
 			unknown = append(unknown, tag)
-		case !u.Active() || state.Queued(tag):
+		case !u.Active() || isGone(u) || state.Queued(tag):
 			settled++
 		case rule.IsProtected(state, tag, k):
 			later = append(later, tag)

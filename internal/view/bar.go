@@ -56,12 +56,15 @@ type mark struct {
 // forcePressure is the pressure from which a pass may bust in the middle of a turn.
 const forcePressure = 0.85
 
+// forceName is the name of its mark. A bust from there on has the cause "85% full".
+const forceName = "85%"
+
 func marksOf(st schema.SessionStatus) []mark {
 	if st.ContextTokens == 0 || st.Threshold <= 0 {
 		return nil
 	}
 	window := float64(st.ContextTokens)
-	marks := []mark{{"bust", int64(st.Threshold * window), Strong}, {"force", int64(forcePressure * window), Faint}}
+	marks := []mark{{"bust", int64(st.Threshold * window), Strong}, {forceName, int64(forcePressure * window), Faint}}
 	if n := st.NextBust; n != nil {
 		marks = append([]mark{{"low", int64(n.Down), Faint}}, marks...)
 	}
@@ -120,7 +123,7 @@ func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	isFree := func(from, n int) bool {
 		return from >= 0 && from+n <= cells && strings.TrimSpace(string(line[max(0, from-1):min(cells, from+n+1)])) == ""
 	}
-	for _, wanted := range []string{"bust", "low", "force"} {
+	for _, wanted := range []string{"bust", "low", forceName} {
 		for _, m := range marks {
 			if m.name != wanted {
 				continue

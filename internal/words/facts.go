@@ -25,7 +25,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 	}
 	for _, f := range []Fact{
 		{Label: "history", Text: historyOf(st)},
-		{Label: "in prompt", Text: headOf(st.Head, now)},
+		{Label: "in prompt", Text: headOf(st.Head, st.Tokens.Head, now)},
 		{Label: "historian", Text: historianOf(st.History, now)},
 		{Label: "next bust", Text: NextBust(st)},
 		{Label: "last bust", Text: lastBustOf(st, now)},
@@ -61,7 +61,7 @@ func NextBust(st schema.SessionStatus) string {
 	case n.Waits:
 		text = "waits: it would not pay off yet, see last price"
 	case isDue && st.LastPrice != nil && !st.LastPrice.Bust:
-		text = "as soon as it pays: " + boundsOf(n)
+		text = "as soon as it pays, see last price"
 	case isDue:
 		text = "due: " + boundsOf(n)
 	default:
@@ -76,7 +76,7 @@ func NextBust(st schema.SessionStatus) string {
 // boundsOf gives two bounds of a bust: the most that it frees, and its least cost. If that cost is unknown or
 // below a cent, boundsOf gives the number of tokens that are sent again.
 func boundsOf(n *schema.NextBust) string {
-	text := "frees up to " + format.Tokens(n.Freed)
+	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
 		return text + ", costs " + format.Dollars(*n.Cost) + " or more"
 	}

@@ -92,15 +92,20 @@ func TestNextBust(t *testing.T) {
 	for want, n := range map[string]*schema.NextBust{
 		"with the next message, if there is something to free: you asked for it": {IsAsked: true, Waits: true},
 		"waits: it would not pay off yet, see last price":                        {Waits: true, Freed: 80},
-		"due: frees up to 9k, re-sends 300 or more":                              {At: 26_000, Freed: 9000, Resent: 300},
+		"due: frees at most 9k, re-sends 300 or more":                            {At: 26_000, Freed: 9000, Resent: 300},
 	} {
 		full.NextBust = n
 		if got := NextBust(full); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	full.NextBust = &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}
+	full.LastPrice = &schema.PricedPass{Cause: "not-worth-it", Price: schema.BustPrice{Resent: 700, Removed: 6100}}
+	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // it stood beside "removes 6.1k"
+		t.Errorf("got %q, want %q", got, want)
+	}
 	roomy := schema.SessionStatus{Pressure: 0.3, Threshold: 0.65, NextBust: &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}}
-	if got, want := NextBust(roomy), "at 26k: frees up to 9k, re-sends 300 or more"; got != want {
+	if got, want := NextBust(roomy), "at 26k: frees at most 9k, re-sends 300 or more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -114,5 +119,23 @@ func TestDroppedNamesTheSummaries(t *testing.T) {
 	st.Removals[0].Rule = "summaries"
 	if got, want := Dropped(st), "nothing of 523 pieces; summaries took the place of older messages"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The bar shows the size of the head in the provider's tokens. Once, "in prompt" showed another size of the same head, in
+// the host's tokens (P9). An empty delta is a sentence of 22 tokens, and was "22 added since".
+func TestHeadHasTheSizeOfTheBar(t *testing.T) {
+	head := schema.HeadStatus{Through: 50, Baseline: 3600, Delta: 100, FoldedAt: noon.UnixMilli(), FoldReason: "first-head", Sections: schema.HeadSections{Compartments: 3000}}
+	for measured, want := range map[int64]string{
+		2900: "messages 1-50 as 2.9k tokens: 2.8k written (summaries 2.4k), 78 added since;",
+		0:    "messages 1-50 as 3.7k tokens: 3.6k written (summaries 3k), 100 added since;",
+	} {
+		if got := headOf(&head, measured, noon); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	head.Delta = 0
+	if got := HeadSizes(head); !strings.HasSuffix(got, ", nothing added since") {
+		t.Errorf("got %q", got)
 	}
 }

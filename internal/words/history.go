@@ -119,13 +119,15 @@ func FoldReason(reason string) string {
 	return "cause: " + format.Clean(reason)
 }
 
-// headOf describes the head with its sections.
-func headOf(h *schema.HeadStatus, now time.Time) string {
-	if h == nil {
+// headOf describes the head with its sections. measured is the size of the head in the provider's tokens, 0 if it is not
+// known.
+func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
+	if counted == nil {
 		return ""
 	}
-	text := strings.Replace(standsFor(h), "stand in the prompt ", "", 1)
-	text += fmt.Sprintf(": %s; last written %s ago %s", HeadSizes(*h), format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
+	h := scaledTo(measured, *counted)
+	text := strings.Replace(standsFor(&h), "stand in the prompt ", "", 1)
+	text += fmt.Sprintf(": %s; last written %s ago %s", HeadSizes(h), format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
 	var folds []string
 	for _, f := range h.Folds {
 		folds = append(folds, fmt.Sprintf("%s %d", format.Cause(f.Cause), f.Count))
@@ -134,6 +136,20 @@ func headOf(h *schema.HeadStatus, now time.Time) string {
 		text += "; in all: " + strings.Join(folds, ", ")
 	}
 	return text
+}
+
+// scaledTo returns a head whose sizes add up to measured. The host counts other tokens than the provider, and the bar of
+// the status shows the provider's.
+func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
+	counted := int64(h.Baseline + h.Delta)
+	if measured <= 0 || counted <= 0 {
+		return h
+	}
+	for _, size := range []*int{&h.Baseline, &h.Delta, &h.Sections.Compartments, &h.Sections.Memories, &h.Sections.Docs} {
+		*size = int(int64(*size) * measured / counted)
+	}
+	h.Baseline = int(measured) - h.Delta // what the rounding has lost
+	return h
 }
 
 // HeadSizes names the sizes of the head's sections, for example "9k written
@@ -153,6 +169,9 @@ func HeadSizes(h schema.HeadStatus) string {
 	text := format.Tokens(h.Baseline) + " written"
 	if len(sections) > 0 {
 		text += " (" + strings.Join(sections, ", ") + ")"
+	}
+	if h.Delta == 0 {
+		return text + ", nothing added since"
 	}
 	return text + ", " + format.Tokens(h.Delta) + " added since"
 }
@@ -220,7 +239,7 @@ func Published(p schema.HistoryPublish) string {
 		text += fmt.Sprintf(", %s left out that you did not type", format.Count(p.UnconfirmedQuotes, "quote"))
 	}
 	if p.UnconfirmedFacts > 0 {
-		text += fmt.Sprintf(", %s left out that no message supports", format.Count(p.UnconfirmedFacts, "fact"))
+		text += fmt.Sprintf(", %s left out that the summarised messages do not support", format.Count(p.UnconfirmedFacts, "fact"))
 	}
 	return text
 }

@@ -31,7 +31,7 @@ func Price(b schema.BustPrice) string {
 		text += fmt.Sprintf(", pays off in %s, about %d to come", format.Count(int(n), "request"), b.Forecast)
 	}
 	if b.Rent > 0 {
-		text += fmt.Sprintf("; carrying it costs %s, the bust %s", format.Tokens(b.Rent), format.Tokens(b.Cost))
+		text += fmt.Sprintf("; in tokens read from the cache, carrying it costs %s, and the bust %s", format.Tokens(b.Rent), format.Tokens(b.Cost))
 	}
 	return text
 }

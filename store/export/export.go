@@ -42,6 +42,7 @@ var exported = []struct{ name, where string }{
 	{"thinking", ofSession},
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
+	{sequences, `WHERE name = 'memories'`},                // prompts name a memory by its id, so the next memory has to get the same one
 	{"memories", ofProject},
 	{"memory_changes", ofProject},
 	{"model_limits", ""},
@@ -49,6 +50,9 @@ var exported = []struct{ name, where string }{
 	{"cache_lives", ""},
 	{"token_ratios", ""},
 }
+
+// sequences is SQLite's own table of the largest ids that were ever given.
+const sequences = "sqlite_sequence"
 
 const (
 	ofSession = `WHERE harness = ?1 AND session_id = ?2`
@@ -66,7 +70,7 @@ func From(ctx context.Context, s *store.Store, sessions ...store.Key) (tables []
 		for _, from := range exported {
 			t := Table{Name: from.name}
 			query := `SELECT * FROM ` + from.name + ` ` + from.where
-			if from.where == "" {
+			if !strings.Contains(from.where, "?") {
 				if err := t.read(c, query); err != nil {
 					return err
 				}
@@ -142,6 +146,11 @@ func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[store.Key]boo
 	taken, err := t.taken(c)
 	if err != nil {
 		return err
+	}
+	if t.Name == sequences { // it has no key, so a second import would add a second row
+		if err := c.Exec(`DELETE FROM sqlite_sequence WHERE name = 'memories'`); err != nil {
+			return err
+		}
 	}
 	harness, session := slices.Index(t.Columns, "harness"), slices.Index(t.Columns, "session_id")
 	if isOfSession && (harness < 0 || session < 0) || len(taken) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/export"
+	"github.com/magicctx/magicctx-host/store/file"
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
@@ -79,4 +80,32 @@ func load(t *testing.T, s *store.Store, key store.Key) store.Snapshot {
 func contents(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })
+}
+
+// The head names a memory by its id. If another project had learned a memory before a recording, the memories that the
+// recorded session learned got other ids in a replay. Then the replay sent other prompts, and asked the historian
+// questions that the trace did not hold (L24).
+func TestImportedMemoriesGoOnWithTheirIDs(t *testing.T) {
+	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
+	learn := func(s *store.Store, project string) {
+		storetest.Exec(t, s, `
+			INSERT INTO memories (project, category, content, hash, source, seen_at, created_at, updated_at)
+			VALUES (?, 'NAMING', 'use pnpm', '', 'user', 0, 0, 0)`, project)
+	}
+	learn(s, "git:other")
+	tables, err := export.From(t.Context(), s)
+	storetest.Must(t, err)
+	for range 2 {
+		storetest.Must(t, export.Into(t.Context(), other, tables))
+	}
+	learn(other, "git:own")
+	learn(s, "git:own")
+	var ids []int64
+	for _, s := range []*store.Store{s, other} {
+		storetest.Must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
+			return file.Scan(c, `SELECT id, (SELECT count(*) FROM sqlite_sequence WHERE name = 'memories') FROM memories WHERE project = 'git:own'`,
+				func(row *sqlite3.Stmt) { ids = append(ids, row.ColumnInt64(0), row.ColumnInt64(1)) })
+		}))
+	}
+	storetest.Same(t, "ids", ids, []int64{2, 1, 2, 1})
 }

@@ -39,7 +39,7 @@ type unitRow struct {
 // newBustRow describes the bust of one of the session's passes.
 func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.Outcome) bustRow {
 	p := passes[index]
-	row := bustRow{Index: index, Pass: p.Pass, Verdict: cleanVerdict(p.Verdict), Cause: cause, Class: class, Taken: takenOf(passes, index, o), Paid: o.PaidOffAt > 0}
+	row := bustRow{Index: index, Pass: p.Pass, Verdict: verdictOf(p), Cause: cause, Class: class, Taken: takenOf(passes, index, o), Paid: o.PaidOffAt > 0}
 	row.Result = resultOf(o)
 	row.Facts = factsOf(p, o)
 	all := slices.Clone(p.Taken)

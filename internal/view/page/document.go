@@ -248,7 +248,7 @@ func bustClass(cause string) string {
 	return "ours"
 }
 
-// why explains a pass in the words of the journal, with its price.
+// why explains a pass, with its price.
 func why(p *replay.Pass) string {
 	cause := causeOf(p)
 	if note := report.PriceNote(p); note != "" {
@@ -258,13 +258,10 @@ func why(p *replay.Pass) string {
 }
 
 func causeOf(p *replay.Pass) string {
-	switch {
-	case p.Bust && p.BustCause == "":
-		return "bust: " + pipeline.BustUnexplained
-	case p.Bust:
-		return "bust: " + clean(p.BustCause)
+	if p.Bust {
+		return "bust: " + clean(report.CauseOf(p))
 	}
-	return clean(p.Cause)
+	return clean(report.CauseOf(p))
 }
 
 // clean prepares a name from the trace for the page: it removes unprintable characters and shortens a
@@ -277,4 +274,4 @@ func clean(name string) string {
 	return name
 }
 
-func cleanVerdict(v schema.Verdict) string { return clean(string(v)) }
+func verdictOf(p *replay.Pass) string { return clean(report.VerdictOf(p)) }

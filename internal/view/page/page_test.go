@@ -241,7 +241,7 @@ func TestPageTellsPrices(t *testing.T) {
 	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
 	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
 	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 requests, about 41 to come"
-	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: pressure, ` + note + `"`} {
+	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: threshold, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -324,7 +324,7 @@ func TestBustShowsItsDetails(t *testing.T) {
 	got := page(t, s, "a")
 	at := 0
 	for _, want := range []string{
-		`<details data-bust="1">`, "request 2", "pressure", "2 units, 28.7k tokens went", `class="result paid">paid off at request 54`,
+		`<details data-bust="1">`, "request 2", "threshold", "2 units, 28.7k tokens went", `class="result paid">paid off at request 54`,
 		"$0.054, for 15.8k tokens", "$2.26 by the end of the trace, for 28.7k tokens", "from request 54 on", "the prompt of request 60 would have exceeded the window",
 		"§7§", "<bdi>read</bdi></b> <bdi>src/a.go</bdi>", "2.3k", "tool reclaim", "result dropped",
 		"§3§", "<bdi>text</bdi></b> <bdi>Look at the ledger</bdi>", "queued drops", "empty message out", "</details>",
@@ -379,7 +379,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
-		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first summaries: 9k written (summaries 6k, project documents 1.2k), 0 added since",
+		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first summaries: 9k written (summaries 6k, project documents 1.2k), nothing added since",
 		"messages 1-80 (summarised), 0 tokens went",
 		"summarised: messages 1-80 as 3 summaries by extraction, fidelity 90%", "messages 1-80 stand in the prompt as 9k tokens",
 		`"parts":8,`, // the script adds up all eight parts of a prompt

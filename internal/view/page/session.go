@@ -231,15 +231,14 @@ func cacheTop(passes []*replay.Pass, c columns) float64 {
 
 func (v *sessionView) addBusts(passes []*replay.Pass, c columns, outcomes map[int]replay.Outcome) {
 	bySlot := make(map[int]marker)
-	counts := make(map[string]int)
+	counts := make(map[causeCount]int)
 	for i, p := range passes {
 		if !p.Bust {
 			continue
 		}
 		v.Busts++
-		cause := clean(cmp.Or(p.BustCause, "unexplained"))
-		class := bustClass(p.BustCause)
-		counts[cause]++
+		cause, class := clean(report.CauseOf(p)), bustClass(p.BustCause)
+		counts[causeCount{Cause: cause, Class: class}]++
 		if slot := int(c.at(i) * markerSlots); slices.Index(bustClasses, class) > slices.Index(bustClasses, bySlot[slot].Class) {
 			bySlot[slot] = marker{c.at(i), class}
 		}
@@ -254,8 +253,9 @@ func (v *sessionView) addBusts(passes []*replay.Pass, c columns, outcomes map[in
 	}
 	slices.SortFunc(v.Markers, func(a, b marker) int { return cmp.Compare(a.At, b.At) })
 	v.HasBustLines = v.Busts <= maxBustLines
-	for cause, n := range counts {
-		v.Causes = append(v.Causes, causeCount{cause, bustClass(cause), n})
+	for c, n := range counts {
+		c.Count = n
+		v.Causes = append(v.Causes, c)
 	}
 	slices.SortFunc(v.Causes, func(a, b causeCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Cause, b.Cause)) })
 }
@@ -270,7 +270,7 @@ func slowest(passes []*replay.Pass) []slowRow {
 	for _, i := range order[:min(len(order), slowestRows)] {
 		p := passes[i]
 		rows = append(rows, slowRow{
-			i, p.Pass, p.HostMS, p.CallMS, cleanVerdict(p.Verdict), causeOf(p), p.Messages, p.WireTokens,
+			i, p.Pass, p.HostMS, p.CallMS, verdictOf(p), causeOf(p), p.Messages, p.WireTokens,
 			p.HostMS / math.Max(passes[order[0]].HostMS, 1e-9),
 		})
 	}
@@ -279,7 +279,7 @@ func slowest(passes []*replay.Pass) []slowRow {
 
 // headline describes a pass in one line.
 func headline(p *replay.Pass) string {
-	line := fmt.Sprintf("request %d, %s", p.Pass, cleanVerdict(p.Verdict))
+	line := fmt.Sprintf("request %d, %s", p.Pass, verdictOf(p))
 	if w := why(p); w != "" {
 		line += ", " + w
 	}
@@ -311,7 +311,7 @@ func dataOf(passes []*replay.Pass, c columns) passData {
 	for i, p := range passes {
 		cost, plainCost = cost+p.Bill, plainCost+p.RawBill
 		d.Cost, d.PlainCost = append(d.Cost, math.Round(cost*1e4)/1e4), append(d.PlainCost, math.Round(plainCost*1e4)/1e4)
-		head := cleanVerdict(p.Verdict)
+		head := verdictOf(p)
 		if w := why(p); w != "" {
 			head += ", " + w
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -18,6 +19,23 @@ func PriceNote(p *replay.Pass) string {
 		return words.Price(p.Price)
 	}
 	return ""
+}
+
+// VerdictOf returns the verdict of a pass. A steady pass can be a bust, for example because the harness has changed sent
+// messages; then the result is "bust".
+func VerdictOf(p *replay.Pass) string {
+	if p.Bust && p.Verdict == schema.Steady {
+		return "bust"
+	}
+	return format.Clean(string(p.Verdict))
+}
+
+// CauseOf returns the cause of a pass in the words of the status.
+func CauseOf(p *replay.Pass) string {
+	if p.Bust {
+		return format.Cause(cmp.Or(p.BustCause, "unexplained"))
+	}
+	return format.Cause(p.Cause)
 }
 
 // lostNote describes the thinking that was lost because of busts, or "" if none was.

@@ -308,6 +308,26 @@ func TestSeveralRunsOfTheHistorian(t *testing.T) {
 
 // A trace holds every session of its harness process. Figures over several sessions would
 // describe none of them.
+// A replay said "force" where the status said "85% full". A request without new edits was "steady", although it counted as
+// a bust because the harness had changed sent messages.
+func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
+	steady := func(cause, bust string) *replay.Pass {
+		return &replay.Pass{Verdict: schema.Steady, Cause: cause, Bust: bust != "", BustCause: bust}
+	}
+	for _, test := range []struct {
+		pass           *replay.Pass
+		verdict, cause string
+	}{
+		{&replay.Pass{Verdict: schema.Soft, Cause: "force", Bust: true, BustCause: "force"}, "soft", "85% full"},
+		{steady("", "transcript-changed"), "bust", "harness's change"},
+		{steady("mid-turn", ""), "steady", "inside a turn"},
+	} {
+		if verdict, cause := VerdictOf(test.pass), CauseOf(test.pass); verdict != test.verdict || cause != test.cause {
+			t.Errorf("%q, %q, want %q, %q", verdict, cause, test.verdict, test.cause)
+		}
+	}
+}
+
 func TestEachSessionIsToldByItself(t *testing.T) {
 	in := func(session string, p *replay.Pass) *replay.Pass {
 		p.Session = session
@@ -327,7 +347,7 @@ func TestEachSessionIsToldByItself(t *testing.T) {
 		{first, "3 requests needed at most 22k"},
 		{first, "3 requests over"},
 		{second, "2 requests needed at most 3k"},
-		{second, "4 soft    pressure"},
+		{second, "4 soft    threshold"},
 		{second, "1 bust"},
 		{together, "5 requests over"},
 		{together, "0 unexplained busts"},
@@ -336,7 +356,7 @@ func TestEachSessionIsToldByItself(t *testing.T) {
 			t.Errorf("no %q in\n%s", want.text, want.part)
 		}
 	}
-	if strings.Contains(first, "pressure") {
+	if strings.Contains(first, "threshold") {
 		t.Errorf("the first session is told with a bust of the second:\n%s", first)
 	}
 	if one := printed(t, summaryOf(passOf(10, 20, 30))); strings.Contains(one, "Session ") || strings.Contains(one, "All ") {

@@ -91,11 +91,7 @@ func (p *printer) overflow(passes []*replay.Pass, overflows map[int]replay.Overf
 }
 
 func (p *printer) pass(q *replay.Pass, isOver bool) {
-	cause := q.Cause
-	if q.Bust && q.BustCause != q.Cause {
-		cause = q.BustCause
-	}
-	line := p.row(span([]*replay.Pass{q}), format.Clean(string(q.Verdict)), format.Clean(cause),
+	line := p.row(span([]*replay.Pass{q}), VerdictOf(q), CauseOf(q),
 		format.Tokens(q.PrefixTokens), format.Tokens(q.Tokens.Read), format.Tokens(q.Tokens.Write), format.Tokens(q.Tokens.Fresh), milliseconds(q.HostMS))
 	switch {
 	case isOver, q.Bust && q.BustCause == "unexplained":

@@ -1,5 +1,5 @@
-import { asError, result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
-import { factOf, type Fact } from "./facts.ts"
+import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { factOf, listOf, type Fact } from "./facts.ts"
 import type { Event, ModelRef, PluginContext, SessionError } from "./opencode2.ts"
 
 /** How long a run waits for its end after an abort, in ms. */
@@ -8,6 +8,10 @@ const abortMS = 5_000
 /** A hidden agent at work in a session of its own. */
 interface HiddenRun {
   readonly system: string
+  /** How many requests the agent may still make. */
+  left: number
+  /** Ends the turn. OpenCode itself only asks the model to stop. */
+  stop(): void
   /** The answers so far, by message id, from events. */
   readonly answers: Map<string, { info: Fact; text: string }>
   error: SessionError | undefined
@@ -28,8 +32,8 @@ export const lastModels = new Map<string, ModelRef>()
  * Runs a hidden agent in a session of its own. The session has no parent, because OpenCode tells a parent about the end of
  * its children, and would start a turn there. Its permissions deny everything, and the context hook removes its tools.
  */
-export async function runAgent({ session, location }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
-  const { directory, system, prompt, title, keep } = params
+export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
+  const { directory, system, prompt, title, keep, steps } = params
   const model = modelOf(params)
   const created = await session.create({
     title: `magicctx: ${title}`,
@@ -40,9 +44,11 @@ export async function runAgent({ session, location }: PluginContext, params: Age
   const { id } = created
   let end = () => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
-  const run: HiddenRun = { system, answers: new Map(), error: undefined, end }
+  const stop = () => void session.interrupt({ sessionID: id }).catch(() => {})
+  const run: HiddenRun = { system, left: steps ?? Infinity, stop, answers: new Map(), error: undefined, end }
   hiddenRuns.set(id, run)
   try {
+    await storage?.set(keyOf(id), process.pid).catch(() => {})
     if (!signal.aborted) await session.prompt({ sessionID: id, text: prompt })
     const aborted = new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })))
     // The events tell the end of the turn in every version. `wait` also resolves if an event was lost.
@@ -53,15 +59,40 @@ export async function runAgent({ session, location }: PluginContext, params: Age
     }
     await store(session, id, run)
     const answers = [...run.answers].map(([id, { info, text }]) => ({ id, info, message: { id, role: "assistant", content: [{ type: "text", text }] } }))
-    return result(answers, signal.aborted ? "aborted" : run.error && harnessError(run.error))
+    const spent = run.left < 0 ? `the agent has used up its ${steps} steps` : undefined
+    return result(answers, signal.aborted ? "aborted" : (spent ?? (run.error && harnessError(run.error))))
   } finally {
-    if (!keep) await session.remove?.({ sessionID: id }).catch((err) => asError(err))
+    if (!keep) await session.remove?.({ sessionID: id }).catch(() => {})
+    await storage?.remove(keyOf(id)).catch(() => {})
+  }
+}
+
+/** The key under which the process of a hidden session is stored. */
+const keyOf = (id: string) => `${prefix}${id}`
+const prefix = "hidden/"
+
+/** Removes the hidden sessions of processes that have ended in the middle of a run. */
+export async function removeOrphans({ session, storage }: PluginContext): Promise<void> {
+  if (!storage || !session.remove) return
+  for (const { key, value } of (await storage.scan({ prefix })).entries) {
+    const id = key.slice(prefix.length)
+    if (hiddenRuns.has(id) || (value !== process.pid && isAlive(Number(value)))) continue
+    await session.remove({ sessionID: id }).catch(() => {}) // OpenCode may have removed it
+    await storage.remove(key)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (err) {
+    return (err as { code?: string }).code === "EPERM"
   }
 }
 
 /** Reads the answers from the session, where OpenCode offers that: events may be lost. */
 async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
-  for (const message of (await session.context?.({ sessionID: id }).catch(() => [])) ?? []) {
+  for (const message of listOf(await session.context?.({ sessionID: id }).catch(() => undefined))) {
     if (message.type !== "assistant") continue
     const text = (message.content ?? []).flatMap((part) => (part.type === "text" && part.text ? [part.text] : [])).join("\n")
     run.answers.set(message.id, { info: factOf(message), text })

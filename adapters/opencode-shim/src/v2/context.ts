@@ -32,6 +32,7 @@ export async function context(instance: Instance, event: SessionContext): Promis
 export function isHidden(event: SessionContext): boolean {
   const run = hiddenRuns.get(event.sessionID)
   if (!run) return false
+  if (--run.left < 0) run.stop()
   event.system = [{ type: "text", text: run.system }]
   event.tools = {}
   return true

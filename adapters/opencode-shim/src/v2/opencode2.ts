@@ -196,5 +196,5 @@ export interface ToolContext {
 export interface Storage {
   set(key: string, value: unknown): Promise<unknown>
   remove(key: string): Promise<unknown>
-  scan(options: { prefix: string }): Promise<{ readonly entries: ReadonlyArray<{ readonly key: string }> }>
+  scan(options: { prefix: string }): Promise<{ readonly entries: ReadonlyArray<{ readonly key: string; readonly value: unknown }> }>
 }

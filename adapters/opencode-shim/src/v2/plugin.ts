@@ -1,5 +1,5 @@
 import { acquireHost, asError, Host, locateHost, openLog, startHost, within, type Log } from "@magicctx/shim-core"
-import { hiddenRuns, lastModels } from "./agents.ts"
+import { hiddenRuns, lastModels, removeOrphans } from "./agents.ts"
 import { compaction } from "./compaction.ts"
 import { context, generate, isHidden } from "./context.ts"
 import { follow } from "./events.ts"
@@ -84,6 +84,7 @@ class Plugin {
     const instance = new Instance(this.ctx, directory, lease, this.log)
     working.add(directory)
     void follow(instance, this.stop.signal)
+    removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     // The tools should be there before the first request. Tools that come later change its whole prefix.
     register(instance, instance.recall(), true)
     // The first request waits for this, because a prompt that is sent without the host changes the whole prefix later.

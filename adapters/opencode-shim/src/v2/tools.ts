@@ -23,7 +23,7 @@ export function register(instance: Instance, registered: InitializeResult | unde
   }
 }
 
-/** OpenCode does not check the arguments against the schema, and the host does. */
+/** The releases check the arguments against the schema, the betas do not. The host always does. */
 async function registerTools(instance: Instance, tools: readonly ToolDefinition[]): Promise<Registration | undefined> {
   return instance.ctx.tool?.transform((editor) => {
     for (const { name, description, parameters } of tools) {

@@ -43,6 +43,7 @@ export class FakeOpenCode2 {
   readonly lookups: string[] = []
   /** Answers the prompt of a hidden session. */
   answering: (id: string, text: string) => void = () => {}
+  readonly stored = new Map<string, unknown>()
   readonly created: Array<Record<string, unknown>> = []
   private readonly hooks = new Map<string, Array<(event: never) => Promise<void>>>()
   private readonly readers = new Set<(event: Event | Error) => void>()
@@ -83,6 +84,11 @@ export class FakeOpenCode2 {
         },
       },
       event: { subscribe: (options) => this.stream(options?.signal) },
+      storage: {
+        set: async (key, value) => void this.stored.set(key, value),
+        remove: async (key) => void this.stored.delete(key),
+        scan: async ({ prefix }) => ({ entries: [...this.stored].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })) }),
+      },
       model: { list: async () => ({ data: this.models }) },
     }
   }

@@ -123,7 +123,33 @@ test("a hidden agent answers in a session without parent and tools, which is rem
   assert.deepEqual(opencode.created, [{ title: "magicctx: history", location: { directory: opencode.directory }, permissions: [{ action: "*", resource: "*", effect: "deny" }], model: { providerID: "p", id: "m" } }])
   const { answer } = fake.entries().findLast((entry) => entry.answer !== undefined)!
   assert.deepEqual(answer, { answers: [{ id: "h1", info: { type: "assistant", created: 1, completed: 2, providerID: "p", modelID: "m", finish: "stop", tokens: { input: 9, output: 2, cache: { read: 0, write: 0 } } }, message: { id: "h1", role: "assistant", content: [{ type: "text", text: "Summary." }] } }] })
-  await until(() => opencode.removed.length === 1)
+  await until(() => opencode.removed.length === 1 && opencode.stored.size === 0)
+})
+
+test("an agent that calls tools for ever ends after its last step", async (t) => {
+  const { opencode } = await load(t)
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  const run = { run: "r2", directory: opencode.directory, session: "s", agent: "a", title: "t", system: "S", prompt: "P", tools: [], timeoutMs: 5_000, steps: 2 }
+  fake.follow({ ask: { "session/transform": ["agent/run", run] } })
+  opencode.answering = async (id) => {
+    for (let n = 0; n < 3; n++) await opencode.request(id)
+  }
+  await opencode.request("s")
+  const { answer } = fake.entries().findLast((entry) => entry.answer !== undefined)!
+  assert.deepEqual(answer, { answers: [], failure: { reason: "error", error: "the agent has used up its 2 steps" } })
+})
+
+test("the sessions that a killed process has left are removed at the start, and no others", async (t) => {
+  const { opencode, dispose } = await load(t)
+  await until(() => opencode.isRead)
+  await dispose!()
+  opencode.stored.set("hidden/ses_dead", 2 ** 30).set("hidden/ses_old", process.pid).set("hidden/ses_alive", process.ppid).set("else", 1)
+  const plugin = (await import("../../src/index.ts")).default
+  const again = await plugin.setup(opencode.ctx)
+  t.after(() => again?.())
+  await until(() => opencode.removed.length === 2)
+  assert.deepEqual([opencode.removed, [...opencode.stored.keys()]], [["ses_dead", "ses_old"], ["hidden/ses_alive", "else"]])
 })
 
 // The betas have few members, and a later version may have others.

@@ -318,7 +318,10 @@ export interface HeadStatus {
   /** through is the ordinal of the newest covered message. Covered is the size of the covered messages. */
   through: number
   covered: number
-  /** baseline includes the acknowledgement. Delta is the message after it. */
+  /**
+   * baseline includes the acknowledgement. Delta is the message after it, 0 if that message only says that
+   * nothing was added.
+   */
   baseline: number
   delta: number
   /** sections are the sections of the baseline. */

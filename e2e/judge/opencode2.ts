@@ -1,0 +1,70 @@
+// Reads steps of OpenCode 2 as steps of Pi. Both harnesses make the same request from a conversation: the shim of
+// OpenCode 2 leaves blank texts out, as Pi does, and a system update reaches the provider as a text of the user. But
+// OpenCode 2 sends what a failed answer has said.
+import type { Step as PiStep } from "./pi.ts"
+
+interface Part {
+  type: string
+  text?: string
+  encrypted?: string
+  providerMetadata?: unknown
+  id?: string
+  name?: string
+  input?: Record<string, unknown>
+  mediaType?: string
+  media?: { mediaType: string }
+  result?: { type: string; value: unknown }
+}
+
+interface Message {
+  role: string
+  content: Part[]
+}
+
+export interface Step {
+  id: string
+  info?: { providerID?: string; modelID?: string; asked?: { provider?: string; model?: string } }
+  /** Absent if the step was removed from the wire. */
+  message?: Message
+  results?: Message[]
+}
+
+/** The content of an image does not matter, but it has to be there. */
+const pixel = "iVBORw0KGgo="
+
+export function asPi({ id, info, message, results }: Step): PiStep {
+  if (!message) return { id }
+  const provider = info?.asked?.provider ?? info?.providerID
+  const model = info?.asked?.model ?? info?.modelID
+  const role = message.role === "assistant" ? "assistant" : "user"
+  return {
+    id,
+    message: { role, content: message.content.flatMap(block), ...(provider && { provider }), ...(model && { model }) },
+    ...(results && { results: results.map(result) }),
+  }
+}
+
+type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
+
+function block(p: Part): Block[] {
+  switch (p.type) {
+    case "text":
+      return [{ type: "text", text: p.text ?? "" }]
+    case "reasoning": {
+      const proof = p.providerMetadata ?? p.encrypted
+      return [{ type: "thinking", thinking: p.text ?? "", ...(proof !== undefined && { thinkingSignature: JSON.stringify(proof), redacted: p.text === "" }) }]
+    }
+    case "tool-call":
+      return [{ type: "toolCall", id: p.id ?? "", name: p.name ?? "", arguments: p.input ?? {} }]
+    case "media":
+      return [{ type: "image", data: pixel, mimeType: p.media?.mediaType ?? p.mediaType ?? "" }]
+  }
+  return [{ type: p.type }]
+}
+
+function result({ content: [part] }: Message): NonNullable<PiStep["results"]>[number] {
+  const { type, value } = part?.result ?? { type: "text", value: "" }
+  const items = type === "content" ? (value as Array<{ type: string; text?: string; mime?: string }>) : [{ type: "text", text: typeof value === "string" ? value : JSON.stringify(value) }]
+  const content = items.map((item) => (item.type === "text" ? { type: "text", text: item.text ?? "" } : { type: "image", data: pixel, mimeType: item.mime ?? "" }))
+  return { role: "toolResult", toolCallId: part?.id ?? "", isError: type === "error", content }
+}
