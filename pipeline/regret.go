@@ -33,17 +33,18 @@ type Expansion struct {
 }
 
 // noteExpansion records the range that a call of ctx_expand has read. A call for an
-// outline does not count, because its result shows no contents.
+// outline does not count, because its result shows no contents. Neither does a call for another session.
 func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	if p.Kind != transcript.Tool || transcript.ToolName(p.Name) != transcript.ExpandTool || p.IsError || !p.HasResult() {
 		return
 	}
 	var asked struct {
-		Start   int  `json:"start"`
-		End     int  `json:"end"`
-		Outline bool `json:"outline"`
+		Start   int    `json:"start"`
+		End     int    `json:"end"`
+		Outline bool   `json:"outline"`
+		Session string `json:"session"`
 	}
-	if json.Unmarshal(p.Input, &asked) == nil && !asked.Outline && asked.Start > 0 {
+	if json.Unmarshal(p.Input, &asked) == nil && !asked.Outline && asked.Session == "" && asked.Start > 0 {
 		s.expansions = append(s.expansions, Expansion{asked.Start, max(asked.Start, asked.End), s.State.ByTag(tag).Tokens, tag})
 	}
 }

@@ -77,6 +77,8 @@ type cli struct {
 	Stdio   stdioCmd   `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
 	Status  statusCmd  `cmd:"" help:"Show what the running host is doing."`
 	History historyCmd `cmd:"" help:"Show the summaries of sessions, and the messages behind them."`
+	Search  searchCmd  `cmd:"" help:"Search the messages of all sessions."`
+	Index   indexCmd   `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
 	Memory  memoryCmd  `cmd:"" help:"Show what magicctx remembers about projects, and forget it."`
 	Doctor  doctorCmd  `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay  replayCmd  `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`

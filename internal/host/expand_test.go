@@ -198,11 +198,11 @@ func TestExpandIsNotForSubagents(t *testing.T) {
 	}
 }
 
-func TestExpandIsOfferedWithoutReduce(t *testing.T) {
+func TestExpandAndSearchAreOfferedWithoutReduce(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false
 	r := Offer(h.config)
-	if len(r.Tools) != 1 || r.Tools[0].Name != transcript.ExpandTool {
+	if len(r.Tools) != 2 || r.Tools[0].Name != transcript.ExpandTool || r.Tools[1].Name != transcript.SearchTool {
 		t.Errorf("%+v", r.Tools)
 	}
 }

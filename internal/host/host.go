@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/learn"
 	"github.com/magicctx/magicctx-host/internal/marking"
 	"github.com/magicctx/magicctx-host/internal/model"
@@ -48,6 +49,8 @@ type Options struct {
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader
+	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there is no index.
+	IndexDir string
 	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
 	// that harness gets no markers.
 	Markers map[schema.Harness]marking.Markers
@@ -79,6 +82,7 @@ type Host struct {
 	history    *summary.Historian
 	markers    *marking.Keeper
 	status     *status.Statuses
+	index      *indexing.Keeper
 	passes     *pass.Engine
 	tools      *tool.Tools
 	// damageTold means that some client has already been told about a damaged database.
@@ -110,6 +114,7 @@ func New(o Options) *Host {
 		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
 	})
 	h.status.History = h.history
+	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Log: o.Log})
 	// The table of the features. A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
@@ -117,6 +122,7 @@ func New(o Options) *Host {
 		h.prompts.Feature(),
 		h.markers.Feature(),
 		h.status.Feature(),
+		h.index.Feature(),
 	}
 	for _, f := range features {
 		if f.Copied != nil {
@@ -129,7 +135,7 @@ func New(o Options) *Host {
 	})
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, IndexDir: o.IndexDir, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

@@ -35,6 +35,9 @@ func MarshalIndent(v any) ([]byte, error) {
 // Unmarshal decodes data into v.
 func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, untouched) }
 
+// IsValid reports whether Unmarshal can read data.
+func IsValid(data []byte) bool { return Value(data).IsValid(untouched) }
+
 // MarshalWrite writes v to w as compact JSON.
 func MarshalWrite(w io.Writer, v any) error {
 	return jsonv2.MarshalWrite(w, v, untouched, Deterministic)

@@ -92,6 +92,9 @@ const Indentation = "    "
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
 	"\x1c", "\x1c"+Indentation, "\x1d", "\x1d"+Indentation, "\x1e", "\x1e"+Indentation, "\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
+// Indent indents the lines of a text after the first.
+func Indent(text string) string { return indent.Replace(text) }
+
 func (o TextOptions) result(p *transcript.Part, line func(string, ...any)) {
 	what, text := "result", p.Text
 	if p.IsError {

@@ -30,6 +30,8 @@ type Options struct {
 	Passes   *pass.Engine
 	History  *summary.Historian
 	Statuses *status.Statuses
+	// IndexDir is the directory of the index of messages. If it is "", there is none.
+	IndexDir string
 	Clock    clock.Clock
 	Log      *slog.Logger
 }
@@ -48,7 +50,7 @@ type tool struct {
 }
 
 // toolTable is the table of the tools. A new tool needs a row here.
-var toolTable = []tool{expandTool, reduceTool}
+var toolTable = []tool{expandTool, searchTool, reduceTool}
 
 // A command is a command that a user may type.
 type command struct {

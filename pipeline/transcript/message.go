@@ -193,6 +193,10 @@ type Part struct {
 	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
+	// Exited means that the arc is a command that has ended, and that the harness's store says how: with ExitStatus.
+	// The messages that a shim sends may lack the status.
+	Exited     bool
+	ExitStatus int
 	// Attachments holds the files of a tool result; empty if it has none.
 	Attachments     json.Value
 	AttachmentsPath string

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,6 +239,12 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 			return
 		}
 		part.Text, part.TextPath = *p.State.Output, path+"/state/output"
+		var meta struct {
+			Exit *float64 `json:"exit"`
+		}
+		if bytes.Contains(p.State.Metadata, []byte(`"exit":`)) && json.Unmarshal(p.State.Metadata, &meta) == nil && meta.Exit != nil {
+			part.Exited, part.ExitStatus = true, int(*meta.Exit)
+		}
 		if len(p.State.Attachments) > len("[]") && string(p.State.Attachments) != "null" {
 			part.Attachments, part.AttachmentsPath = p.State.Attachments, path+"/state/attachments"
 		}

@@ -343,8 +343,25 @@ func attachPiResult(p *Part, results []piOutput) {
 		o.taken = true
 		p.ResultPath, p.IsError = o.path, o.IsError
 		p.Text, p.TextPath, p.Attachments = o.text, o.textPath, o.other
+		if p.Name == "bash" {
+			p.Exited, p.ExitStatus = exitOfPi(o)
+		}
 		return
 	}
+}
+
+// exitOfPi returns how a command ended. Pi stores the status of a failed command only at the end of its output:
+// "Command exited with code 2". If the output ends otherwise, the command was stopped.
+func exitOfPi(o *piOutput) (exited bool, status int) {
+	if !o.IsError {
+		return true, 0
+	}
+	i := strings.LastIndex(o.text, "Command exited with code ")
+	if i < 0 {
+		return false, 0
+	}
+	status, err := strconv.Atoi(strings.TrimSpace(o.text[i+len("Command exited with code "):]))
+	return err == nil, status
 }
 
 // TextPart implements Codec.

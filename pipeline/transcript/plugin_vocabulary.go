@@ -5,10 +5,14 @@ import "maps"
 // ExpandTool is the tool with which the model reads messages that are no longer in its prompt.
 const ExpandTool = "ctx_expand"
 
+// SearchTool is the tool with which the model searches earlier messages.
+const SearchTool = "ctx_search"
+
 // pluginTools are tools that plugins and MCP servers bring into any harness.
 var pluginTools = map[string]ToolClass{
 	"ast_grep_search": {Idempotent: true},
 	ExpandTool:        {Shows: true},
+	SearchTool:        {Shows: true},
 	"aft_outline":     {Tier: 1},
 	"aft_zoom":        {Tier: 1},
 	"aft_search":      {Tier: 2},

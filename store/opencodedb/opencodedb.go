@@ -36,6 +36,8 @@ var (
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct {
 	conn *sqlite3.Conn
+	// prepared are the statements that read one message, by their texts. Preparing them takes longer than running them.
+	prepared map[string]*sqlite3.Stmt
 	// missing holds the columns that the database lacks, by the version of OpenCode to which they belong. It may
 	// have those of both versions, because version 2 leaves the tables of version 1 where they are.
 	missing map[int][]string
@@ -56,10 +58,15 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Exec(`ROLLBACK`)) }()
-		db := &DB{conn: c, missing: map[int][]string{}}
+		db := &DB{conn: c, missing: map[int][]string{}, prepared: map[string]*sqlite3.Stmt{}}
 		if err := db.checkColumns(); err != nil {
 			return err
 		}
+		defer func() {
+			for _, stmt := range db.prepared {
+				err = errors.Join(err, stmt.Close())
+			}
+		}()
 		return read(db)
 	})
 	if err != nil {
@@ -148,7 +155,7 @@ var (
 // Raw returns nil. It leaves out parts that are not JSON objects.
 func (db *DB) Raw(session, id string) (json.Value, error) {
 	var size int64
-	if err := file.Scan(db.conn, sizeSQL, func(s *sqlite3.Stmt) { size = s.ColumnInt64(0) }, id); err != nil {
+	if err := db.scan(sizeSQL, id, func(s *sqlite3.Stmt) { size = s.ColumnInt64(0) }); err != nil {
 		return nil, err
 	}
 	if size > maxMessage {
@@ -156,28 +163,58 @@ func (db *DB) Raw(session, id string) (json.Value, error) {
 	}
 	var b bytes.Buffer
 	found := false
-	err := file.Scan(db.conn, messageSQL, func(s *sqlite3.Stmt) {
-		found = true
-		b.WriteString(`{"info":`)
-		b.Write(withIDs(s.ColumnRawText(0), "id", id, "sessionID", session))
-	}, id)
+	err := db.scan(messageSQL, id, func(s *sqlite3.Stmt) {
+		if data := s.ColumnRawText(0); isObject(data) {
+			found = true
+			b.WriteString(`{"info":`)
+			b.Write(withIDs(data, "id", id, "sessionID", session))
+		}
+	})
 	if err != nil || !found {
 		return nil, err
 	}
 	b.WriteString(`,"parts":[`)
 	parts := 0
-	err = file.Scan(db.conn, partsSQL, func(s *sqlite3.Stmt) {
+	err = db.scan(partsSQL, id, func(s *sqlite3.Stmt) {
+		part, data := s.ColumnText(0), s.ColumnRawText(1)
+		if !isObject(data) {
+			return
+		}
 		if parts++; parts > 1 {
 			b.WriteByte(',')
 		}
-		part := s.ColumnText(0)
-		b.Write(withIDs(s.ColumnRawText(1), "id", part, "sessionID", session, "messageID", id))
-	}, id)
+		b.Write(withIDs(data, "id", part, "sessionID", session, "messageID", id))
+	})
 	if err != nil {
 		return nil, err
 	}
 	b.WriteString(`]}`)
 	return b.Bytes(), nil
+}
+
+// isObject reports whether data is a JSON object. SQLite could tell, too, but takes several times as long.
+func isObject(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && data[0] == '{' && json.IsValid(data)
+}
+
+// scan runs a query about one message, and calls row for each row.
+func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
+	stmt, ok := db.prepared[query]
+	if !ok {
+		made, _, err := db.conn.Prepare(query)
+		if err != nil {
+			return err
+		}
+		stmt, db.prepared[query] = made, made
+	}
+	if err := stmt.BindText(1, id); err != nil {
+		return err
+	}
+	for stmt.Step() {
+		row(stmt)
+	}
+	return errors.Join(stmt.Err(), stmt.Reset())
 }
 
 // withIDs returns a JSON object with more members. members are names and values in turn. withIDs is needed

@@ -1,3 +1,3 @@
 SELECT data
 FROM message
-WHERE id = ? AND json_valid(data) AND json_type(data) = 'object'
+WHERE id = ?

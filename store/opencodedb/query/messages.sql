@@ -1,7 +1,7 @@
 -- The messages of a session in OpenCode's own order. The second column is true for the
 -- answer of OpenCode's compaction. data may be no JSON.
 SELECT id,
-	CASE WHEN json_valid(data)
+	CASE WHEN instr(data, '"summary"') > 0 AND json_valid(data) -- parsing each message would take long
 		THEN coalesce(json_extract(data, '$.role') = 'assistant'
 			AND json_type(data, '$.summary') = 'true'
 			AND json_extract(data, '$.finish') = 'stop', 0)

@@ -1,4 +1,4 @@
 SELECT id, data
 FROM part
-WHERE message_id = ? AND json_valid(data) AND json_type(data) = 'object'
+WHERE message_id = ?
 ORDER BY id

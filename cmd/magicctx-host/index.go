@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/indexing"
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// indexCmd works whether or not a host runs: several processes may write the index.
+type indexCmd struct {
+	dataDirFlag
+	DryRun bool `help:"Show which sessions there are, and write nothing."`
+}
+
+// Run indexes the sessions of all harnesses.
+func (cmd *indexCmd) Run(ctx context.Context, s streams) error {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	reader := rawhistory.Reader{Env: os.Getenv}
+	unread := 0
+	failed := func(what string, err error) {
+		unread++
+		fmt.Fprintf(s.err, "not read: %s: %s\n", format.Clean(what), format.Clean(err.Error()))
+	}
+	if cmd.DryRun {
+		return printSources(ctx, s.out, reader, failed)
+	}
+	db, err := index.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	x := indexing.Indexer{Index: db, Reader: reader, Identify: project.Identify, Known: knownIn(dir)}
+	shown := newProgress(s.out)
+	p, err := x.Run(ctx, shown.show, failed)
+	shown.end()
+	took := time.Since(shown.started)
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("stopped after %s; the next run goes on from there", format.Count(p.Sessions, "session"))
+	}
+	if err != nil {
+		return err
+	}
+	size, err := db.SizeOnDisk()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "%s, %d of them unchanged: %s read in %.1f s (%s a second).\n", format.Count(p.Sessions, "session"), p.Skipped,
+		format.Count(p.Messages, "message"), took.Seconds(), format.Grouped(int(float64(p.Messages)/max(took.Seconds(), 0.001))))
+	if unread > 0 {
+		fmt.Fprintf(s.out, "%s could not be read; see above.\n", format.Count(unread, "file or session"))
+	}
+	_, err = fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	return err
+}
+
+// printSources prints what a run would read.
+func printSources(ctx context.Context, w io.Writer, reader rawhistory.Reader, failed func(string, error)) error {
+	sources, err := reader.List(ctx, failed)
+	if err != nil {
+		return err
+	}
+	if len(sources) == 0 {
+		_, err := fmt.Fprintln(w, "No harness has stored a session on this machine.")
+		return err
+	}
+	files := 0
+	for _, source := range sources {
+		if len(source.Sessions) == 1 && source.Sessions[0].Messages == 0 { // a file of Pi
+			files++
+			continue
+		}
+		messages := 0
+		for _, stored := range source.Sessions {
+			messages += stored.Messages
+		}
+		fmt.Fprintf(w, "%s: %s with %s in %s\n", source.Harness, format.Count(len(source.Sessions), "session"), format.Count(messages, "message"), format.Clean(source.Path))
+	}
+	if files > 0 {
+		fmt.Fprintf(w, "pi: %s\n", format.Count(files, "session"))
+	}
+	_, err = fmt.Fprintln(w, "Nothing was written.")
+	return err
+}
+
+// knownIn returns a function that adds to a session what the database in dir knows about it: the ordinals of
+// messages, and the lines that the user typed.
+func knownIn(dir string) func(context.Context, *rawhistory.Session) {
+	var known map[store.Key]bool
+	return func(ctx context.Context, s *rawhistory.Session) {
+		key := store.Key{Harness: string(s.Harness), Session: s.ID}
+		if known != nil && !known[key] {
+			return
+		}
+		_ = store.Browse(ctx, dir, func(b *store.Browser) error { // without the database, messages count from 1
+			if known == nil {
+				known = map[store.Key]bool{}
+				all, err := b.Sessions()
+				if err != nil {
+					return err
+				}
+				for _, name := range all {
+					known[name.Key] = true
+				}
+			}
+			if !known[key] {
+				return nil
+			}
+			rows, err := b.Compartments(key)
+			if err != nil {
+				return err
+			}
+			for _, c := range rows {
+				s.Know(c.Start, c.Keys)
+			}
+			s.Typed, err = b.Typed(key)
+			return err
+		})
+		if known == nil {
+			known = map[store.Key]bool{}
+		}
+	}
+}
+
+// A progress shows on a terminal how far a run has come.
+type progress struct {
+	out     io.Writer
+	started time.Time
+	drawn   time.Time
+	isShown bool
+}
+
+func newProgress(out io.Writer) *progress { return &progress{out: out, started: time.Now()} }
+
+func (p *progress) show(at indexing.Progress) {
+	if !isTerminal(p.out) || time.Since(p.drawn) < 100*time.Millisecond {
+		return
+	}
+	p.drawn, p.isShown = time.Now(), true
+	fmt.Fprintf(p.out, "\r\x1b[K%d of %s, %s", at.Sessions, format.Count(at.Of, "session"), format.Count(at.Messages, "message"))
+}
+
+func (p *progress) end() {
+	if p.isShown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/search"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// searchCmd reads the index itself, so it works whether or not a host runs.
+type searchCmd struct {
+	dataDirFlag
+	Query []string `arg:"" help:"Words to look for, in any order."`
+	Limit int      `help:"The most hits to show." default:"10"`
+	JSON  bool     `help:"Print JSON."`
+}
+
+// Run searches the messages of all projects.
+func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	if cmd.Limit < 1 {
+		return fmt.Errorf("--limit is %d; it is at least 1", cmd.Limit)
+	}
+	x, err := index.OpenReadOnly(ctx, dir)
+	if errors.Is(err, index.ErrMissing) {
+		return fmt.Errorf("%w; %s index creates it", err, program.Name())
+	}
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	query := strings.Join(cmd.Query, " ")
+	hits, err := search.Search(ctx, x, search.Query{Text: query, Limit: cmd.Limit, Now: time.Now().UnixMilli()})
+	if err != nil {
+		return err
+	}
+	all := []view.Found{} // not nil, so that the JSON of an empty list is []
+	for _, h := range hits {
+		f := view.Found{
+			Kind: string(h.Kind), Role: string(h.Role), Project: h.Session.Project, Directory: h.Session.Directory, Harness: h.Session.Harness,
+			Session: h.Session.ID, Ordinal: h.Last, Message: h.Message, At: h.At, Score: h.Score, Status: h.Status, Text: h.Text,
+		}
+		if h.Kind == index.Error {
+			f.Tool = h.Subject
+		}
+		all = append(all, f)
+	}
+	switch {
+	case cmd.JSON:
+		return printJSON(s.out, struct {
+			Hits []view.Found `json:"hits"`
+		}{all})
+	case len(all) == 0:
+		_, err := fmt.Fprintf(s.out, "Nothing found. If sessions are missing, %s index reads them.\n", program.Name())
+		return err
+	}
+	return view.PrintFound(s.out, all, pageOf(s))
+}

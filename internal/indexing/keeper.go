@@ -1,0 +1,146 @@
+package indexing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session. The
+// messages are read from the harness's own store, soon after, because that has the answers that no pass has seen yet,
+// and the exit status of each command.
+type Keeper struct {
+	Options
+	mu sync.Mutex
+	// waiting are the sessions that may have new messages. isRunning means that a worker reads them.
+	waiting   map[store.Key]place
+	isRunning bool
+	// told is the last problem that was logged. Each pass would meet it again.
+	told string
+}
+
+// A place is where a session works.
+type place struct{ directory, project string }
+
+// Options configure a Keeper.
+type Options struct {
+	// Dir is the directory of the index. If it is "", there is none.
+	Dir        string
+	Sessions   *session.Sessions
+	Background *background.Work
+	Log        *slog.Logger
+	// After is how long the index waits after a pass. 0 means two seconds.
+	After time.Duration
+}
+
+// afterPass leaves the time after a pass to the harness, and the worker finds the messages of several passes at once.
+const afterPass = 2 * time.Second
+
+// keepShare bounds the work to about a twentieth of the time: after each session, the worker pauses for keepShare
+// times as long as the session took.
+const keepShare = 20
+
+// NewKeeper returns a keeper.
+func NewKeeper(o Options) *Keeper {
+	if o.After == 0 {
+		o.After = afterPass
+	}
+	return &Keeper{Options: o, waiting: map[store.Key]place{}}
+}
+
+// Feature attaches the keeper to the passes.
+func (k *Keeper) Feature() pass.Feature {
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.note(ps.Session) }}
+}
+
+func (k *Keeper) note(s *session.Session) {
+	if k.Dir == "" || k.Sessions.RawHistory == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.waiting[s.Key] = place{s.Row.Directory, s.Row.Project}
+	if !k.isRunning {
+		k.isRunning = true
+		k.Background.Go(k.work)
+	}
+}
+
+// work reads the waiting sessions until none is left.
+func (k *Keeper) work() {
+	ctx := k.Background.Lifetime()
+	pause := k.After
+	for {
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		key, p, ok := k.next()
+		if !ok {
+			return
+		}
+		started := time.Now()
+		if err := k.read(ctx, key, p); err != nil && ctx.Err() == nil {
+			k.tell(key, err)
+		}
+		pause = max(k.After, keepShare*time.Since(started))
+	}
+}
+
+// next takes a waiting session. If there is none, or the host stops, the worker ends.
+func (k *Keeper) next() (key store.Key, p place, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.Background.Lifetime().Err() == nil {
+		for key, p = range k.waiting {
+			delete(k.waiting, key)
+			return key, p, true
+		}
+	}
+	k.isRunning = false
+	return key, p, false
+}
+
+func (k *Keeper) read(ctx context.Context, key store.Key, p place) (err error) {
+	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
+	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)
+	if err != nil {
+		return err
+	}
+	s.Anchors = session.AnchorsOf(compartments)
+	if s.Typed, err = k.Sessions.Store.Typed(ctx, key); err != nil {
+		return err
+	}
+	stored, err := k.Sessions.RawHistory.StoredBy(ctx, s)
+	if err != nil {
+		return err
+	}
+	db, err := index.Open(ctx, k.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	x := Indexer{Index: db, Reader: *k.Sessions.RawHistory}
+	_, err = x.Session(ctx, stored, p.project)
+	return err
+}
+
+func (k *Keeper) tell(key store.Key, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err.Error() == k.told {
+		return
+	}
+	k.told = err.Error()
+	k.Log.Warn("the index lacks new messages of a session for now", "session", key.Session, "error", err)
+}

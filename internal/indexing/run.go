@@ -1,0 +1,87 @@
+package indexing
+
+import (
+	"context"
+	"errors"
+
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// Progress says how far a run over all sessions has come.
+type Progress struct {
+	Sessions, Of int
+	// Skipped are the sessions that have not changed since they were read.
+	Skipped  int
+	Messages int
+}
+
+// Run reads all sessions that the harnesses have stored on this machine, and deletes from the index the sessions
+// that their harness no longer has. It calls progress after each session, and failed for each file or session that
+// cannot be read; then it goes on. It ends early only if ctx ends or the index cannot be written.
+func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(what string, err error)) (p Progress, err error) {
+	sources, err := x.Reader.List(ctx, failed)
+	if err != nil {
+		return p, err
+	}
+	for _, source := range sources {
+		p.Of += len(source.Sessions)
+	}
+	done := map[index.Session]bool{}
+	for _, source := range sources {
+		for _, stored := range source.Sessions {
+			id := index.Session{Harness: string(stored.Harness), ID: stored.ID}
+			if done[id] { // an older copy of the session
+				p.Sessions++
+				continue
+			}
+			done[id] = true
+			n, err := x.Session(ctx, x.known(ctx, stored), x.projectOf(ctx, stored.Directory))
+			p.Messages += n
+			switch {
+			case ctx.Err() != nil:
+				return p, context.Cause(ctx)
+			case errors.Is(err, index.ErrWrite):
+				return p, err
+			case err != nil:
+				failed(string(stored.Harness)+" session "+stored.ID, err)
+			case n == 0:
+				p.Skipped++
+			}
+			p.Sessions++
+			progress(p)
+		}
+		if err := x.forget(ctx, source); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// known adds to a session what the host knows about it.
+func (x *Indexer) known(ctx context.Context, stored rawhistory.Stored) rawhistory.Stored {
+	if x.Known != nil {
+		x.Known(ctx, &stored.Session)
+	}
+	return stored
+}
+
+// forget deletes the sessions that a source no longer holds. Sessions of a source that is gone stay: it may be on a
+// disk that is not connected.
+func (x *Indexer) forget(ctx context.Context, source rawhistory.Source) error {
+	return x.Index.Update(ctx, func(tx *index.Tx) error {
+		rows, err := tx.SessionsIn(source.Path)
+		if err != nil {
+			return err
+		}
+		for _, stored := range source.Sessions {
+			delete(rows, stored.ID)
+		}
+		for _, row := range rows {
+			if err := tx.Forget(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

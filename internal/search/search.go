@@ -1,0 +1,177 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/terms"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// A Query says what to look for.
+type Query struct {
+	Text  string
+	Limit int
+	// Project is the identity of the only project to search; empty searches all.
+	Project string
+	// Harness and Session name the session that asks, if one does. Of it, only the messages up to Through count: the
+	// others are in front of the model. Through is 0 as long as all are.
+	Harness, Session string
+	Through          int
+	// Hides reports that a chunk is in front of the model anyway. It may be nil.
+	Hides func(*index.Hit) bool
+	// Now is the time of the search, Unix ms.
+	Now int64
+}
+
+// A Hit is a chunk that was found. Score is between 0 and 1, and no hit has a greater score than the hit before it.
+type Hit struct {
+	index.Hit
+	Score float64
+}
+
+// ErrNoWords: the query has no word to look for.
+var ErrNoWords = errors.New("the query has no words")
+
+// Bounds of a search. Each candidate costs some microseconds, each row of a frequent term a fraction of one.
+const (
+	maxTerms = 16 // of a query; longer queries keep their rarest terms
+	// maxCandidates bounds the candidates of one expression, and enough is the number after which no further
+	// expression is asked.
+	maxCandidates = 200
+	enough        = 300
+	// A term that more than this share of the chunks has says nothing, unless the query has no other.
+	frequent = 0.2
+)
+
+// Search returns the best hits, best first.
+func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error) {
+	words := terms.Of(q.Text)
+	if len(words) == 0 {
+		return nil, ErrNoWords
+	}
+	err = x.View(ctx, func(v *index.View) error {
+		s := search{v: v, q: q, found: map[int64]index.Hit{}}
+		if err := s.prepare(words); err != nil {
+			return err
+		}
+		if err := s.collect(); err != nil {
+			return err
+		}
+		hits = s.rank()
+		return nil
+	})
+	return hits, err
+}
+
+// A term is a term of the query, and how many chunks have it.
+type term struct {
+	text   string
+	chunks int
+	weight float64 // how much it says, see weight
+}
+
+// A search is one running search.
+type search struct {
+	v *index.View
+	q Query
+	// size is the number of chunks in the index.
+	size  int
+	terms []term // in the order of the query
+	scope index.Scope
+	found map[int64]index.Hit
+}
+
+// prepare looks up the terms. If nothing of the project was indexed, none is left.
+func (s *search) prepare(words []string) (err error) {
+	if s.size, err = s.v.Size(); err != nil {
+		return err
+	}
+	if s.q.Project != "" {
+		if s.scope.Project, err = s.v.Project(s.q.Project); err != nil || s.scope.Project == 0 {
+			return err
+		}
+	}
+	if s.q.Session != "" {
+		s.scope.Through = s.q.Through
+		if s.scope.Session, err = s.v.Row(s.q.Harness, s.q.Session); err != nil {
+			return err
+		}
+	}
+	for _, w := range words {
+		n, err := s.v.Frequency(w)
+		if err != nil {
+			return err
+		}
+		s.terms = append(s.terms, term{w, n, weight(n, s.size)})
+	}
+	if len(s.terms) > maxTerms {
+		rarest := s.rarest()[:maxTerms]
+		s.terms = slices.DeleteFunc(s.terms, func(t term) bool { return !slices.Contains(rarest, t) })
+	}
+	return nil
+}
+
+// rarest returns the terms that some chunk has, the rarest first.
+func (s *search) rarest() []term {
+	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.chunks == 0 })
+	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.chunks, b.chunks) })
+	return all
+}
+
+// collect finds the candidates: chunks with all terms; then those with two of the rarest terms; then those with one
+// of them. It ends as soon as there are enough.
+func (s *search) collect() error {
+	rare := s.rarest()
+	if telling := slices.DeleteFunc(slices.Clone(rare), func(t term) bool { return float64(t.chunks) > frequent*float64(s.size) }); len(telling) > 0 {
+		rare = telling
+	}
+	if len(rare) > 1 && len(rare) == len(s.terms) {
+		if err := s.find(rare[0], " AND ", rare[1:]); err != nil {
+			return err
+		}
+	}
+	rare = rare[:min(len(rare), 6)]
+	for i := range rare {
+		if i+1 < len(rare) && len(s.found) < enough {
+			if err := s.find(rare[i], " OR ", rare[i+1:]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range rare {
+		if len(s.found) < enough {
+			if err := s.find(t, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// filtered is the number of rows of which the database checks the project one by one. For more, an expression
+// names the project, which takes about as long as reading this number of rows.
+const filtered = 2_000
+
+// find adds the chunks that have a term, and all or some of other terms.
+func (s *search) find(t term, operator string, others []term) error {
+	expression := `"` + t.text + `"`
+	for i, other := range others {
+		if i == 0 {
+			expression += " AND ("
+		} else {
+			expression += operator
+		}
+		expression += `"` + other.text + `"`
+	}
+	if len(others) > 0 {
+		expression += ")"
+	}
+	if s.scope.Project != 0 && t.chunks > filtered {
+		expression += fmt.Sprintf(` AND "#%d"`, s.scope.Project)
+	}
+	return s.v.Find(expression, s.scope, maxCandidates, func(h index.Hit) { s.found[h.Row()] = h })
+}

@@ -1,0 +1,167 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// now is the time of each search, Unix ms.
+const now = 1_800_000_000_000
+
+var ours = index.Session{Harness: "opencode", ID: "ses_1", Project: "git:a"}
+
+func newIndex(t *testing.T) *index.Index {
+	t.Helper()
+	x, err := index.Open(t.Context(), t.TempDir())
+	must(t, err)
+	t.Cleanup(func() { must(t, x.Close()) })
+	return x
+}
+
+// add adds messages of one text each. The first has ordinal 1.
+func add(t *testing.T, x *index.Index, s index.Session, texts ...string) {
+	t.Helper()
+	must(t, x.Update(t.Context(), func(tx *index.Tx) error {
+		state, err := tx.Session(s)
+		for i, text := range texts {
+			m := index.Message{Key: fmt.Sprint("m", i), Ordinal: i + 1, At: now - 1000, Chunks: []index.Chunk{{Kind: index.Text, Role: index.Agent, Text: text}}}
+			err = errors.Join(err, tx.Put(state.Row, s.Project, m))
+		}
+		return err
+	}))
+}
+
+func search1(t *testing.T, x *index.Index, q Query) (all []string) {
+	t.Helper()
+	q.Now = now
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	hits, err := Search(t.Context(), x, q)
+	must(t, err)
+	last := 1.0
+	for _, h := range hits {
+		if h.Score > last || h.Score <= 0 {
+			t.Errorf("%q: score %v after %v", q.Text, h.Score, last)
+		}
+		last = h.Score
+		all = append(all, h.Text)
+	}
+	return all
+}
+
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestBestMatchComesFirst(t *testing.T) {
+	x := newIndex(t)
+	add(
+		t, x, ours,
+		"the deploy script was slow, and much later somebody asked about a timeout of the proxy that nobody had set",
+		"the proxy has a deploy timeout of 30 seconds",
+		"we renamed the proxy",
+		"lunch",
+	)
+	want(t, search1(t, x, Query{Text: "deploy timeouts of the proxy"}),
+		"the proxy has a deploy timeout of 30 seconds",
+		"the deploy script was slow, and much later somebody asked about a timeout of the proxy that nobody had set",
+		"we renamed the proxy")
+	want(t, search1(t, x, Query{Text: "unknownword proxy renaming"})[:1], "we renamed the proxy")
+	want(t, search1(t, x, Query{Text: "deploy", Limit: 1}), "the proxy has a deploy timeout of 30 seconds")
+}
+
+// A long question of common words must find the message with its rare ones.
+func TestRareWordsDecide(t *testing.T) {
+	x := newIndex(t)
+	var texts []string
+	for i := range 400 {
+		texts = append(texts, fmt.Sprint("why did you do this to the file, and what is number ", i))
+	}
+	add(t, x, ours, append(texts, "the codec of the zebra was rewritten")...)
+	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
+}
+
+func TestOtherProjectsAreNotShown(t *testing.T) {
+	x := newIndex(t)
+	var texts []string
+	for i := range 300 {
+		texts = append(texts, fmt.Sprint("zebra of another project ", i))
+	}
+	add(t, x, ours, "zebra of ours")
+	add(t, x, index.Session{Harness: "pi", ID: "s2", Project: "git:b"}, texts...)
+	want(t, search1(t, x, Query{Text: "zebra", Project: "git:a"}), "zebra of ours")
+	want(t, search1(t, x, Query{Text: "zebra", Project: "git:unknown"}))
+	if got := search1(t, x, Query{Text: "zebra", Limit: 500}); len(got) < 100 {
+		t.Errorf("%d in all projects", len(got))
+	}
+}
+
+// Knowledge 1: as long as a session had no summary, its whole live prompt was found.
+func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
+	x := newIndex(t)
+	add(t, x, ours, "zebra one", "zebra two", "zebra three")
+	add(t, x, index.Session{Harness: "pi", ID: "s2", Project: "git:a"}, "zebra elsewhere")
+	asked := Query{Text: "zebra", Project: "git:a", Harness: "opencode", Session: "ses_1"}
+	want(t, search1(t, x, asked), "zebra elsewhere")
+	asked.Through = 2
+	got := search1(t, x, asked)
+	slices.Sort(got)
+	want(t, got, "zebra elsewhere", "zebra one", "zebra two")
+	asked.Hides = func(h *index.Hit) bool { return strings.Contains(h.Text, "two") }
+	if got := search1(t, x, asked); len(got) != 2 || slices.Contains(got, "zebra two") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Knowledge 3: the messages in front of the model were left out only after the limit, so nothing was left.
+func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
+	x := newIndex(t)
+	texts := []string{"zebra of old"}
+	for i := range 1000 {
+		texts = append(texts, fmt.Sprint("zebra ", i))
+	}
+	add(t, x, ours, texts...)
+	want(t, search1(t, x, Query{Text: "zebra", Harness: "opencode", Session: "ses_1", Through: 1, Limit: 3}), "zebra of old")
+}
+
+// Knowledge 4: a search for "agent" found the messages of that role.
+func TestBugK4RolesAndKindsAreNoWords(t *testing.T) {
+	x := newIndex(t)
+	add(t, x, ours, "something")
+	for _, text := range []string{"agent", "text", "opencode", "git a", "#1", "ses_1"} {
+		want(t, search1(t, x, Query{Text: text}))
+	}
+}
+
+func TestForkRepeatsNoHit(t *testing.T) {
+	x := newIndex(t)
+	add(t, x, ours, "zebra one", "zebra two")
+	add(t, x, index.Session{Harness: "opencode", ID: "ses_2", Project: "git:a"}, "zebra one", "Zebra  two")
+	if got := search1(t, x, Query{Text: "zebra"}); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+// A query comes from a model, and a text from anybody.
+func TestHostileQueries(t *testing.T) {
+	x := newIndex(t)
+	add(t, x, ours, `say "hi" NEAR(x) OR 1=1 -- zebra`)
+	for _, text := range []string{`"`, "zebra\" OR *", "NEAR(zebra", "zebra*", "#1", "-zebra", "words:zebra", strings.Repeat("zebra ", 10_000), "zebra\x00\xff", "日本", "{zebra} ^zebra"} {
+		hits, err := Search(t.Context(), x, Query{Text: text, Limit: 10, Now: now})
+		if isWord := strings.Contains(text, "zebra"); isWord && len(hits) != 1 || err != nil && !errors.Is(err, ErrNoWords) {
+			t.Errorf("%.20q: %d hits, %v", text, len(hits), err)
+		}
+	}
+	if _, err := Search(t.Context(), x, Query{Text: "?!", Limit: 10}); !errors.Is(err, ErrNoWords) {
+		t.Error(err)
+	}
+}

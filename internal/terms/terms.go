@@ -1,0 +1,181 @@
+package terms
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxTerm is the longest term, in bytes. Longer words are data, for example base64.
+const maxTerm = 64
+
+// Each calls yield with each term of a text, in order, and its place: the number of the word that it is from or a
+// part of. A name of several words gives a term for each of them and one for the whole: getUserName gives get, user,
+// name and getusername. yield must not keep the term, whose bytes Each uses again.
+func Each(text string, yield func(term []byte, place int)) {
+	var s splitter
+	s.yield = yield
+	s.split(text)
+}
+
+// Of returns the terms of a query, each once. Of a name of several words, it returns only these words, because a
+// text may write them apart.
+func Of(query string) (all []string) {
+	seen := map[string]bool{}
+	s := splitter{isQuery: true, yield: func(term []byte, _ int) {
+		if !seen[string(term)] {
+			seen[string(term)] = true
+			all = append(all, string(term))
+		}
+	}}
+	s.split(query)
+	return all
+}
+
+type splitter struct {
+	yield   func([]byte, int)
+	isQuery bool
+	place   int
+	// word is the current word in lower case, and parts are the ends of its parts.
+	word  []byte
+	parts []int
+	stem  [maxTerm]byte
+}
+
+// A word consists of letters, digits and underscores. A new part begins after an underscore, before an upper-case
+// letter that follows a lower-case one or begins a lower-case word (as the P in HTTPParser), and between letters and
+// digits if the digits come first. So sha256 is one part, and 256MB are two.
+func (s *splitter) split(text string) {
+	var last kind
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			k := kinds[c]
+			switch k {
+			case none:
+				s.end()
+			case underscore:
+				s.part()
+			case upper:
+				isNext := i+1 < len(text) && kinds[text[i+1]] == lower
+				if last == lower || last == digit || last == upper && isNext {
+					s.part()
+				}
+				s.word = append(s.word, c|0x20)
+			case lower:
+				if last == digit {
+					s.part()
+				}
+				s.word = append(s.word, c)
+			default:
+				s.word = append(s.word, c)
+			}
+			last = k
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case isAlone(r): // a script without blanks: each character is a term
+			s.end()
+			s.word = utf8.AppendRune(s.word, r)
+			s.end()
+			last = none
+		case unicode.Is(unicode.Mn, r): // an accent after its letter
+		case unicode.IsLetter(r), unicode.IsDigit(r):
+			s.word = append(s.word, folded(unicode.ToLower(r))...)
+			last = lower
+		default:
+			s.end()
+			last = none
+		}
+	}
+	s.end()
+}
+
+func (s *splitter) part() {
+	begin := 0
+	if n := len(s.parts); n > 0 {
+		begin = s.parts[n-1]
+	}
+	if len(s.word) > begin {
+		s.parts = append(s.parts, len(s.word))
+	}
+}
+
+func (s *splitter) end() {
+	if len(s.word) == 0 {
+		return
+	}
+	s.part()
+	if len(s.parts) == 1 || !s.isQuery && len(s.word) <= maxTerm {
+		s.give(s.word)
+	}
+	if len(s.parts) > 1 {
+		begin := 0
+		for _, end := range s.parts {
+			s.give(s.word[begin:end])
+			begin = end
+		}
+	}
+	s.place++
+	s.word, s.parts = s.word[:0], s.parts[:0]
+}
+
+func (s *splitter) give(word []byte) {
+	if len(word) <= maxTerm {
+		s.yield(Stem(append(s.stem[:0], word...)), s.place) // a copy, because Stem may write to its word
+	}
+}
+
+type kind uint8
+
+const (
+	none kind = iota
+	lower
+	upper
+	digit
+	underscore
+)
+
+var kinds = func() (k [utf8.RuneSelf]kind) {
+	for c := range k {
+		switch {
+		case 'a' <= c && c <= 'z':
+			k[c] = lower
+		case 'A' <= c && c <= 'Z':
+			k[c] = upper
+		case '0' <= c && c <= '9':
+			k[c] = digit
+		case c == '_':
+			k[c] = underscore
+		}
+	}
+	return k
+}()
+
+// isAlone reports whether a character belongs to a script that writes no blanks between words.
+func isAlone(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+// accents lists letters with accents, each after the letter for which people may write it.
+const accents = "aàáâãäåāăą cçćĉċč dďđð eèéêëēĕėęě gĝğġģ hĥħ iìíîïĩīĭįı jĵ kķ lĺļľŀł nñńņňŉ oòóôõöøōŏő rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűų wŵ yýÿŷ zźżž"
+
+var plain = func() map[rune]string {
+	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe"}
+	for _, group := range strings.Fields(accents) {
+		for _, r := range group[1:] {
+			m[r] = group[:1]
+		}
+	}
+	return m
+}()
+
+func folded(r rune) string {
+	if p, ok := plain[r]; ok {
+		return p
+	}
+	return string(r)
+}

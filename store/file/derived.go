@@ -1,0 +1,24 @@
+package file
+
+import (
+	"context"
+	"os"
+	"testing"
+)
+
+// The store has a second file, the index of messages. It is derived from other data, so it needs no migrations and no
+// copies, but the same errors and the same care for the directory.
+
+// Classify adds to an error of SQLite the error of this package for which callers test.
+func Classify(ctx context.Context, err error) error { return explain(ctx, err) }
+
+// IsDamage reports whether an error means that a database is damaged or is no database.
+func IsDamage(err error) bool { return meansDamage(err) }
+
+// RefuseReal fails under go test if dir holds the real data of the user who runs the test.
+func RefuseReal(dir string) error {
+	if !testing.Testing() {
+		return nil
+	}
+	return refuseReal(dir, os.TempDir(), os.Getenv)
+}

@@ -1,0 +1,83 @@
+package index
+
+import "github.com/ncruces/go-sqlite3"
+
+// A Kind says what a chunk holds.
+type Kind string
+
+const (
+	// Text is a part of what the user or the agent said.
+	Text Kind = "text"
+	// Command is a command that was run.
+	Command Kind = "command"
+	// Error is what a failed call or command reported.
+	Error Kind = "error"
+	// Read and Write are files that a tool has read or changed.
+	Read  Kind = "read"
+	Write Kind = "write"
+)
+
+// A Role says whose words a chunk holds.
+type Role string
+
+const (
+	User  Role = "user"
+	Agent Role = "agent"
+	Tool  Role = "tool"
+)
+
+// A Chunk is a part of a message that a search can find. Its texts hold no secrets.
+type Chunk struct {
+	Kind Kind
+	Role Role
+	// Subject is the tool of an error, or the path of a file.
+	Subject string
+	// Status is the exit status of a command; nil if it is unknown.
+	Status *int
+	Text   string
+	// Context is a part of the message before it. It helps to find the chunk, and is no part of it.
+	Context string
+}
+
+// A Message is a message with its chunks.
+type Message struct {
+	Key     string
+	Ordinal int
+	At      int64 // Unix ms, 0 if unknown
+	// Hash changes if the message changes.
+	Hash   int64
+	Chunks []Chunk
+}
+
+// A Session is a session of a harness.
+type Session struct {
+	Harness, ID        string
+	Project, Directory string
+	// Source is the file that the session is read from; empty if it was not read from a file.
+	Source string
+}
+
+// A Hit is a chunk that matches a query.
+type Hit struct {
+	Chunk
+	// Session is the session in which it was said. Source is not set.
+	Session Session
+	row     int64
+	Message string // key
+	// First and Last are the ordinals of its messages.
+	First, Last int
+	At          int64
+}
+
+func readHit(s *sqlite3.Stmt) (h Hit) {
+	h.row = s.ColumnInt64(0)
+	h.Session = Session{Project: s.ColumnText(1), Harness: s.ColumnText(2), ID: s.ColumnText(3), Directory: s.ColumnText(4)}
+	h.Message, h.Kind, h.Role = s.ColumnText(5), Kind(s.ColumnText(6)), Role(s.ColumnText(7))
+	h.First, h.Last, h.At, h.Subject = s.ColumnInt(8), s.ColumnInt(9), s.ColumnInt64(10), s.ColumnText(11)
+	if s.ColumnType(12) != sqlite3.NULL {
+		status := s.ColumnInt(12)
+		h.Status = &status
+	}
+	h.Text, h.Context = s.ColumnText(13), s.ColumnText(14)
+	return h
+}

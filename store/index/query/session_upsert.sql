@@ -1,0 +1,8 @@
+-- A session read again keeps its rows. Its project and directory change if the session has moved.
+INSERT INTO sessions (harness, session, project, directory, source)
+VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (harness, session) DO UPDATE SET
+	project   = excluded.project,
+	directory = CASE WHEN excluded.directory = '' THEN directory ELSE excluded.directory END,
+	source    = CASE WHEN excluded.source = '' THEN source ELSE excluded.source END
+RETURNING id, through, tail, stamp

@@ -1,0 +1,102 @@
+package index
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+//go:embed query/candidates.sql
+var candidatesSQL string
+
+// A View is the index as it is at one moment.
+type View struct{ x *Index }
+
+// View calls read with the index as it is at one moment.
+func (x *Index) View(ctx context.Context, read func(*View) error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err := func() (err error) {
+		if x.conn == nil {
+			return errors.New("the index is closed")
+		}
+		defer x.conn.SetInterrupt(x.conn.SetInterrupt(ctx))
+		defer x.conn.Begin().End(&err)
+		return read(&View{x})
+	}()
+	if err != nil {
+		return fmt.Errorf("read the index %s: %w", x.path, file.Classify(ctx, err))
+	}
+	return nil
+}
+
+// Size returns the number of chunks, including those that were replaced.
+func (v *View) Size() (n int, err error) {
+	err = v.x.scan(`SELECT coalesce(max(id), 0) FROM chunks`, func(s *sqlite3.Stmt) { n = s.ColumnInt(0) })
+	return n, err
+}
+
+//go:embed query/frequency.sql
+var frequencySQL string
+
+// counted bounds the rows that Frequency counts.
+const counted = 500
+
+// Frequency returns how many chunks have a term. If they are many, it is an estimate from the newest ones.
+func (v *View) Frequency(term string) (int, error) {
+	n, oldest := 0, 0
+	err := v.x.scan(frequencySQL, func(s *sqlite3.Stmt) { n, oldest = s.ColumnInt(0), s.ColumnInt(1) }, `"`+term+`"`, counted)
+	if err != nil || n < counted {
+		return n, err
+	}
+	size, err := v.Size()
+	return max(n, n*size/(size-oldest+1)), err
+}
+
+// Project returns the row of a project, or 0 if nothing of it was indexed.
+func (v *View) Project(identity string) (row int64, err error) {
+	err = v.x.scan(`SELECT id FROM projects WHERE identity = ?`, func(s *sqlite3.Stmt) { row = s.ColumnInt64(0) }, identity)
+	return row, err
+}
+
+// Row returns the row of a session, or 0 if nothing of it was indexed.
+func (v *View) Row(harness, session string) (row int64, err error) {
+	err = v.x.scan(`SELECT id FROM sessions WHERE harness = ? AND session = ?`, func(s *sqlite3.Stmt) { row = s.ColumnInt64(0) }, harness, session)
+	return row, err
+}
+
+// SessionIn returns the session of a project with an id, or nil if the project has no such session.
+func (v *View) SessionIn(project, id string) (found *Session, err error) {
+	err = v.x.scan(`SELECT s.harness, s.directory FROM sessions s JOIN projects p ON p.id = s.project WHERE p.identity = ? AND s.session = ?`, func(s *sqlite3.Stmt) {
+		found = &Session{Harness: s.ColumnText(0), ID: id, Project: project, Directory: s.ColumnText(1)}
+	}, project, id)
+	return found, err
+}
+
+// A Scope restricts a search.
+type Scope struct {
+	// Project is the row of the only project to search, or 0.
+	Project int64
+	// Of the session with the row Session, only the messages up to the ordinal Through count. Session is 0 if all do.
+	Session int64
+	Through int
+}
+
+// Find calls yield with the chunks that match an expression of terms, the newest rows first, and at most limit.
+func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) error {
+	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, limit)
+}
+
+// Row identifies the chunk of a hit.
+func (h *Hit) Row() int64 { return h.row }
+
+// Counts returns how many sessions and chunks the index has.
+func (v *View) Counts() (sessions, chunks int, err error) {
+	err = v.x.scan(`SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM chunks)`, func(s *sqlite3.Stmt) { sessions, chunks = s.ColumnInt(0), s.ColumnInt(1) })
+	return sessions, chunks, err
+}
