@@ -21,6 +21,8 @@ type Query struct {
 	// others are in front of the model. Through is 0 as long as all are.
 	Harness, Session string
 	Through          int
+	// Dropped are the parts of later messages that the model no longer sees.
+	Dropped []index.Part
 	// Hides reports that a chunk is in front of the model anyway. It may be nil.
 	Hides func(*index.Hit) bool
 	// Now is the time of the search, Unix ms.
@@ -96,7 +98,7 @@ func (s *search) prepare(words []string) (err error) {
 		}
 	}
 	if s.q.Session != "" {
-		s.scope.Through = s.q.Through
+		s.scope.Through, s.scope.Parts = s.q.Through, s.q.Dropped
 		if s.scope.Session, err = s.v.Row(s.q.Harness, s.q.Session); err != nil {
 			return err
 		}

@@ -120,6 +120,14 @@ func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	if got := search1(t, x, asked); len(got) != 2 || slices.Contains(got, "zebra two") {
 		t.Errorf("%q", got)
 	}
+	asked.Dropped = []index.Part{{Message: "m2"}, {Message: "m1", IsCall: true}}
+	if got := search1(t, x, asked); len(got) != 3 || !slices.Contains(got, "zebra three") {
+		t.Errorf("with what was dropped: %q", got)
+	}
+	asked.Dropped = []index.Part{{Message: "m2", IsCall: true}}
+	if got := search1(t, x, asked); len(got) != 2 {
+		t.Errorf("the text of a message whose call was dropped is still there: %q", got)
+	}
 }
 
 // Knowledge 3: the messages in front of the model were left out only after the limit, so nothing was left.
