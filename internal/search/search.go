@@ -138,14 +138,14 @@ func (s *search) collect() error {
 	}
 	rare = rare[:min(len(rare), 6)]
 	for i := range rare {
-		if i+1 < len(rare) && len(s.found) < enough {
+		if i+1 < len(rare) && len(s.found) < max(enough, s.q.Limit) {
 			if err := s.find(rare[i], " OR ", rare[i+1:]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, t := range rare {
-		if len(s.found) < enough {
+		if len(s.found) < max(enough, s.q.Limit) {
 			if err := s.find(t, "", nil); err != nil {
 				return err
 			}
@@ -175,5 +175,5 @@ func (s *search) find(t term, operator string, others []term) error {
 	if s.scope.Project != 0 && t.chunks > filtered {
 		expression += fmt.Sprintf(` AND "#%d"`, s.scope.Project)
 	}
-	return s.v.Find(expression, s.scope, maxCandidates, func(h index.Hit) { s.found[h.Row()] = h })
+	return s.v.Find(expression, s.scope, max(maxCandidates, s.q.Limit), func(h index.Hit) { s.found[h.Row()] = h })
 }
