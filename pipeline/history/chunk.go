@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -358,8 +357,10 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse returns a text on one line, with single blanks between words. Control characters count as blanks, because
-// a reader may begin a new line at some of them.
+// collapse returns a text on one line, with single blanks between words. Each character at which a reader may begin a
+// new line counts as a blank.
 func collapse(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return text.IsJSSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'
+	}), " ")
 }
