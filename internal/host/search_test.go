@@ -167,3 +167,36 @@ func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What was dropped after the head is no longer in front of the model.
+func TestSearchFindsWhatWasDropped(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	h.tool("a3", "three", "stop", 70_000)
+	h.user("u3", "go on")
+	if h.pass(); !strings.Contains(h.wire(), "[dropped §2§]") {
+		t.Fatal("nothing was dropped")
+	}
+	h.host.tools.IndexDir = h.dir
+	x, err := index.Open(h.ctx, h.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	err = x.Update(h.ctx, func(tx *index.Tx) error {
+		s := index.Session{Harness: "opencode", ID: testSession, Project: project.OfDirectory("/p")}
+		state, err := tx.Session(s)
+		for i, key := range []string{"a1", "a2"} {
+			err = errors.Join(err, tx.Put(state.Row, s.Project, index.Message{
+				Key: key, Ordinal: i + 2, Chunks: []index.Chunk{{Kind: index.Command, Role: index.Tool, Text: "cat zebra " + key}, {Kind: index.Text, Role: index.Agent, Text: "zebra text " + key}},
+			}))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := record(t, h.search(`{"query":"zebra"}`)); !strings.HasPrefix(got, "1. command, message 2 of this session, score ") || !strings.HasSuffix(got, "\n    cat zebra a1") || strings.Contains(got, "\n2. ") {
+		t.Error(got)
+	}
+}

@@ -21,6 +21,8 @@ type Query struct {
 	// others are in front of the model. Through is 0 as long as all are.
 	Harness, Session string
 	Through          int
+	// Dropped are the parts of later messages that the model no longer sees.
+	Dropped []index.Part
 	// Hides reports that a chunk is in front of the model anyway. It may be nil.
 	Hides func(*index.Hit) bool
 	// Now is the time of the search, Unix ms.
@@ -96,7 +98,7 @@ func (s *search) prepare(words []string) (err error) {
 		}
 	}
 	if s.q.Session != "" {
-		s.scope.Through = s.q.Through
+		s.scope.Through, s.scope.Parts = s.q.Through, s.q.Dropped
 		if s.scope.Session, err = s.v.Row(s.q.Harness, s.q.Session); err != nil {
 			return err
 		}
@@ -136,14 +138,14 @@ func (s *search) collect() error {
 	}
 	rare = rare[:min(len(rare), 6)]
 	for i := range rare {
-		if i+1 < len(rare) && len(s.found) < enough {
+		if i+1 < len(rare) && len(s.found) < max(enough, s.q.Limit) {
 			if err := s.find(rare[i], " OR ", rare[i+1:]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, t := range rare {
-		if len(s.found) < enough {
+		if len(s.found) < max(enough, s.q.Limit) {
 			if err := s.find(t, "", nil); err != nil {
 				return err
 			}
@@ -173,5 +175,5 @@ func (s *search) find(t term, operator string, others []term) error {
 	if s.scope.Project != 0 && t.chunks > filtered {
 		expression += fmt.Sprintf(` AND "#%d"`, s.scope.Project)
 	}
-	return s.v.Find(expression, s.scope, maxCandidates, func(h index.Hit) { s.found[h.Row()] = h })
+	return s.v.Find(expression, s.scope, max(maxCandidates, s.q.Limit), func(h index.Hit) { s.found[h.Row()] = h })
 }

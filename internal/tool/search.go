@@ -99,6 +99,11 @@ func (t *Tools) scope(ctx context.Context, key store.Key, q *search.Query) (budg
 	}
 	q.Project, q.Harness, q.Session, q.Now = s.Row.Project, key.Harness, key.Session, t.Clock.Now()
 	q.Through, q.Hides = state.Head.Ordinal, inHead(state.Head, s)
+	for _, u := range state.Units() {
+		if !u.Active() && !u.Covered {
+			q.Dropped = append(q.Dropped, index.Part{Message: u.MessageKey, IsCall: u.Kind == frozen.ToolUnit})
+		}
+	}
 	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
 	limit := t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Facts(ctx, m).Window.Tokens)
 	return min(searchBudget, pageBudget(limit)), nil

@@ -6,5 +6,5 @@
 // time, for example the host and `magicctx-host index`. Each message is replaced as a whole in one transaction, so no
 // order of writes gives a message twice.
 //
-// It may import internal/terms and store/file.
+// It may import internal/json, internal/terms and store/file.
 package index

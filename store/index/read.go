@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -85,11 +86,33 @@ type Scope struct {
 	// Of the session with the row Session, only the messages up to the ordinal Through count. Session is 0 if all do.
 	Session int64
 	Through int
+	// Parts are the parts of later messages of that session that count, too.
+	Parts []Part
+}
+
+// A Part is the texts of a message, or its calls.
+type Part struct {
+	Message string // key
+	IsCall  bool
+}
+
+// parts returns the parts as a JSON array.
+func (s *Scope) parts() string {
+	all := []string{}
+	for _, p := range s.Parts {
+		kind := "text "
+		if p.IsCall {
+			kind = "call "
+		}
+		all = append(all, kind+p.Message)
+	}
+	array, _ := json.Marshal(all) // texts always encode
+	return string(array)
 }
 
 // Find calls yield with the chunks that match an expression of terms, the newest rows first, and at most limit.
 func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) error {
-	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, limit)
+	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, in.parts(), limit)
 }
 
 // Row identifies the chunk of a hit.

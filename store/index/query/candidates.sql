@@ -1,5 +1,5 @@
 -- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks: of it, only the
--- messages up to ?3 count. ?4 is the only project to search, or 0.
+-- messages up to ?3 count, and the parts of later ones that ?5 lists. ?4 is the only project to search, or 0.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
 	c.subject, c.status, c.text, c.context
@@ -7,6 +7,10 @@ FROM terms t
 CROSS JOIN chunks c ON c.id = t.rowid
 CROSS JOIN sessions s ON s.id = c.session
 CROSS JOIN projects p ON p.id = s.project
-WHERE t.terms MATCH ?1 AND NOT (c.session = ?2 AND c.last > ?3) AND (?4 = 0 OR s.project = ?4)
+WHERE t.terms MATCH ?1 AND (?4 = 0 OR s.project = ?4)
+	AND NOT (
+		c.session = ?2 AND c.last > ?3
+		AND CASE c.kind WHEN 'text' THEN 'text ' ELSE 'call ' END || c.message NOT IN (SELECT value FROM json_each(?5))
+	)
 ORDER BY t.rowid DESC
-LIMIT ?5
+LIMIT ?6
