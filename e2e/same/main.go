@@ -39,7 +39,7 @@ func run(ctx context.Context, with string) (err error) {
 	defer os.RemoveAll(dir)
 	var wires [2][]byte
 	for i, version := range []string{with, "HEAD"} {
-		if wires[i], err = wiresOf(ctx, version, filepath.Join(dir, fmt.Sprint(i))); err != nil {
+		if wires[i], err = wiresOf(ctx, version, with, filepath.Join(dir, fmt.Sprint(i))); err != nil {
 			return err
 		}
 		fmt.Printf("%s: %d wires\n", version, bytes.Count(wires[i], []byte("\n")))
@@ -58,8 +58,9 @@ func run(ctx context.Context, with string) (err error) {
 	return nil
 }
 
-// wiresOf returns a line for each wire of a version, which it checks out at dir.
-func wiresOf(ctx context.Context, version, dir string) (_ []byte, err error) {
+// wiresOf returns a line for each wire of a version, which it checks out at dir. It replays the traces of the version
+// named by traces, because a later version may have more of them.
+func wiresOf(ctx context.Context, version, traces, dir string) (_ []byte, err error) {
 	if _, err := git(ctx, ".", "worktree", "add", "--detach", dir, version); err != nil {
 		return nil, err
 	}
@@ -67,6 +68,12 @@ func wiresOf(ctx context.Context, version, dir string) (_ []byte, err error) {
 		_, removeErr := git(context.WithoutCancel(ctx), ".", "worktree", "remove", "--force", dir)
 		err = errors.Join(err, removeErr)
 	}()
+	const at = "testdata/traces"
+	for _, args := range [][]string{{"rm", "-rq", at}, {"checkout", traces, "--", at}} {
+		if _, err := git(ctx, dir, args...); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "internal", "replay", "wires_test.go"), writer, 0o600); err != nil {
 		return nil, err
 	}
