@@ -148,14 +148,14 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 
 // ofUserCommand returns the command that a user has run in the harness.
 func ofUserCommand(p *transcript.Part) []index.Chunk {
-	var c struct {
+	var ran struct {
 		Command  string `json:"command"`
 		ExitCode *int   `json:"exitCode"`
 	}
-	if len(p.Raw) == 0 || json.Unmarshal(p.Raw, &c) != nil || c.Command == "" {
+	if len(p.Raw) == 0 || json.Unmarshal(p.Raw, &ran) != nil || ran.Command == "" {
 		return nil
 	}
-	return []index.Chunk{{Kind: index.Command, Role: index.User, Text: clean(c.Command, maxCommand), Status: c.ExitCode}}
+	return []index.Chunk{{Kind: index.Command, Role: index.User, Text: clean(ran.Command, maxCommand), Status: ran.ExitCode}}
 }
 
 // patched returns the files that a patch changes.
