@@ -18,8 +18,9 @@ func TestSearch(t *testing.T) {
 
 func TestPiSearch(t *testing.T) { testSearch(t, schema.HarnessPi) }
 
-// What one session said and ran is found in the next session of the project, and on the command line. The running
-// host keeps the index up to date. `magicctx-host index` finds what was said last, and what a machine had before.
+// The words and commands of one session are found in the next session of the project, and on the command line. The
+// running host keeps the index up to date. `magicctx-host index` adds the last answer, and sessions from before the
+// installation.
 func testSearch(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

@@ -246,7 +246,7 @@ func playRestart(w *world) {
 	w.extends(w.requests(s))
 }
 
-// A hidden historian works in a session of its own, which shows tools to nobody.
+// A hidden historian works in a session of its own. Its requests have no tools.
 func TestHistorian(t *testing.T) {
 	w := newWorld(t, `{"historian": {"model": "mock/claude-other-5-0"}}`)
 	w.start()

@@ -96,6 +96,9 @@ func (w *world) start() {
 	w.server = server
 	w.t.Cleanup(func() {
 		_ = server.Stop() // a test may have stopped it
+		if err := w.user.StopHost(context.WithoutCancel(w.ctx)); err != nil {
+			w.t.Error(err)
+		}
 		if w.t.Failed() {
 			w.t.Logf("OpenCode 2 has printed:\n%s", tail(server.Output(), 40))
 		}

@@ -27,8 +27,14 @@ import (
 // expand calls ctx_expand with these arguments.
 func (h *harness) expand(args string) string {
 	h.t.Helper()
+	return h.callTool(transcript.ExpandTool, args)
+}
+
+// callTool returns the output of a tool of the host.
+func (h *harness) callTool(name, args string) string {
+	h.t.Helper()
 	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
-		Session: testSession, Directory: "/p", Tool: transcript.ExpandTool, CallID: "call", Args: json.Value(args),
+		Session: testSession, Directory: "/p", Tool: name, CallID: "call", Args: json.Value(args),
 	})
 	if err != nil {
 		h.t.Fatal(err)

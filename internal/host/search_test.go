@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,13 +19,7 @@ import (
 // search calls ctx_search with these arguments.
 func (h *harness) search(args string) string {
 	h.t.Helper()
-	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
-		Session: testSession, Directory: "/p", Tool: transcript.SearchTool, CallID: "call", Args: json.Value(args),
-	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return r.Output
+	return h.callTool(transcript.SearchTool, args)
 }
 
 // indexes stores texts of a session in the index. The first has ordinal 1.

@@ -176,7 +176,7 @@ func patched(patch string) (paths []string) {
 // failures are parts of the words by which programs report a failure.
 var failures = [...]string{"error", "exception", "panic", "fatal", "traceback", "fail", "denied", "refused", "not found", "undefined", "cannot", "no such"}
 
-// errorLines returns the lines of an output that report a failure or, if there is none, its end.
+// errorLines returns the lines of an output that report a failure. If no line does, it returns the end of the output.
 func errorLines(output string) string {
 	const most = 32 << 10 // a failure is reported at one of the ends
 	if len(output) > most {
