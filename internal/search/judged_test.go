@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,10 +42,12 @@ const (
 
 var judgedNow = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// A place is a message of the set.
-type place struct {
-	session string
-	ordinal int
+// place names a message of the set by its session and ordinal, and a commit by its subject.
+func place(session string, ordinal int, text string) string {
+	if ordinal == 0 {
+		session, _, _ = strings.Cut(text, "\n")
+	}
+	return fmt.Sprintf("%s %d", session, ordinal)
 }
 
 // A set is the judged set in an index.
@@ -53,9 +56,11 @@ type set struct {
 	home   string
 	index  *index.Index
 	oc     *rawhistorytest.OpenCode
-	labels map[place]string
-	random *rand.Rand
-	filler map[string][]string
+	labels map[string]string
+	// history is the input of git fast-import for the commits of a project, by its name.
+	history map[string]*strings.Builder
+	random  *rand.Rand
+	filler  map[string][]string
 }
 
 func TestJudgedSet(t *testing.T) {
@@ -176,7 +181,7 @@ func (s *set) judge(q judgedQuery) (scores, string) {
 	gain := func(grade int) float64 { return float64(int(1)<<grade - 1) }
 	dcg, best := 0.0, 0.0
 	for i, h := range hits {
-		label := s.labels[place{h.Session.ID, h.Last}]
+		label := s.labels[place(h.Session.ID, h.Last, h.Text)]
 		if grade := q.grades[label]; grade > 0 && rank[label] == 0 {
 			rank[label] = i + 1
 			dcg += gain(grade) / math.Log2(float64(i)+2)
@@ -238,7 +243,7 @@ func lines(t *testing.T, name string) []string {
 // them, and indexes them.
 func newSet(t *testing.T) *set {
 	home := t.TempDir()
-	s := &set{t: t, home: home, oc: rawhistorytest.NewOpenCode(t, home), labels: map[place]string{}, random: rand.New(rand.NewPCG(28, 28)), filler: map[string][]string{}}
+	s := &set{t: t, home: home, oc: rawhistorytest.NewOpenCode(t, home), labels: map[string]string{}, history: map[string]*strings.Builder{}, random: rand.New(rand.NewPCG(28, 28)), filler: map[string][]string{}}
 	for _, line := range lines(t, "filler.words") {
 		name, words, _ := strings.Cut(line, ": ")
 		s.filler[name] = strings.Split(words, " ")
@@ -262,6 +267,10 @@ func newSet(t *testing.T) *set {
 	}
 	_, err = x.Run(t.Context(), func(indexing.Progress) {}, func(what string, err error) { t.Error(what, err) })
 	must(t, err)
+	for project := range s.history {
+		_, err := x.Commits(t.Context(), s.gitRepository(project), "git:"+project)
+		must(t, err)
+	}
 	return s
 }
 
@@ -335,6 +344,9 @@ func (s *set) generated(project string, number int) {
 		}
 		c.entries = append(c.entries, e)
 	}
+	for range 5 {
+		c.entries = append(c.entries, entry{kind: "commit", text: fill("{n}: {v} the {m}\n") + fill(pick("answers"))})
+	}
 	s.store(c)
 }
 
@@ -356,12 +368,13 @@ func (s *set) store(c *conversation) {
 	for i := range c.entries {
 		e, at := &c.entries[i], c.start.Add(time.Duration(i)*time.Minute).UnixMilli()
 		if e.kind == "commit" {
-			s.commit(c, e)
+			s.commit(c, e.text, at)
+			s.labels[place("", 0, e.text)] = e.label
 			continue
 		}
 		ordinal++
 		if e.label != "" {
-			s.labels[place{c.id, ordinal}] = e.label
+			s.labels[place(c.id, ordinal, "")] = e.label
 		}
 		id := fmt.Sprintf("%s_%03d", c.id, ordinal)
 		if pi != nil {
@@ -378,8 +391,26 @@ func (s *set) store(c *conversation) {
 	}
 }
 
-func (s *set) commit(c *conversation, e *entry) {
-	s.labels[place{c.id, -1}] = e.label
+func (s *set) commit(c *conversation, message string, at int64) {
+	subject, body, _ := strings.Cut(message, "\n")
+	message = subject + "\n\n" + body
+	if s.history[c.project] == nil {
+		s.history[c.project] = &strings.Builder{}
+	}
+	fmt.Fprintf(s.history[c.project], "commit refs/heads/main\ncommitter a <a@b> %d +0000\ndata %d\n%s\n", at/1000, len(message), message)
+}
+
+// gitRepository makes the repository of a project, and returns its directory.
+func (s *set) gitRepository(project string) string {
+	dir := filepath.Join(s.home, project)
+	for _, args := range [...][]string{{"init", "-q", "-b", "main", dir}, {"-C", dir, "fast-import", "--quiet"}} {
+		cmd := exec.CommandContext(s.t.Context(), "git", args...)
+		cmd.Stdin = strings.NewReader(s.history[project].String())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			s.t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	return dir
 }
 
 func quote(s string) string { return string(json.Quote(s)) }

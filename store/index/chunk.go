@@ -12,6 +12,11 @@ const (
 	Command Kind = "command"
 	// Error is what a failed call or command reported.
 	Error Kind = "error"
+	// Rule is what the user wants always or never, and Decision is what was decided. Both are sentences of a text.
+	Rule     Kind = "rule"
+	Decision Kind = "decision"
+	// Commit is the message of a commit. Its session has the harness "git" and the identity of the project as its id.
+	Commit Kind = "commit"
 	// Read and Write are files that a tool has read or changed.
 	Read  Kind = "read"
 	Write Kind = "write"

@@ -23,7 +23,7 @@ CREATE TABLE chunks (
 	session INTEGER NOT NULL REFERENCES sessions,
 	message TEXT    NOT NULL, -- key
 	hash    INTEGER NOT NULL, -- of the whole message
-	kind    TEXT    NOT NULL CHECK (kind = 'text' OR kind = 'command' OR kind = 'error' OR kind = 'read' OR kind = 'write'),
+	kind    TEXT    NOT NULL CHECK (kind IN ('text', 'rule', 'decision', 'command', 'error', 'read', 'write', 'commit')),
 	role    TEXT    NOT NULL CHECK (role = 'user' OR role = 'agent' OR role = 'tool'),
 	first   INTEGER NOT NULL, -- ordinals
 	last    INTEGER NOT NULL,
