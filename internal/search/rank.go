@@ -34,6 +34,7 @@ var (
 	synonym     = knob("synonym", 0.6)
 	maxSynonyms = int(knob("maxsyn", 40))
 	coverage    = knob("coverage", 0.5)
+	light       = knob("light", 0.4)
 	// recent is the most that a new chunk gains; the gain halves each month.
 	recent = knob("recent", 0.15)
 )
@@ -183,6 +184,9 @@ func (r *ranking) score(c *scored) float64 {
 	for i, t := range r.terms {
 		v := max(c.own[i], c.near[i])
 		score += v
+		if t.all() == 0 {
+			continue
+		}
 		all += t.weight
 		covered += min(t.weight, v)
 	}

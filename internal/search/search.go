@@ -122,7 +122,11 @@ func (s *search) prepare(words []string) (err error) {
 		if err != nil {
 			return err
 		}
-		s.terms = append(s.terms, term{text: w, chunks: n, weight: weight(n, s.size), isGrammar: terms.IsFunctionWord(w)})
+		t := term{text: w, chunks: n, weight: weight(n, s.size), isGrammar: terms.IsFunctionWord(w)}
+		if terms.IsLight(w) {
+			t.weight *= light
+		}
+		s.terms = append(s.terms, t)
 	}
 	s.forgetGrammar()
 	if len(s.terms) > maxTerms {
