@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/terms"
@@ -18,46 +16,45 @@ import (
 const (
 	saturation = 1.2
 	shortness  = 0.5
-	usualTerms = 60
+	usualTerms = 50
 )
 
-// What a search adds to BM25, as shares of its score.
-var (
-	// together is the most that a chunk gains if the terms stand side by side.
-	together = knob("together", 0.5)
+// The following weights give the best ranks for the tuning half of the judged set. Near these values, the ranks hardly
+// change.
+const (
+	// together is the most that a chunk gains if the terms stand side by side, as a share of its score.
+	together = 0.5
+	// coverage is the share of the score that counts only as far as the terms of the query are covered.
+	coverage = 0.8
 	// inContext is the share of a term that only the message before the chunk has.
-	inContext = knob("ctx", 0.35)
-	// nearby is the share of a term that a message beside it has, and far how many messages away it may be.
-	nearby = knob("nearby", 0.3)
-	far    = int(knob("far", 3))
-	// synonym is the share of a synonym.
-	synonym     = knob("synonym", 0.6)
-	maxSynonyms = int(knob("maxsyn", 40))
-	coverage    = knob("coverage", 0.5)
-	light       = knob("light", 0.4)
+	inContext = 0.35
+	// nearby is the share of a term that a message beside it has. A message may be at most far messages away.
+	nearby = 0.4
+	far    = 3
+	// expanded is the number of candidates whose neighbours become candidates.
+	expanded = 12
+	// synonym is the share of a synonym, and light that of a word that says little.
+	synonym = 0.6
+	light   = 0.4
+	// wanted is what a rule or a decision gains if the query asks for one.
+	wanted = 0.5
 	// recent is the most that a new chunk gains; the gain halves each month.
-	recent = knob("recent", 0.15)
+	recent = 0.15
+	month  = 30 * 24 * 60 * 60 * 1000 // ms
 )
 
-const month = 30 * 24 * 60 * 60 * 1000 // ms
-
-func knob(name string, value float64) float64 {
-	if v, err := strconv.ParseFloat(os.Getenv("K_"+name), 64); err == nil {
-		return v
-	}
-	return value
+// kinds are the factors of the kinds: a search is most often for what was said, and what a user rules counts most.
+var kinds = map[index.Kind]float64{
+	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Error: 1, index.Commit: 0.95, index.Write: 0.85, index.Command: 0.8, index.Read: 0.75,
 }
-
-// kinds are the factors of the kinds: a search is most often for what was said.
-var kinds = map[index.Kind]float64{index.Text: 1, index.Rule: 1, index.Decision: 1, index.Commit: 1, index.Error: 1, index.Command: 0.9, index.Write: 0.85, index.Read: 0.75}
 
 // weight returns how much a term says that n of size chunks have, as BM25 does.
 func weight(n, size int) float64 {
-	return math.Log(1 + (float64(max(0, size-n))+0.5)/(float64(n)+0.5))
+	return math.Pow(math.Log(1+(float64(max(0, size-n))+0.5)/(float64(n)+0.5))
 }
 
 // rank returns the best of the candidates.
-func (s *search) rank() []Hit {
+func (s *search) rank() ([]Hit, error) {
 	r := ranking{search: s, refs: map[string][]ref{}}
 	most := 0.0 // of a chunk with all terms side by side
 	for i, t := range s.terms {
@@ -72,6 +69,10 @@ func (s *search) rank() []Hit {
 		all = append(all, r.match(s.found[row]))
 	}
 	r.neighbours(all)
+	all, err := r.addNeighbours(all)
+	if err != nil {
+		return nil, err
+	}
 	hits := make([]Hit, 0, len(all))
 	for i := range all {
 		h := &all[i]
@@ -82,24 +83,68 @@ func (s *search) rank() []Hit {
 	slices.SortStableFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.At, a.At))
 	})
-	return s.distinct(hits)
+	return s.distinct(hits), nil
+}
+
+// addNeighbours adds the messages beside the best candidates: the answer to a question may have none of its words.
+func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
+	best := make([]*scored, len(all))
+	for i := range all {
+		all[i].total = r.score(&all[i])
+		best[i] = &all[i]
+	}
+	slices.SortStableFunc(best, func(a, b *scored) int { return cmp.Compare(b.total, a.total) })
+	isNew := false
+	for _, c := range best[:min(len(best), expanded)] {
+		if c.Kind == index.Read || c.Kind == index.Write || c.Last == 0 {
+			continue
+		}
+		err := r.v.Around(&c.Hit, far, r.scope, func(h index.Hit) {
+			if _, ok := r.found[h.Row()]; !ok {
+				r.found[h.Row()] = h
+				all = append(all, r.match(h))
+				isNew = true
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if isNew {
+		r.neighbours(all)
+	}
+	return all, nil
 }
 
 // distinct returns the first hits, each text once: a fork repeats the messages of its original, and a command is run
 // again and again.
 func (s *search) distinct(hits []Hit) (all []Hit) {
-	seen := map[string]bool{}
+	seen, said := map[string]bool{}, map[string][]string{}
 	for _, h := range hits {
 		if len(all) == s.q.Limit {
 			break
 		}
+		message := h.Session.ID + " " + h.Message
+		if isStatement(h.Kind) && slices.ContainsFunc(said[message], func(text string) bool {
+			return strings.Contains(text, h.Text) || strings.Contains(h.Text, text)
+		}) {
+			continue
+		}
 		content := string(h.Kind) + " " + strings.Join(strings.Fields(strings.ToLower(h.Text)), " ")
 		if !seen[content] {
 			seen[content] = true
+			if isStatement(h.Kind) {
+				said[message] = append(said[message], h.Text)
+			}
 			all = append(all, h)
 		}
 	}
 	return all
+}
+
+// isStatement reports whether chunks of a kind repeat each other: a rule or a decision is a part of a text.
+func isStatement(k index.Kind) bool {
+	return k == index.Text || k == index.Rule || k == index.Decision
 }
 
 // A ranking ranks the candidates of a search.
@@ -122,6 +167,7 @@ type scored struct {
 	own, near []float64
 	close     float64
 	matched   int
+	total     float64
 }
 
 func (r *ranking) match(h index.Hit) scored {
@@ -194,6 +240,9 @@ func (r *ranking) score(c *scored) float64 {
 	score *= 1 + together*c.close
 	if age := r.q.Now - c.At; c.At > 0 {
 		score *= 1 + recent*math.Exp2(-float64(max(0, age))/month)
+	}
+	if r.wantsRule && (c.Kind == index.Rule || c.Kind == index.Decision) {
+		score *= 1 + wanted
 	}
 	return score * kinds[c.Kind]
 }

@@ -58,7 +58,7 @@ func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error
 	if len(words) == 0 {
 		return nil, ErrNoWords
 	}
-	err = x.View(ctx, func(v *index.View) error {
+	err = x.View(ctx, func(v *index.View) (err error) {
 		s := search{v: v, q: q, found: map[int64]index.Hit{}}
 		if err := s.prepare(words); err != nil {
 			return err
@@ -66,8 +66,8 @@ func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error
 		if err := s.collect(); err != nil {
 			return err
 		}
-		hits = s.rank()
-		return nil
+		hits, err = s.rank()
+		return err
 	})
 	return hits, err
 }
@@ -97,8 +97,19 @@ type search struct {
 	size  int
 	terms []term // in the order of the query
 	scope index.Scope
-	found map[int64]index.Hit
+	// wantsRule means that the query asks what is allowed or was decided.
+	wantsRule bool
+	found     map[int64]index.Hit
 }
+
+// asksForRule are terms of queries that ask for a rule or a decision.
+var asksForRule = func() map[string]bool {
+	all := map[string]bool{}
+	for _, term := range terms.Of("rule policy convention guideline must may allowed allow permitted forbidden should never always decide decision decided choose chose chosen reject agree agreed prefer instead") {
+		all[term] = true
+	}
+	return all
+}()
 
 // prepare looks up the terms. If nothing of the project was indexed, none is left.
 func (s *search) prepare(words []string) (err error) {
@@ -118,6 +129,7 @@ func (s *search) prepare(words []string) (err error) {
 		}
 	}
 	for _, w := range words {
+		s.wantsRule = s.wantsRule || asksForRule[w]
 		n, err := s.v.Frequency(w)
 		if err != nil {
 			return err
@@ -154,7 +166,7 @@ func (s *search) addVariants(words []string) error {
 	for i := range s.terms {
 		t := &s.terms[i]
 		others := terms.Synonyms(t.text)
-		for _, other := range others[:min(len(others), maxSynonyms)] {
+		for _, other := range others {
 			if err := s.addVariant(t, other, synonym); err != nil {
 				return err
 			}

@@ -2,11 +2,12 @@ package search_test
 
 import (
 	"fmt"
-	"github.com/magicctx/magicctx-host/internal/search"
-	"github.com/magicctx/magicctx-host/internal/terms"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/search"
+	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
 func TestZZ(t *testing.T) {

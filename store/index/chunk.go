@@ -68,6 +68,7 @@ type Hit struct {
 	// Session is the session in which it was said. Source is not set.
 	Session Session
 	row     int64
+	session int64  // row
 	Message string // key
 	// First and Last are the ordinals of its messages.
 	First, Last int
@@ -83,6 +84,6 @@ func readHit(s *sqlite3.Stmt) (h Hit) {
 		status := s.ColumnInt(12)
 		h.Status = &status
 	}
-	h.Text, h.Context = s.ColumnText(13), s.ColumnText(14)
+	h.Text, h.Context, h.session = s.ColumnText(13), s.ColumnText(14), s.ColumnInt64(15)
 	return h
 }

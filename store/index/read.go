@@ -134,6 +134,15 @@ func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) err
 		in.kinds(), string(in.Role), in.Harness, in.SessionID, in.Since)
 }
 
+//go:embed query/around.sql
+var aroundSQL string
+
+// Around calls yield with the chunks of the messages that are at most far messages away from a hit.
+func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
+	return v.x.scan(aroundSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.session, h.Last-far, h.Last+far, in.Session, in.Through, in.parts(),
+		in.kinds(), string(in.Role), in.Since)
+}
+
 // Row identifies the chunk of a hit.
 func (h *Hit) Row() int64 { return h.row }
 

@@ -35,6 +35,7 @@ CREATE TABLE chunks (
 ) STRICT;
 
 CREATE INDEX chunks_of_message ON chunks (session, message);
+CREATE INDEX chunks_by_place ON chunks (session, last);
 
 -- A file is listed once for each session and use, with its newest message.
 CREATE UNIQUE INDEX chunks_of_file ON chunks (session, kind, subject) WHERE kind = 'read' OR kind = 'write';

@@ -3,7 +3,7 @@
 -- ?11 are the only kinds, role, harness and session, and the oldest time; empty or 0 if all count.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
-	c.subject, c.status, c.text, c.context
+	c.subject, c.status, c.text, c.context, c.session
 FROM terms t
 CROSS JOIN chunks c ON c.id = t.rowid
 CROSS JOIN sessions s ON s.id = c.session
