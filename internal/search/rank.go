@@ -50,7 +50,7 @@ var kinds = map[index.Kind]float64{
 
 // weight returns how much a term says that n of size chunks have, as BM25 does.
 func weight(n, size int) float64 {
-	return math.Pow(math.Log(1+(float64(max(0, size-n))+0.5)/(float64(n)+0.5))
+	return math.Log(1 + (float64(max(0, size-n))+0.5)/(float64(n)+0.5))
 }
 
 // rank returns the best of the candidates.

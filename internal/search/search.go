@@ -147,7 +147,7 @@ func (s *search) prepare(words []string) (err error) {
 			return !slices.ContainsFunc(rarest, func(r term) bool { return r.text == t.text })
 		})
 	}
-	return s.addVariants(words)
+	return s.addSynonyms()
 }
 
 // forgetGrammar drops the words of grammar, unless the query has no other word.
@@ -157,34 +157,20 @@ func (s *search) forgetGrammar() {
 	}
 }
 
-// addVariants adds to each term its synonyms, and to neighbours that may be written as one word, that word.
-func (s *search) addVariants(words []string) error {
-	known := make(map[string]bool, len(s.terms))
-	for _, t := range s.terms {
-		known[t.text] = true
-	}
+// addSynonyms adds to each term the synonyms that some chunk has. No synonym says more than its term.
+func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]
-		others := terms.Synonyms(t.text)
-		for _, other := range others {
-			if err := s.addVariant(t, other, synonym); err != nil {
+		for _, text := range terms.Synonyms(t.text) {
+			n, err := s.v.Frequency(text)
+			if err != nil {
 				return err
+			}
+			if n > 0 {
+				t.others = append(t.others, variant{text, n, synonym * min(t.weight, weight(n, s.size))})
 			}
 		}
 	}
-	return nil
-}
-
-func (s *search) addVariant(t *term, text string, share float64) error {
-	n, err := s.v.Frequency(text)
-	if err != nil || n == 0 {
-		return err
-	}
-	worth := weight(n, s.size)
-	if t.chunks > 0 {
-		worth = min(worth, t.weight)
-	}
-	t.others = append(t.others, variant{text, n, worth * share})
 	return nil
 }
 
