@@ -31,6 +31,8 @@ const (
 	// nearby is the share of a term that a message beside it has. A message may be at most far messages away.
 	nearby = 0.4
 	far    = 3
+	// besideAtLeast is the least share of the best score that a chunk needs if it has no term of the query itself.
+	besideAtLeast = 0.2
 	// expanded is the number of candidates whose neighbours become candidates.
 	expanded = 12
 	// synonym is the share of a synonym, and light that of a word that says little.
@@ -73,16 +75,17 @@ func (s *search) rank() ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	hits := make([]Hit, 0, len(all))
+	hits := make([]*scored, 0, len(all))
 	for i := range all {
 		h := &all[i]
-		if score := r.score(h) / (most * (saturation + 1) * (1 + together) * (1 + recent)); score > 0 && (s.q.Hides == nil || !s.q.Hides(&h.Hit)) {
-			hits = append(hits, Hit{h.Hit, score})
+		if h.total = r.score(h) / (most * (saturation + 1) * (1 + together) * (1 + recent)); h.total > 0 && (s.q.Hides == nil || !s.q.Hides(&h.Hit)) {
+			hits = append(hits, h)
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.At, a.At))
+	slices.SortStableFunc(hits, func(a, b *scored) int {
+		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At))
 	})
+	hits = slices.DeleteFunc(hits, func(h *scored) bool { return h.isBeside && h.total < besideAtLeast*hits[0].total })
 	return s.distinct(hits), nil
 }
 
@@ -102,7 +105,9 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 		err := r.v.Around(&c.Hit, far, r.scope, func(h index.Hit) {
 			if _, ok := r.found[h.Row()]; !ok {
 				r.found[h.Row()] = h
-				all = append(all, r.match(h))
+				c := r.match(h)
+				c.isBeside = true
+				all = append(all, c)
 				isNew = true
 			}
 		})
@@ -118,7 +123,7 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 
 // distinct returns the first hits, each text once: a fork repeats the messages of its original, and a command is run
 // again and again.
-func (s *search) distinct(hits []Hit) (all []Hit) {
+func (s *search) distinct(hits []*scored) (all []Hit) {
 	seen, said := map[string]bool{}, map[string][]string{}
 	for _, h := range hits {
 		if len(all) == s.q.Limit {
@@ -136,7 +141,7 @@ func (s *search) distinct(hits []Hit) (all []Hit) {
 			if isStatement(h.Kind) {
 				said[message] = append(said[message], h.Text)
 			}
-			all = append(all, h)
+			all = append(all, Hit{h.Hit, h.total})
 		}
 	}
 	return all
@@ -168,6 +173,8 @@ type scored struct {
 	close     float64
 	matched   int
 	total     float64
+	// isBeside means that no term led to the chunk, but a candidate beside it.
+	isBeside bool
 }
 
 func (r *ranking) match(h index.Hit) scored {

@@ -47,7 +47,7 @@ const (
 	// maxCandidates bounds the candidates of one expression, and enough is the number after which no further
 	// expression is asked.
 	maxCandidates = 200
-	enough        = 800
+	enough        = 400
 	// A term that more than this share of the chunks has says nothing, unless the query has no other.
 	frequent = 0.2
 )
