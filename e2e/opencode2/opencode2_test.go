@@ -140,7 +140,7 @@ func playRevert(w *world) {
 func playFork(w *world) {
 	s := w.session(large)
 	w.say(s, "read", calls(mockllm.Text("I look."), read("c1", "a.txt")), mockllm.Say("Short."))
-	f, err := s.Fork(w.ctx)
+	f, err := s.Fork(w.ctx, "")
 	check(w.t, err)
 	w.say(f, "in the fork", mockllm.Say("Yes."))
 	w.wants(w.newest(f), "§1§ read", "alpha", "in the fork")
@@ -166,7 +166,7 @@ func playModelSwitch(w *world) {
 	w.say(s, "hello", mockllm.Say("Hi."))
 	check(w.t, s.Switch(w.ctx, other))
 	w.say(s, "again", mockllm.Say("Hi again."))
-	if r := w.newest(s); r.Model != other {
+	if r := w.newest(s); "mock/"+r.Model != other {
 		w.t.Errorf("the request asks %s", r.Model)
 	}
 	w.wants(w.newest(s), "§1§ hello", "§3§ again")
@@ -248,9 +248,9 @@ func playRestart(w *world) {
 
 // A hidden historian works in a session of its own. Its requests have no tools.
 func TestHistorian(t *testing.T) {
-	w := newWorld(t, `{"historian": {"model": "mock/claude-other-5-0"}}`)
+	w := newWorld(t, `{"historian": {"model": "`+other+`"}}`)
 	w.start()
-	w.mock.AddRule(mockllm.Rule{Name: "historian", Match: mockllm.Model(other), Answer: mockllm.Always(mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "no"))})
+	w.mock.AddRule(mockllm.Rule{Name: "historian", Match: mockllm.Model("claude-other-5-0"), Answer: mockllm.Always(mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "no"))})
 	s := w.session(small)
 	for i := range 10 {
 		id := string(rune('a' + i))

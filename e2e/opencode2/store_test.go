@@ -74,7 +74,7 @@ func TestInstalledDirectoryIsLoaded(t *testing.T) {
 	if info, err := os.Stat(config.Plugin[0]); err != nil || !info.IsDir() {
 		t.Fatalf("%s is no directory: %v", config.Plugin[0], err)
 	}
-	w.options.Plugins = config.Plugin
+	w.options.Plugins = []any{config.Plugin[0]}
 	w.start()
 	s := w.session(large)
 	w.say(s, "hello", mockllm.Say("Hi."))
