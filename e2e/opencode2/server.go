@@ -34,7 +34,7 @@ const startTimeout = 90 * time.Second
 // Options describe the OpenCode to start. Of those for version 1, Config and Inline are not used.
 type Options struct {
 	opencodetest.Options
-	// Source is the directory with the source of the beta.
+	// Source is the directory with the source of the beta. If it is empty, the fake is started.
 	Source string
 	// Compacts switches OpenCode's own compaction on.
 	Compacts bool
@@ -61,9 +61,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
 	}
-	// The settings of Bun in this directory preload what the source needs.
-	dir := filepath.Join(o.Source, "packages", "cli")
-	cmd := exec.CommandContext(ctx, filepath.Join(o.Repo, "node_modules", ".bin", "bun"), "run", "--conditions=browser", filepath.Join("src", "index.ts"), "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port))
+	dir, args := o.Project, []string{filepath.Join(o.Repo, "e2e", "opencode2", "fake", "main.ts"), "--port", strconv.Itoa(port)}
+	if o.Source != "" {
+		dir = filepath.Join(o.Source, "packages", "cli") // the settings of Bun in this directory preload what the source needs
+		args = []string{"run", "--conditions=browser", filepath.Join("src", "index.ts"), "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port)}
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(o.Repo, "node_modules", ".bin", "bun"), args...)
 	cmd.Dir = dir
 	cmd.Env = o.Home.Env(dir, append([]string{"OPENCODE_PASSWORD=" + password, "OPENCODE_PRINT_LOGS=1"}, o.Env...)...)
 	s := &Server{base: fmt.Sprintf("http://127.0.0.1:%d", port), project: o.Project, cmd: cmd, out: &output{}, done: make(chan struct{})}
@@ -84,7 +87,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		select {
 		case <-s.done:
 			return nil, fmt.Errorf("start opencode 2: it ended: %s\n%s", cmd.ProcessState, s.out)
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
 			return nil, errors.Join(fmt.Errorf("start opencode 2: no answer after %s\n%s", startTimeout, s.out), s.Stop())
