@@ -330,12 +330,9 @@ export function userMessage(session: Session, ids: Ids, clock: Clock): Message {
 export function fork(session: Session, before: number, ids: Ids): { copy: Session; copied: Map<string, string> } {
   const copy = new Session(ids.next("ses"))
   copy.model = session.model
-<<<<<<< HEAD
   copy.original = session.id
-=======
   copy.baseline = session.baseline
   copy.told = session.told
->>>>>>> 1b222d805d9b1f1dee4d0adf16397d6de7385814
   const copied = new Map<string, string>()
   for (const row of session.rows.slice(0, before)) {
     const message = row.copy()
