@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"context"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/store/index"
@@ -34,9 +35,9 @@ func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read
 	}
 	var batch []index.Message
 	write := func() error {
-		all := batch
+		all, started := batch, time.Now()
 		batch = batch[:0]
-		return x.update(ctx, func(tx *index.Tx) error {
+		err := x.Index.Update(ctx, func(tx *index.Tx) error {
 			for i := range all {
 				if err := tx.Put(state.Row, identity, all[i]); err != nil {
 					return err
@@ -44,6 +45,10 @@ func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read
 			}
 			return nil
 		})
+		if err == nil {
+			err = x.rest(ctx, started)
+		}
+		return err
 	}
 	take := func(c project.Commit) error {
 		read++
