@@ -11,7 +11,6 @@ import (
 	identity "github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -111,9 +110,9 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	defer cancel()
 	batches, done := make(chan []rawhistory.Message), make(chan error, 1)
 	start, end := w.next, math.MaxInt
-	restsInside := stored.Harness == schema.HarnessPi // whose file is read from its beginning each time
+	restsInside := !stored.IsInDatabase() // a file is read from its beginning each time
 	if x.Share > 0 && !restsInside {
-		end = start + batchMessages - 1 // OpenCode cannot shorten its log while somebody reads
+		end = start + batchMessages - 1 // a harness cannot shorten the log of its database while somebody reads
 	}
 	go func() {
 		defer close(batches)
