@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/project"
@@ -18,8 +19,8 @@ const harnessGit = "git"
 // commits that do not lead to the HEAD of the last complete run, also those of branches that were merged since. After
 // an error, the next run begins again, and stores nothing twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read int, err error) {
-	if !project.IsRepository(identity) {
-		return 0, nil
+	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) {
+		return 0, nil // a directory that is gone is no problem: its session stays
 	}
 	head, err := project.Head(ctx, directory)
 	if err != nil {

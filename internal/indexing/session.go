@@ -47,6 +47,9 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 // has lost little.
 const batchMessages = 500
 
+// sliceMessages is the number of messages that a host reads at a time.
+const sliceMessages = 200
+
 // again is how many messages before the end of the last run are read again: a model may have written the last of
 // them on.
 const again = 4
@@ -112,7 +115,7 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	start, end := w.next, math.MaxInt
 	restsInside := !stored.IsInDatabase() // a file is read from its beginning each time
 	if x.Share > 0 && !restsInside {
-		end = start + batchMessages - 1 // a harness cannot shorten the log of its database while somebody reads
+		end = start + sliceMessages - 1 // a harness cannot shorten the log of its database while somebody reads
 	}
 	go func() {
 		defer close(batches)
