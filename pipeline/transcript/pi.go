@@ -75,6 +75,8 @@ type piResult struct {
 	Content    json.Value `json:"content"`
 	IsError    bool       `json:"isError"`
 	Timestamp  float64    `json:"timestamp"`
+	// ExitCode is how a command ended. Only results from session logs have it, see logCodec.
+	ExitCode *int `json:"exitCode"`
 }
 
 // Decode implements Codec.
@@ -343,7 +345,9 @@ func attachPiResult(p *Part, results []piOutput) {
 		o.taken = true
 		p.ResultPath, p.IsError = o.path, o.IsError
 		p.Text, p.TextPath, p.Attachments = o.text, o.textPath, o.other
-		if p.Name == "bash" {
+		if o.ExitCode != nil {
+			p.Exited, p.ExitStatus = true, *o.ExitCode
+		} else if p.Name == "bash" {
 			p.Exited, p.ExitStatus = exitOfPi(o)
 		}
 		return
