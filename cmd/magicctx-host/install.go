@@ -99,7 +99,7 @@ func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 
 // carried are the plugins in this program, and the loaders for projects.
 var carried = map[schema.Harness]install.Shim{
-	schema.HarnessOpenCode: {Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject},
+	schema.HarnessOpenCode: {Bundle: bundle.OpenCode, Terminal: bundle.OpenCodeTerminal, Loader: bundle.OpenCodeProject},
 	schema.HarnessPi:       {Bundle: bundle.Pi, Loader: bundle.PiProject},
 }
 

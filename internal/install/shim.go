@@ -22,6 +22,9 @@ import (
 type Shim struct {
 	// Bundle is the plugin. An installation writes it into the data directory.
 	Bundle []byte
+	// Terminal is the plugin's half for the terminals of OpenCode 2, nil for another harness. OpenCode finds it beside
+	// the bundle.
+	Terminal []byte
 	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
 	// project.
 	Loader []byte
@@ -33,8 +36,9 @@ type Shim struct {
 
 // These are the files of the shim in the data directory.
 const (
-	bundleName = "index.js"
-	hostRecord = "host.json"
+	bundleName   = "index.js"
+	terminalName = "tui.js"
+	hostRecord   = "host.json"
 )
 
 // hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
@@ -87,6 +91,9 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 	}
 	spec = p.shimFile(bundleName)
 	all := []ownFile{{spec, s.Bundle, 0o600}, {p.shimFile(hostRecord), append(record, '\n'), 0o600}}
+	if s.Terminal != nil {
+		all = append(all, ownFile{p.shimFile(terminalName), s.Terminal, 0o600})
+	}
 	if s.Program != nil {
 		all = append(all, ownFile{s.Host, s.Program, 0o700})
 	}
@@ -181,7 +188,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for other installations: %w", err)
 	}
-	files := []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}
+	files := []string{p.shimFile(bundleName), p.shimFile(terminalName), p.shimFile(hostRecord), p.programCopy()}
 	for _, name := range records {
 		file := filepath.Join(dir, name)
 		if file == v.record {
@@ -192,7 +199,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 		if err != nil || json.Unmarshal(content, &other) != nil || cmp.Or(other.Harness, schema.HarnessOpenCode) == p.Harness.ID {
 			return nil, nil // this is an installation of the same harness, or its record is unreadable
 		}
-		files = files[:2]
+		files = files[:3]
 	}
 	return files, nil
 }
@@ -272,7 +279,11 @@ func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 		return nil, fmt.Errorf("read the plugin: %w", err)
 	}
 	var found []ShimProblem
-	if !bytes.Equal(bundle, s.Bundle) {
+	terminal, err := readOwn(p.shimFile(terminalName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the plugin: %w", err)
+	}
+	if !bytes.Equal(bundle, s.Bundle) || !bytes.Equal(terminal, s.Terminal) {
 		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin in %s is of another version than this program", p.shimFile(bundleName))})
 	}
 	content, err := readOwn(p.shimFile(hostRecord))
