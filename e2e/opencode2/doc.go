@@ -3,5 +3,5 @@
 // the tests need a directory with the source of a beta and its dependencies. The environment variable
 // MAGICCTX_OPENCODE2 names this directory. Without it, the tests are skipped.
 //
-// It may import e2e/opencodetest and internal/json.
+// It may import e2e/opencodetest, e2e/pitest and internal/json.
 package opencode2

@@ -19,6 +19,11 @@ var OpenCodeTerminal []byte
 //go:embed opencode-project.js
 var OpenCodeProject []byte
 
+// OpenCodeProjectTerminal loads OpenCodeTerminal, as OpenCodeProject loads OpenCode.
+//
+//go:embed opencode-project-tui.js
+var OpenCodeProjectTerminal []byte
+
 // Pi is the extension for Pi, one JavaScript module without dependencies.
 //
 //go:embed pi-shim.js

@@ -22,12 +22,12 @@ import (
 type Shim struct {
 	// Bundle is the plugin. An installation writes it into the data directory.
 	Bundle []byte
-	// Terminal is the plugin's half for the terminals of OpenCode 2, nil for another harness. OpenCode finds it beside
-	// the bundle.
-	Terminal []byte
 	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
 	// project.
 	Loader []byte
+	// Terminal is the plugin's half for the terminals of OpenCode 2, and TerminalLoader its loader; nil for another
+	// harness. OpenCode finds them beside the other files.
+	Terminal, TerminalLoader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string
 	// Program is the content of Host if Host is a copy in the data directory, else nil.
@@ -103,6 +103,9 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 			return nil, "", err
 		}
 		all = append(all, ownFile{loader, s.Loader, 0o644})
+		if s.TerminalLoader != nil {
+			all = append(all, ownFile{filepath.Join(filepath.Dir(loader), terminalName), s.TerminalLoader, 0o644})
+		}
 		// The configuration may be committed, so it names no path of this machine.
 		relative, err := filepath.Rel(filepath.Dir(configuration), loader)
 		if err != nil {
@@ -141,29 +144,32 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// loaderAmong returns the project's loader, if it is one of the given files, or nil.
-func (p Place) loaderAmong(files []ownFile) *ownFile {
+// loadersAmong returns the files of the project's loader that are among the given files.
+func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	loader, err := p.loaderFile()
 	if p.Project == "" || err != nil {
 		return nil
 	}
-	if i := slices.IndexFunc(files, func(f ownFile) bool { return f.path == loader }); i >= 0 {
-		return &files[i]
+	for _, f := range files {
+		if filepath.Dir(f.path) == filepath.Dir(loader) {
+			found = append(found, f)
+		}
 	}
-	return nil
+	return found
 }
 
 // checkLoader refuses to write a loader in place of a file that no installation here wrote. That file may be the work
 // of the repository's author.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
-	f := p.loaderAmong(files)
-	if f == nil || p.wrote(earlier.Loader, earlier.LoaderHash) {
-		return nil
+	for _, f := range p.loadersAmong(files) {
+		if slices.Contains(earlier.ownLoaders(p), f.path) {
+			continue
+		}
+		if _, err := os.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is not a loader that was installed here; look at it, remove it, and install again", f.path)
+		}
 	}
-	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return fmt.Errorf("%s is not a loader that was installed here; look at it, remove it, and install again", f.path)
+	return nil
 }
 
 // loaderAt returns the loader of a project at a path, which may be the path of the loader or of its

@@ -222,12 +222,14 @@ export interface TerminalContext {
     readonly session: { get(session: string): SessionInfo | undefined }
     readonly location: { default(): { readonly directory: string } }
   }
-  readonly theme?: { readonly text: { readonly muted: unknown } }
+  readonly theme?: { readonly text: { readonly base: unknown; readonly muted: unknown } }
+  readonly renderer?: { readonly height: number }
   readonly keymap: { layer(factory: () => KeymapLayer): void }
   readonly ui: {
     readonly toast?: { show(options: ToastOptions): void }
     readonly dialog?: {
       alert(options: { title: string; message: string }): Promise<void>
+      show(render: () => unknown): void
       set(options: { size: "medium" | "large" | "xlarge" }): void
     }
     readonly router: { current(): { readonly type: string; readonly sessionID?: string } }

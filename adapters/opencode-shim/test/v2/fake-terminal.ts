@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import type { KeymapCommand, RpcDefinition, RpcHandlers, TerminalContext, ToastOptions } from "../../src/v2/opencode2.ts"
-import type { Solid } from "../../src/v2/tui/footer.ts"
+import type { Solid } from "../../src/v2/tui/solid.ts"
 
 type Schema = { type: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: boolean; items?: Schema }
 
@@ -48,11 +48,22 @@ export class FakeRpc {
   }
 }
 
+interface Node {
+  content?: string
+  children: Node[]
+}
+
+const textsOf = ({ content, children }: Node): string[] => [...(content === undefined ? [] : [content]), ...children.flatMap(textsOf)]
+
 /** A terminal of OpenCode 2. It keeps to the declarations of 2.0.26, unless a test takes members away. */
 export class FakeTerminal {
   session: string | undefined
   readonly toasts: ToastOptions[] = []
   readonly alerts: Array<{ title: string; message: string }> = []
+  /** The texts of the dialogs, and the rows by which the user has scrolled. */
+  readonly dialogs: string[][] = []
+  scrolled = 0
+  press: (key: { name: string }) => void = () => {}
   readonly commands = new Map<string, KeymapCommand>()
   readonly handlers = new Map<string, Array<() => void>>()
   readonly directories: string[] = []
@@ -79,11 +90,16 @@ export class FakeTerminal {
         session: { get: (id) => ({ id, location: { directory } }) },
         location: { default: () => ({ directory }) },
       },
-      theme: { text: { muted: "grey" } },
+      theme: { text: { base: "white", muted: "grey" } },
+      renderer: { height: 40 },
       keymap: { layer: (factory) => factory().commands.forEach((command) => this.commands.set(command.slash.name, command)) },
       ui: {
         toast: { show: (options) => void this.toasts.push(options) },
-        dialog: { alert: async (options) => void this.alerts.push(options), set: () => {} },
+        dialog: {
+          alert: async (options) => void this.alerts.push(options),
+          show: (render) => void this.dialogs.push(textsOf(render() as Node)),
+          set: () => {},
+        },
         router: { current: () => (this.session === undefined ? { type: "home" } : { type: "session", sessionID: this.session }) },
         slot: ({ append, render }) => {
           assert.equal(append, "prompt.footer.status")
@@ -104,7 +120,9 @@ export class FakeTerminal {
       value = set()
       for (const effect of this.effects) effect()
     }],
-    createElement: (tag) => ({ tag }) as never,
+    createElement: (tag) => ({ tag, children: [], scrollBy: (rows: number) => (this.scrolled += rows) }) as never,
+    insertNode: (parent, child) => void (parent as unknown as Node).children.push(child as unknown as Node),
+    useKeyboard: (pressed) => void (this.press = pressed),
     setProp: (element, name, value) => Object.assign(element, { [name]: value }),
     effect: (body) => {
       this.effects.push(body)

@@ -32,7 +32,9 @@ test("a command answers in a dialog that stays, without a prompt", async (t) => 
   const command = terminal.commands.get("ctx-status")!
   assert.deepEqual([command.description, command.slash], ["Show it.", { name: "ctx-status", arguments: true }])
   await command.run(" 5 ")
-  assert.deepEqual(terminal.alerts, [{ title: "magicctx", message: "45% full.\nMore." }])
+  assert.deepEqual(terminal.dialogs, [["magicctx", "45% full.\nMore.", "esc closes · ↑/↓ scrolls"]])
+  for (const name of ["down", "pagedown", "up", "x"]) terminal.press({ name })
+  assert.equal(terminal.scrolled, 10)
   assert.deepEqual(received("command/execute")[0]!.params, { session: "s", directory: opencode.directory, command: "ctx-status", arguments: "5" })
   assert.ok(terminal.directories.every((directory) => directory === opencode.directory), "each call names the directory of the session")
   assert.equal(received("session/transform").length, 0)
@@ -93,6 +95,18 @@ test("without RPC, the half says once what is missing", async (t) => {
   await until(() => terminal.toasts.length === 1)
   assert.equal(terminal.toasts[0]!.message, "This version of OpenCode shows no commands, notices and status line of magicctx.")
   assert.equal(terminal.footers.size, 0)
+})
+
+test("without Solid, there is no status line, and the answer is a plain dialog", async (t) => {
+  const rpc = new FakeRpc()
+  const { opencode } = await load(t, { commands }, { results: { "command/execute": { message: "Long.", variant: "info", stays: true } } }, (ctx) => ({ ...ctx, rpc }))
+  const terminal = new FakeTerminal(opencode.directory, rpc)
+  terminal.session = "s"
+  t.after(setup(terminal.ctx, () => Promise.reject(new Error("Cannot find module"))))
+  await until(() => terminal.commands.size === 2)
+  assert.deepEqual(terminal.toasts.map(({ message }) => message), ["This version of OpenCode shows no status line of magicctx."])
+  await terminal.commands.get("ctx-status")!.run()
+  assert.deepEqual(terminal.alerts, [{ title: "magicctx", message: "Long." }])
 })
 
 test("without dialogs, the answer is a toast that lasts", async (t) => {

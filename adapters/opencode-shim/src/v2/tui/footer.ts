@@ -1,12 +1,5 @@
 import type { TerminalContext } from "../opencode2.ts"
-
-/** The Solid of OpenCode, which it puts in the place of these imports. */
-export async function loadSolid(): Promise<Solid> {
-  const [{ createSignal }, { createElement, effect, setProp }] = await Promise.all([import("solid-js"), import("@opentui/solid")])
-  return { createElement, createSignal, effect, setProp }
-}
-
-export type Solid = Pick<typeof import("solid-js"), "createSignal"> & Pick<typeof import("@opentui/solid"), "createElement" | "effect" | "setProp">
+import type { Solid } from "./solid.ts"
 
 /** The line about the session below the prompt. */
 export class Footer {

@@ -2,7 +2,9 @@ import { asError, openLog, type Log } from "@magicctx/shim-core"
 import { Notices, noticeMS } from "../../notices.ts"
 import { definition, type Calls, type News, type Notice } from "../halves.ts"
 import type { KeymapCommand, RpcCalls, TerminalContext, ToastOptions } from "../opencode2.ts"
-import { Footer, loadSolid } from "./footer.ts"
+import { showAnswer } from "./answer.ts"
+import { Footer } from "./footer.ts"
+import { loadSolid, type Solid } from "./solid.ts"
 
 /** The events after which there may be news: our own, and those after which the server's half is another one. */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
@@ -32,6 +34,7 @@ class Half {
     this.toast({ ...(title && { title }), message, variant, duration })
   })
   private calls: RpcCalls | undefined
+  private solid: Solid | undefined
   /** The number of the last notice from each directory. */
   private readonly seen = new Map<string, number>()
   private readonly stops: Array<() => void> = []
@@ -60,7 +63,7 @@ class Half {
       this.calls = ctx.client.rpc!(definition)
       for (const type of wakers) this.stops.push(ctx.data.on(type, () => void this.ask()))
     })
-    if (this.calls) await attempt("status line", async () => this.footer.draw(ctx, await solid(), () => void this.ask()))
+    if (this.calls) await attempt("status line", async () => this.footer.draw(ctx, (this.solid = await solid()), () => void this.ask()))
     if (missing.length > 0) this.toast({ title: "magicctx", message: `This version of OpenCode shows no ${missing.join(", ")} of magicctx.`, variant: "info" })
     notices.userIsHere()
     await this.ask()
@@ -134,23 +137,24 @@ class Half {
     try {
       const answer = (await this.calls!.run!({ session, command, arguments: input.trim() }, { location: { directory } })) as Awaited<ReturnType<Calls["run"]>>
       const { title = "magicctx", message, variant, stays } = answer
-      if (!stays || !this.alert(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS })
+      if (!stays || !this.dialog(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS })
     } catch (err) {
       this.toast({ title: "magicctx", message: `/${command}: ${messageOf(err)}`, variant: "error" })
     }
   }
 
   /** Shows a text until the user closes it. Returns false if this OpenCode has no dialogs. */
-  private alert(title: string, message: string): boolean {
-    try {
-      const { dialog } = this.ctx.ui
-      dialog!.alert({ title, message }).catch(() => {})
-      dialog!.set({ size: "large" })
-      return true
-    } catch (err) {
-      this.log.warn("no dialog", { cause: asError(err).message })
-      return false
+  private dialog(title: string, message: string): boolean {
+    const { ctx, solid } = this
+    for (const show of [() => showAnswer(ctx, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
+      try {
+        show()
+        return true
+      } catch (err) {
+        this.log.warn("no dialog", { cause: asError(err).message })
+      }
     }
+    return false
   }
 
   private toast(options: ToastOptions): void {

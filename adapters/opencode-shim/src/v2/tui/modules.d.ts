@@ -1,5 +1,5 @@
 // The part of Solid that OpenCode provides in its terminal to a plugin. No package of that name is installed here, so an
-// import that is not lazy, or that the bundler would follow, fails at once.
+// import that the bundler follows fails at once.
 
 declare module "solid-js" {
   export function createSignal<T>(value: T): [() => T, (set: () => T) => unknown]
@@ -7,9 +7,12 @@ declare module "solid-js" {
 
 declare module "@opentui/solid" {
   interface Element {
-    readonly element: unique symbol
+    /** A scrollbox has this. */
+    scrollBy?(rows: number): void
   }
-  export function createElement(tag: "text"): Element
+  export function createElement(tag: "box" | "scrollbox" | "text"): Element
+  export function insertNode(parent: Element, child: Element): void
   export function setProp(element: Element, name: string, value: unknown): unknown
   export function effect(body: () => void): void
+  export function useKeyboard(pressed: (key: { readonly name: string }) => void): void
 }
