@@ -15,13 +15,23 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
+// newTerminalWorld skips the test without a beta: the fake has no terminal.
+func newTerminalWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, stage.WithoutHistorian)
+	if w.options.Source == "" {
+		t.Skipf("%s does not name the source of an OpenCode 2; see docs/environment.md", opencode2.Variable)
+	}
+	return w
+}
+
 // likeARelease gives the beta the members of a release that both halves use. What they draw, the beta's own toasts,
 // dialogs, keymap and renderer draw.
 func (w *world) likeARelease() {
 	w.t.Helper()
 	release, err := filepath.Abs(filepath.Join("testdata", "release"))
 	check(w.t, err)
-	w.options.Plugins = []string{filepath.Join(release, "index.js")}
+	w.options.Plugins = []any{filepath.Join(release, "index.js")}
 	w.options.TerminalPlugins = []string{filepath.Join(release, "tui.js")}
 	w.options.Env = append(w.options.Env,
 		"MAGICCTX_TEST_PLUGIN="+product.Shim, "MAGICCTX_TEST_TERMINAL="+filepath.Join(filepath.Dir(product.Shim), "tui.js"),
@@ -62,7 +72,7 @@ func (s screen) wait(words ...string) string {
 
 // A person sees the status line and the toasts, and runs the commands without a turn of the model.
 func TestTerminal(t *testing.T) {
-	w := newWorld(t, stage.WithoutHistorian)
+	w := newTerminalWorld(t)
 	w.likeARelease()
 	w.start()
 	s := w.session(small)
@@ -123,7 +133,7 @@ func TestTerminal(t *testing.T) {
 
 // The beta itself has no calls between the halves. The half says so in its log, and the terminal works.
 func TestTerminalOfTheBeta(t *testing.T) {
-	w := newWorld(t, stage.WithoutHistorian)
+	w := newTerminalWorld(t)
 	w.options.TerminalPlugins = []string{filepath.Join(filepath.Dir(product.Shim), "tui.js")}
 	w.start()
 	s := w.session(large)

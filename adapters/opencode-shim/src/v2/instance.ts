@@ -1,4 +1,4 @@
-import { AgentRuns, Method, PluginInstance, within, type Handlers, type Lease, type Log } from "@magicctx/shim-core"
+import { AgentRuns, Method, PluginInstance, within, type Handlers, type Lease, type Log, type PassOf } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { Catalogue } from "./catalogue.ts"
 import { Facts } from "./facts.ts"
@@ -17,6 +17,9 @@ const facts = {
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
 
+/** The session that spawned a session, and the session of which it is a fork. */
+type Origin = Pick<PassOf, "parent" | "original">
+
 /** How long a question about a session may delay the session's first pass, in ms. */
 const lookupMS = 1_000
 
@@ -34,7 +37,7 @@ export class Instance extends PluginInstance {
   private readonly runs: AgentRuns
   /** The newest hook of each session. It never fails. */
   private readonly newest = new Map<string, Promise<unknown>>()
-  private readonly parents = new Map<string, string>()
+  private readonly origins = new Map<string, Origin>()
 
   constructor(ctx: PluginContext, directory: string, lease: Lease, log: Log) {
     const catalogue = new Catalogue(ctx)
@@ -60,13 +63,15 @@ export class Instance extends PluginInstance {
     super.dispose()
   }
 
-  /** The session that spawned this one; empty for a primary session. */
-  async parent(session: string): Promise<string> {
-    const known = this.parents.get(session)
-    if (known !== undefined) return known
+  /** The sessions from which this one comes. */
+  async origin(session: string): Promise<Origin> {
+    const known = this.origins.get(session)
+    if (known) return known
     const info = await within(lookupMS, this.ctx.session.get({ sessionID: session }))
-    if (info) this.parents.set(session, info.parentID ?? "")
-    return info?.parentID ?? ""
+    const [parent, original] = [info?.parentID, info?.fork?.sessionID]
+    const origin = { ...(parent && { parent }), ...(original && { original }) }
+    if (info) this.origins.set(session, origin)
+    return origin
   }
 
   /** Runs work after the earlier work of the session. After an interrupt, OpenCode does not wait for a hook that runs. */
@@ -85,7 +90,7 @@ export class Instance extends PluginInstance {
     this.systems.forget(session)
     this.facts.forget(session)
     this.terminal.forget(session)
-    this.parents.delete(session)
+    this.origins.delete(session)
     this.unsent.delete(session)
   }
 
