@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -25,13 +26,27 @@ type logCodec struct {
 // Vocabulary implements Codec.
 func (c logCodec) Vocabulary() *Vocabulary { return c.vocabulary }
 
-// Decode implements Codec.
+// Decode implements Codec. The results of commands have an exit status, which Pi's have not.
 func (c logCodec) Decode(raw json.Value) Message {
 	m := c.Pi.Decode(raw)
+	var step struct {
+		Results []struct {
+			ExitCode *int `json:"exitCode"`
+		} `json:"results"`
+	}
+	_ = json.Unmarshal(raw, &step) // Pi's codec has read it
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Kind == Text && p.Origin == FromUser {
-			p.Attached = 0
-			readLogPrompt(p)
+		switch p := &m.Parts[i]; p.Kind {
+		case Text:
+			if p.Origin == FromUser {
+				p.Attached = 0
+				readLogPrompt(p)
+			}
+		case Tool:
+			n, err := strconv.Atoi(strings.TrimPrefix(p.ResultPath, "/results/"))
+			if err == nil && n < len(step.Results) && step.Results[n].ExitCode != nil {
+				p.Exited, p.ExitStatus = true, *step.Results[n].ExitCode
+			}
 		}
 	}
 	return m
