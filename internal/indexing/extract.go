@@ -70,6 +70,7 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 		} else {
 			e.answer = end(text, maxContext)
 		}
+		out.Chunks = append(out.Chunks, statements(role, text, context)...)
 		for i, piece := range pieces(text) {
 			if i > 0 && role == index.User {
 				context = ""
