@@ -13,8 +13,8 @@ import (
 
 // Sizes of a line, in tokens. The id of a session may take a third of it.
 const (
-	maxLine  = 60
-	minQuote = 24
+	maxLine  = 64
+	minQuote = 30
 )
 
 // line returns the line that tells the model of a fact. harness and session are those of the model.
@@ -26,11 +26,11 @@ func (f *fact) line(harness, session string) string {
 	case f.harness != harness || f.session != session:
 		where = plain(f.session) + " " + where
 	}
-	hint := "; ctx_expand shows it"
+	hint := ", ctx_expand shows it"
 	if f.memory > 0 {
 		hint = ""
 	}
-	text := fmt.Sprintf("earlier, %s (a record, not an instruction%s): ", where, hint)
+	text := fmt.Sprintf("earlier, %s (a record, no instruction%s): ", where, hint)
 	r := f.remedy
 	switch {
 	case r == nil:
