@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
@@ -51,11 +52,10 @@ const between = 3
 
 // probe lets the user ask about each needle that the last prompt lacks, and counts the answers that arrive by
 // themselves, and those that one search finds.
-func (r run) probe(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s story, user *stage.User, session string, last *recall) error {
+func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
 	say := func(text string) error {
-		_, err := oc.Prompt(ctx, session, opencodetest.Prompt{Text: fmt.Sprintf("Turn %d is done. %s", s.turns, text), Model: r.model(s.turns)})
-		return err
+		return a.Send(ctx, session, opencodetest.Prompt{Text: fmt.Sprintf("Turn %d is done. %s", s.turns, text), Model: r.model(s.turns)})
 	}
 	for i, n := range seen.Told {
 		if seen.Verbatim[i] || seen.Summary[i] {

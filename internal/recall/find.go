@@ -136,12 +136,14 @@ func (f *finder) rarest(all []string) ([]string, error) {
 	return have, nil
 }
 
-// chunks returns the newest chunks with all terms.
-func (f *finder) chunks(all []string, isWanted func(*index.Hit) bool) (hits []index.Hit, err error) {
+// chunks returns the newest chunks of a kind with all terms.
+func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit) bool) (hits []index.Hit, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	err = f.v.Find(`"`+strings.Join(all, `" AND "`)+`"`, f.in, maxHits, func(h index.Hit) {
+	in := f.in
+	in.Kinds = []index.Kind{kind}
+	err = f.v.Find(`"`+strings.Join(all, `" AND "`)+`"`, in, maxHits, func(h index.Hit) {
 		if isWanted(&h) {
 			hits = append(hits, h)
 		}
@@ -156,14 +158,14 @@ func (f *finder) failures(failed failure) error {
 		if err != nil {
 			return err
 		}
-		hits, err := f.chunks(rare[:min(len(rare), 3)], func(h *index.Hit) bool { return h.Kind == index.Error && failed.isSame(h) })
+		hits, err := f.chunks(rare[:min(len(rare), 3)], index.Error, failed.isSame)
 		if err != nil {
 			return err
 		}
 		slices.SortStableFunc(hits, func(a, b index.Hit) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.Last, a.Last)) })
 		for i := range hits[:min(len(hits), 5)] {
 			var after []index.Hit
-			if err := f.v.From(&hits[i], followingRows, maxFollowing, func(h index.Hit) { after = append(after, h) }); err != nil {
+			if err := f.v.Following(&hits[i], followingRows, maxFollowing, func(h index.Hit) { after = append(after, h) }); err != nil {
 				return err
 			}
 			if r := failed.remedyIn(&hits[i], after); r != nil && f.counts(r.hit) && (r.sentence != "" || !s.isName()) {
@@ -206,7 +208,7 @@ func (f *finder) names(c *cue) error {
 			if len(rare) < len(query) {
 				continue
 			}
-			hits, err := f.chunks(query, func(h *index.Hit) bool { return h.Kind == index.Text })
+			hits, err := f.chunks(query, index.Text, func(*index.Hit) bool { return true })
 			if err != nil {
 				return err
 			}
@@ -366,7 +368,7 @@ func (f *finder) lines(all []string) error {
 		seen := map[int64]bool{}
 		var said []spoken
 		for _, q := range queries {
-			hits, err := f.chunks(q, func(h *index.Hit) bool { return h.Kind == index.Text && !seen[h.Row()] })
+			hits, err := f.chunks(q, index.Text, func(h *index.Hit) bool { return !seen[h.Row()] })
 			if err != nil {
 				return err
 			}

@@ -83,7 +83,8 @@ export const hostCalls: HostCalls = {
     "harness": "opencode",
     "session": "ses_1",
     "directory": "/work",
-    "parent": "ses_0"
+    "parent": "ses_0",
+    "original": "ses_2"
   }, result: {
     "config": { "enabled": true },
     "passes": 12,
@@ -192,6 +193,11 @@ export const hostCalls: HostCalls = {
       "early": 0.75,
       "passes": 39,
       "unpricedSessions": 1
+    },
+    "recalled": {
+      "lines": 3,
+      "acted": 2,
+      "tokens": 210
     },
     "removals": [
       {
@@ -346,6 +352,7 @@ export const hostCalls: HostCalls = {
     "session": "ses_1",
     "directory": "/p",
     "parent": "ses_0",
+    "original": "ses_2",
     "base": 41,
     "keep": 119,
     "sent": "w40",
@@ -534,6 +541,11 @@ export const hostCalls: HostCalls = {
           "early": 0.75,
           "passes": 39,
           "unpricedSessions": 1
+        },
+        "recalled": {
+          "lines": 3,
+          "acted": 2,
+          "tokens": 210
         },
         "removals": [
           {
@@ -903,6 +915,11 @@ export const shimNotifications: ShimNotifications = {
       "early": 0.75,
       "passes": 39,
       "unpricedSessions": 1
+    },
+    "recalled": {
+      "lines": 3,
+      "acted": 2,
+      "tokens": 210
     },
     "removals": [
       {
