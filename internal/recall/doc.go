@@ -1,6 +1,5 @@
-// Package recall delivers what the project knows: if a new prompt or result names a file, a command, an error or a
-// subject about which an earlier message has a rule, a decision or a fix that the model does not see, one line with
-// its source is added to that prompt or result. It attaches to the passes as a feature. docs/search.md describes it.
+// Package recall tells the model, in one line, what an earlier message knows about a new prompt or result: a remedy, a
+// rule, a decision or an answer. docs/search.md describes it.
 //
 // It may import internal/background, internal/clock, internal/format, internal/indexing,
 // internal/json, internal/pass, internal/secret, internal/session, internal/terms, internal/tokens, pipeline,
