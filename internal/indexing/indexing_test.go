@@ -152,13 +152,13 @@ func TestSessionLogsAreIndexed(t *testing.T) {
 		must(t, err)
 		rawhistorytest.WriteLog(t, w.home, to, string(log))
 	}
-	if p := w.run(); p != (Progress{Sessions: 3, Of: 3, Messages: 35}) || len(w.problems) > 0 {
+	if p := w.run(); p != (Progress{Sessions: 3, Of: 3, Messages: 36}) || len(w.problems) > 0 {
 		t.Errorf("%+v, %q", p, w.problems)
 	}
 	w.want("zebra",
 		"01d 2 user text: Count the zebras.", "01d 3 tool command (0): wc zebra", "01d 4 agent text: Three zebras.",
-		"5e55 11 user text: Explain this zebra.", "5e55 12 user text: /review the zebra's head", "5e55 14 user command: git log zebra",
-		"5e55 19 user text: The zebra works. 🦓", "5e55 4 user text: Why does the zebra fail?", "5e55 5 agent text: I look at the stripes.",
+		"5e55 12 user text: Explain this zebra.", "5e55 13 user text: /review the zebra's head", "5e55 15 user command: git log zebra",
+		"5e55 20 user text: The zebra works. 🦓", "5e55 4 user text: Why does the zebra fail?", "5e55 5 agent text: I look at the stripes.",
 		"5e55 5 tool command (1): go test ./zebra", "5e55 5 tool error: --- FAIL: TestZebra", "5e55 6 agent text: I edit.", "5e55 6 tool command: make zebra",
 		"5e55 6 tool write: /p/zebra.ipynb", "5e55 7 user text: Mind the tail of the zebra, too.", "5e55 9 tool command (0): ls zebra",
 		"c0de 10 user text: Mind the tail of the zebra, too.", "c0de 11 user text: Explain this zebra.", "c0de 2 user text: Why does the zebra fail?",

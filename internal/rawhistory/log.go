@@ -210,15 +210,18 @@ func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, e
 	return &Stored{Session: Session{Harness: harness, ID: head.id, Directory: head.directory}, Source: path, Stamp: stamp}, err
 }
 
-// below returns a directory in the user's home directory, unless a variable names another one.
-func (r Reader) below(variable, name string) []string {
+// below returns directories in the user's home directory, unless a variable names another one.
+func (r Reader) below(variable string, names ...string) (dirs []string) {
 	if dir := r.expandHome(r.Env(variable)); dir != "" {
 		return []string{dir}
 	}
 	if r.home() == "" {
 		return nil
 	}
-	return []string{filepath.Join(r.home(), name)}
+	for _, name := range names {
+		dirs = append(dirs, filepath.Join(r.home(), name))
+	}
+	return dirs
 }
 
 // A logBlock is a part of a message of Pi.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -12,10 +13,8 @@ import (
 
 // claudeLog is the format of Claude Code.
 var claudeLog = logFormat{
-	name: "Claude Code",
-	dirs: func(r Reader) []string {
-		return append(r.below("CLAUDE_CONFIG_DIR", ".claude"), r.below("CLAUDE_CONFIG_DIR", ".config/claude")...)
-	},
+	name:    "Claude Code",
+	dirs:    func(r Reader) []string { return r.below("CLAUDE_CONFIG_DIR", ".claude", ".config/claude") },
 	names:   []string{"projects/*/%.jsonl"},
 	head:    claudeHead,
 	steps:   claudeSteps,
@@ -100,13 +99,17 @@ func (l *claudeLine) body() (b claudeBody) {
 	return b
 }
 
-// isTyped reports whether the user wrote the prompt. Older versions do not tell the origin.
-func (l *claudeLine) isTyped() bool {
+// isTyped reports whether the user wrote the texts of a prompt. Older versions do not tell the origin. There, texts
+// beside results count as the program's.
+func (l *claudeLine) isTyped(blocks []claudeBlock) bool {
 	var origin struct {
 		Kind string `json:"kind"`
 	}
 	_ = json.Unmarshal(l.Origin, &origin)
-	return !l.IsMeta && (origin.Kind == "" || origin.Kind == "human")
+	if origin.Kind == "" {
+		return !l.IsMeta && !slices.ContainsFunc(blocks, func(b claudeBlock) bool { return b.Type == "tool_result" })
+	}
+	return !l.IsMeta && origin.Kind == "human"
 }
 
 func claudeHead(_ int, line []byte, h *logHead) bool {
@@ -127,6 +130,8 @@ type claudeEntry struct {
 	span
 	kind claudeKind
 	key  string
+	// isPrompt means that the line holds other content than results.
+	isPrompt bool
 	// parent is the index of the line before this one on its branch, or -1.
 	parent int
 	// calls are the ids of the calls in the line, or of those whose results it holds.
@@ -137,9 +142,8 @@ type claudeKind uint8
 
 const (
 	claudeSilent claudeKind = iota
-	claudePrompt
 	claudeAnswer
-	claudeResults
+	claudeUser // a prompt, results, or both
 	claudeBroken
 )
 
@@ -176,8 +180,6 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 		switch {
 		case e.kind == claudeBroken:
 			steps = append(steps, logStep{})
-		case e.kind == claudePrompt && isOn[i]:
-			steps = append(steps, logStep{key: e.key, lines: []span{e.span}})
 		case e.kind == claudeAnswer && answers[e.key]:
 			n, ok := byAnswer[e.key]
 			if !ok || !steps[n].fits(e.span) {
@@ -189,12 +191,15 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 			for _, call := range e.calls {
 				byCall[call] = n
 			}
-		case e.kind == claudeResults:
+		case e.kind == claudeUser:
 			for _, call := range e.calls {
 				if n, ok := byCall[call]; ok && steps[n].fits(e.span) {
 					steps[n].add(&steps[n].results, e.span)
 					delete(byCall, call)
 				}
+			}
+			if e.isPrompt && isOn[i] {
+				steps = append(steps, logStep{key: e.key, lines: []span{e.span}})
 			}
 		}
 	}
@@ -241,12 +246,13 @@ func claudeEntryOf(line []byte, byID map[string]int, last int) (e claudeEntry, i
 			}
 		}
 	case l.Type == "user", l.Type == "attachment":
-		e.kind = claudePrompt
+		e.kind = claudeUser
 		for i := range blocks {
-			if blocks[i].Type == "tool_result" {
-				e.kind = claudeResults
-				e.calls = append(e.calls, blocks[i].ToolUseID)
+			if blocks[i].Type != "tool_result" {
+				e.isPrompt = true
+				continue
 			}
+			e.calls = append(e.calls, blocks[i].ToolUseID)
 		}
 	}
 	return e, l.UUID, true
@@ -263,7 +269,7 @@ func claudeMessage(key string, lines, results [][]byte) json.Value {
 		body := l.body()
 		blocks := blocksOf(body.Content)
 		if l.Type != "assistant" {
-			return piStepOf(key, promptOf(claudeParts(blocks), l.isTyped(), l.Timestamp), nil)
+			return piStepOf(key, promptOf(claudeParts(blocks), l.isTyped(blocks), l.Timestamp), nil)
 		}
 		if l.IsError || body.Model == "<synthetic>" { // no model wrote it
 			m.StopReason = "error"
