@@ -26,12 +26,11 @@ func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	for i, n := range found.Told {
 		for _, m := range messages {
 			for _, c := range m.Content {
-				if !n.isIn(c.Text) {
-					continue
-				}
-				if isSummary(c.Text) {
+				summary, verbatim := splitSummary(c.Text)
+				if n.isIn(summary) {
 					found.Summary[i] = true
-				} else {
+				}
+				if n.isIn(verbatim) {
 					found.Verbatim[i] = true
 				}
 			}
@@ -43,9 +42,17 @@ func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	return found
 }
 
-// isSummary reports whether a text is a summary: of OpenCode's compaction, or in magicctx's head.
-func isSummary(text string) bool {
-	return strings.HasPrefix(text, summaryHeader) || strings.HasPrefix(text, "<session-history") || strings.Contains(text, "\n<session-history")
+// splitSummary splits a text into its summary (of OpenCode's compaction, or in magicctx's head) and the messages that
+// it holds verbatim. After a compaction of OpenCode 2, one text has both.
+func splitSummary(text string) (summary, verbatim string) {
+	switch {
+	case strings.HasPrefix(text, summaryHeader), strings.HasPrefix(text, "<session-history"), strings.Contains(text, "\n<session-history"):
+		return text, ""
+	case strings.HasPrefix(text, "<conversation-checkpoint>"):
+		summary, verbatim, _ = strings.Cut(text, "<recent-context>")
+		return summary, verbatim
+	}
+	return "", text
 }
 
 // checkEvery is the number of turns between two counts of the needles.

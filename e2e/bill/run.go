@@ -9,10 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -50,7 +54,10 @@ type run struct {
 	// spending is magicctx's setting of the dial.
 	spending schema.Spending
 	product  stage.Product
-	root     string // the directory for the run's files, with a short path (see opencodetest.NewHome)
+	// harness is OpenCode of version 1 or 2. source is the directory with the source of version 2.
+	harness schema.Harness
+	source  string
+	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
 	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
 	// it is empty, nothing is recorded.
 	traces string
@@ -81,6 +88,10 @@ type result struct {
 // is too long. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
+	s.tools = script.OpenCode
+	if r.harness == schema.HarnessOpenCode2 {
+		s.tools = script.OpenCode2
+	}
 	if err := opencodetest.NewProject(ctx, s.project, s.files()); err != nil {
 		return res, err
 	}
@@ -92,23 +103,21 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		r.scene.limits.Context = 10_000_000
 	}
 	p := newProvider(r.billed, s, r.scene.limits.Context)
+	p.isVersion2 = r.harness == schema.HarnessOpenCode2
 	if r.historian {
 		p.settled = func(ctx context.Context) { untilSettled(ctx, user) }
 	}
 	mock := mockllm.Start()
 	defer mock.Close()
+	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
 		// OpenCode asks the provider to drop invalid thinking. A refusal would end the session instead.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
-	options, err := r.options(user, s.project, mock.URL())
-	if err != nil {
-		return res, err
-	}
 	start := time.Now()
-	oc, err := opencodetest.Start(ctx, options)
+	oc, err := r.start(ctx, user, s.project, mock.URL())
 	if err != nil {
 		return res, err
 	}
@@ -118,8 +127,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		res.excess, res.best = p.excess()
 		res.causes, res.removals, err = r.causes(ctx, user, res.tally)
 	}
-	oc.Close()
-	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
+	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
 // causes returns the causes of busts in magicctx's journal, and the tokens that the busts have removed. It returns an
@@ -140,8 +148,8 @@ func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.Ca
 }
 
 // tell plays the user's part, and counts the needles on the way.
-func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s story, user *stage.User) (recalls []recall, err error) {
-	session, err := oc.CreateSession(ctx, opencodetest.NewSession{})
+func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, user *stage.User) (recalls []recall, err error) {
+	session, err := oc.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,14 +159,14 @@ func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s
 				return nil, fmt.Errorf("pause before turn %d: %w", turn, err)
 			}
 		}
-		m, err := oc.Prompt(ctx, session.ID, opencodetest.Prompt{Text: s.prompt(turn), Model: r.model(turn)})
-		if err != nil && !isOverflow(m) {
+		err := oc.Send(ctx, session, opencodetest.Prompt{Text: s.prompt(turn), Model: r.model(turn)})
+		if err != nil && !isOverflow(err) {
 			return nil, fmt.Errorf("turn %d: %w", turn, err)
 		}
 		if isCheck(turn, s.turns) {
 			reader := ""
 			if r.historian {
-				if reader, err = expanded(ctx, user, session.ID); err != nil {
+				if reader, err = expanded(ctx, user, session); err != nil {
 					return nil, fmt.Errorf("turn %d: %w", turn, err)
 				}
 			}
@@ -168,7 +176,12 @@ func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s
 			r.progress(turn, p.counted())
 		}
 	}
-	return recalls, r.checkCalls(ctx, oc, session.ID)
+	// A failed call is a mistake in the story, and would make its prompts shorter than intended.
+	failed, err := oc.FailedCalls(ctx, session)
+	if err == nil && len(failed) > 0 {
+		err = errors.New(failed[0])
+	}
+	return recalls, err
 }
 
 // model returns the model that answers a turn.
@@ -193,26 +206,22 @@ func (r run) pause(p *provider) error {
 // clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// isOverflow reports whether a turn ended because the prompt was too long.
-func isOverflow(m opencodetest.Message) bool {
-	return m.Info.Error != nil && m.Info.Error.Name == "ContextOverflowError"
+// isOverflow reports whether a turn ended because the prompt was too long. Version 2 has no name for that error, but
+// the provider's text.
+func isOverflow(err error) bool {
+	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }
 
-// checkCalls finds calls that failed. Such a call is a mistake in the story, and would make its prompts
-// shorter than intended.
-func (r run) checkCalls(ctx context.Context, oc *opencodetest.OpenCode, session string) error {
-	messages, err := oc.Messages(ctx, session)
+func (r run) start(ctx context.Context, user *stage.User, project, mockURL string) (agent.Agent, error) {
+	options, err := r.options(user, project, mockURL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
-				return fmt.Errorf("call %s of %s: %s %s%s", p.CallID, p.Tool, p.State.Status, p.State.Error, p.State.Output)
-			}
-		}
+	if r.harness == schema.HarnessOpenCode2 {
+		return agent.StartOpenCode2(ctx, opencode2.Options{Options: options, Source: r.source, Compacts: r.compaction})
 	}
-	return nil
+	oc, err := opencodetest.Start(ctx, options)
+	return &agent.OpenCode{OpenCode: oc}, err
 }
 
 func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Options, error) {

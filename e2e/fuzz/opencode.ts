@@ -138,6 +138,8 @@ export class Session {
   rows: Row[] = []
   /** Another branch of the session, in Pi. */
   branch: Row[] | undefined
+  /** The session of which this one is a fork. */
+  original: string | undefined
   model: Model = models[0]!
   agent = "build"
   /** In OpenCode 2: the instructions in the system prompt, and those that the model knows. */
@@ -328,6 +330,7 @@ export function userMessage(session: Session, ids: Ids, clock: Clock): Message {
 export function fork(session: Session, before: number, ids: Ids): { copy: Session; copied: Map<string, string> } {
   const copy = new Session(ids.next("ses"))
   copy.model = session.model
+  copy.original = session.id
   copy.baseline = session.baseline
   copy.told = session.told
   const copied = new Map<string, string>()

@@ -1,10 +1,11 @@
-import { AgentRuns, PluginInstance, within, type Lease, type Log } from "@magicctx/shim-core"
+import { AgentRuns, Method, PluginInstance, within, type Handlers, type Lease, type Log, type PassOf } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { Catalogue } from "./catalogue.ts"
 import { Facts } from "./facts.ts"
 import { step } from "./generated/step.ts"
 import type { PluginContext, Registration } from "./opencode2.ts"
 import type { Step } from "./steps.ts"
+import { Terminal } from "./terminal.ts"
 
 declare const shimVersion: string // defined by the bundler
 
@@ -16,6 +17,9 @@ const facts = {
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
 
+/** The session that spawned a session, and the session of which it is a fork. */
+type Origin = Pick<PassOf, "parent" | "original">
+
 /** How long a question about a session may delay the session's first pass, in ms. */
 const lookupMS = 1_000
 
@@ -24,6 +28,7 @@ export class Instance extends PluginInstance {
   readonly ctx: PluginContext
   readonly facts: Facts
   readonly catalogue: Catalogue
+  readonly terminal: Terminal
   /** The sessions whose last request may not have reached the provider: OpenCode makes a pass before each retry. */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
@@ -32,30 +37,41 @@ export class Instance extends PluginInstance {
   private readonly runs: AgentRuns
   /** The newest hook of each session. It never fails. */
   private readonly newest = new Map<string, Promise<unknown>>()
-  private readonly parents = new Map<string, string>()
+  private readonly origins = new Map<string, Origin>()
 
   constructor(ctx: PluginContext, directory: string, lease: Lease, log: Log) {
     const catalogue = new Catalogue(ctx)
     const runs = new AgentRuns((params, signal) => runAgent(ctx, params, signal))
-    super(facts, { directory }, lease, log, { ...catalogue.handlers, ...runs.handlers })
+    const screen: Handlers = {
+      [Method.NotifyShow]: async ({ directory: _, ...notice }) => {
+        this.terminal.notify({ isTrouble: false, ...notice })
+        return {}
+      },
+      [Method.SessionChanged]: (status) => this.terminal.changed(status),
+    }
+    super(facts, { directory }, lease, log, { ...catalogue.handlers, ...runs.handlers, ...screen })
     this.ctx = ctx
     this.facts = new Facts(ctx.session)
     this.catalogue = catalogue
     this.runs = runs
+    this.terminal = new Terminal(this)
   }
 
   override dispose(): void {
     this.runs.stop()
+    void this.terminal.dispose().catch(() => {})
     super.dispose()
   }
 
-  /** The session that spawned this one; empty for a primary session. */
-  async parent(session: string): Promise<string> {
-    const known = this.parents.get(session)
-    if (known !== undefined) return known
+  /** The sessions from which this one comes. */
+  async origin(session: string): Promise<Origin> {
+    const known = this.origins.get(session)
+    if (known) return known
     const info = await within(lookupMS, this.ctx.session.get({ sessionID: session }))
-    if (info) this.parents.set(session, info.parentID ?? "")
-    return info?.parentID ?? ""
+    const [parent, original] = [info?.parentID, info?.fork?.sessionID]
+    const origin = { ...(parent && { parent }), ...(original && { original }) }
+    if (info) this.origins.set(session, origin)
+    return origin
   }
 
   /** Runs work after the earlier work of the session. After an interrupt, OpenCode does not wait for a hook that runs. */
@@ -73,12 +89,17 @@ export class Instance extends PluginInstance {
     this.passes.forget(session)
     this.systems.forget(session)
     this.facts.forget(session)
-    this.parents.delete(session)
+    this.terminal.forget(session)
+    this.origins.delete(session)
     this.unsent.delete(session)
   }
 
-  /** OpenCode 2 gives a plugin no way to show a text, except in the session's transcript, which the model reads. */
-  protected override tell(text: string): void {
-    this.log.warn(text)
+  protected override tell(message: string, isTrouble: boolean): void {
+    this.log.warn(message)
+    this.terminal.notify({ title: "magicctx", message, variant: "warning", isTrouble })
+  }
+
+  protected override recovered(): void {
+    this.terminal.announce("")
   }
 }
