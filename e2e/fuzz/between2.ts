@@ -9,7 +9,7 @@ import { minute, type World } from "./world.ts"
 
 /** The weights of random events between two turns in OpenCode 2. */
 const weights = {
-  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, agent: 5,
+  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, agent: 5, flush: 4,
   foreign: 1, reload: 1.5, loseDatabase: 0.5, other: 3, warm: 6, cut: 2, abandon: 4,
 }
 
@@ -57,6 +57,9 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
       return
     case "idle":
       return world.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
+    case "flush":
+      world.judge.happened.flush = true // if the flush does not arrive, this does no harm
+      return two.command(session, "ctx-flush").catch(() => {})
     case "agent":
       session.agent = session.agent === "plan" ? "build" : "plan"
       return

@@ -1,5 +1,5 @@
 import type { Hooks } from "../../adapters/opencode-shim/src/v1/opencode.ts"
-import type { Event, EventData, PluginContext, SessionContext, StoredMessage, ToolRegistration } from "../../adapters/opencode-shim/src/v2/opencode2.ts"
+import type { Event, EventData, PluginContext, RpcHandlers, SessionContext, StoredMessage, ToolRegistration } from "../../adapters/opencode-shim/src/v2/opencode2.ts"
 import { arrayOf, CacheHint, read, stepsOf, type Entry, type Raw } from "./entries.ts"
 import { Hidden } from "./hidden.ts"
 import { checked, lower } from "./lower.ts"
@@ -46,6 +46,8 @@ export class OpenCode2 {
   private readonly readers = new Set<(event: Event | Error) => void>()
   private readonly storage = new Map<string, unknown>()
   private readonly hidden: Hidden
+  /** What the terminal may call. */
+  private terminal: RpcHandlers = {}
   /** How much later than a step its event is, in ms. */
   private readonly lateMS: number
   /** Whether the message of a refusal contains the provider's words, as in the beta. */
@@ -108,6 +110,12 @@ export class OpenCode2 {
         ? { plugin: { list: async () => ({ location: { directory }, data: [] }) }, catalog: { model: { list: models }, provider: { list: async () => ({ data: [] }) } } }
         : {
             app: { name: "opencode", version: "2.0.26" }, location: { directory }, model: { list: models }, provider: { list: async () => ({ data: [] }) },
+            rpc: {
+              register: async (_: object, handlers: RpcHandlers) => {
+                this.terminal = handlers
+                return { events: { emit: async () => {} }, dispose: async () => {} }
+              },
+            },
             storage: {
               set: async (key: string, value: unknown) => this.storage.set(key, value),
               remove: async (key: string) => this.storage.delete(key),
@@ -319,6 +327,11 @@ export class OpenCode2 {
     const { event, raw } = await this.request("generate", session, session.array(this.world.ids))
     const { owners } = read(event.messages as Entry[], raw)
     return { raw: lower(raw.entries, ownerIn(raw), session.model), turns: lower(event.messages as Entry[], (entry) => owners.get(entry)!, session.model), system: event.system.map(({ text }) => text).join("\n") }
+  }
+
+  /** The user runs a command in the terminal. */
+  async command(session: Session, command: string): Promise<void> {
+    await this.terminal.run?.({ session: session.id, command, arguments: "" } as never)
   }
 
   /** The summary that the plugin gives for a compaction; undefined if OpenCode must ask its model. */
