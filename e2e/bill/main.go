@@ -211,7 +211,7 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 		show := newProgress(stderr, v, s.turns)
 		r := run{
 			variant: v, scene: s, billed: by, spending: o.spending, harness: o.harness, source: o.source, product: product, root: filepath.Join(dir, fmt.Sprint(s.name, "-", reads, "-", i)),
-			traces: o.traces, progress: show.turn,
+			traces: o.traces, probes: o.recall, progress: show.turn,
 		}
 		res, err := r.play(ctx)
 		show.end()
