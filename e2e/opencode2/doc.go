@@ -3,5 +3,5 @@
 // a fake of our own, which follows the source of release 2.0.26 (fake/main.ts), and by hand with a beta. The environment
 // variable MAGICCTX_OPENCODE2 names the directory with the beta's source and its dependencies.
 //
-// It may import e2e/opencodetest and internal/json.
+// It may import e2e/opencodetest, e2e/pitest and internal/json.
 package opencode2

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
@@ -38,6 +39,8 @@ type Options struct {
 	Source string
 	// Compacts switches OpenCode's own compaction on.
 	Compacts bool
+	// TerminalPlugins are the paths of plugins for the beta's terminals.
+	TerminalPlugins []string
 }
 
 type object = map[string]any
@@ -45,6 +48,7 @@ type object = map[string]any
 // A Server is a running server of OpenCode 2.
 type Server struct {
 	PID     int
+	options Options
 	base    string
 	project string
 	cmd     *exec.Cmd
@@ -61,15 +65,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
 	}
-	dir, args := o.Project, []string{filepath.Join(o.Repo, "e2e", "opencode2", "fake", "main.ts"), "--port", strconv.Itoa(port)}
-	if o.Source != "" {
-		dir = filepath.Join(o.Source, "packages", "cli") // the settings of Bun in this directory preload what the source needs
-		args = []string{"run", "--conditions=browser", filepath.Join("src", "index.ts"), "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port)}
+	cmd := o.command(ctx, "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port))
+	if o.Source == "" {
+		cmd = o.bun(ctx, o.Project, filepath.Join(o.Repo, "e2e", "opencode2", "fake", "main.ts"), "--port", strconv.Itoa(port))
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(o.Repo, "node_modules", ".bin", "bun"), args...)
-	cmd.Dir = dir
-	cmd.Env = o.Home.Env(dir, append([]string{"OPENCODE_PASSWORD=" + password, "OPENCODE_PRINT_LOGS=1"}, o.Env...)...)
-	s := &Server{base: fmt.Sprintf("http://127.0.0.1:%d", port), project: o.Project, cmd: cmd, out: &output{}, done: make(chan struct{})}
+	cmd.Env = append(cmd.Env, "OPENCODE_PRINT_LOGS=1")
+	s := &Server{options: o, base: fmt.Sprintf("http://127.0.0.1:%d", port), project: o.Project, cmd: cmd, out: &output{}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {
@@ -93,6 +94,24 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("start opencode 2: no answer after %s\n%s", startTimeout, s.out), s.Stop())
 		}
 	}
+}
+
+// command runs the beta. The settings of Bun in its directory preload what the source needs.
+func (o Options) command(ctx context.Context, args ...string) *exec.Cmd {
+	args = append([]string{"run", "--conditions=browser", filepath.Join("src", "index.ts")}, args...)
+	return o.bun(ctx, filepath.Join(o.Source, "packages", "cli"), args...)
+}
+
+func (o Options) bun(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(o.Repo, "node_modules", ".bin", "bun"), args...)
+	cmd.Dir = dir
+	cmd.Env = o.Home.Env(dir, append([]string{"OPENCODE_PASSWORD=" + password}, o.Env...)...)
+	return cmd
+}
+
+// Terminal opens a session on a terminal, which is a process of its own.
+func (s *Server) Terminal(ctx context.Context, session *Session) (*pitest.Terminal, error) {
+	return pitest.OnTerminal(ctx, s.options.command(ctx, "--server", s.base, "--session", session.ID, s.project))
 }
 
 func (s *Server) isReady(ctx context.Context) bool {
@@ -133,11 +152,16 @@ func (o Options) writeConfig() error {
 	if !o.Compacts {
 		config["compaction"] = object{"auto": false}
 	}
-	raw, err := json.MarshalIndent(config)
-	if err != nil {
-		return err
+	for name, content := range map[string]any{"opencode.json": config, "cli.json": object{"plugins": append([]string{}, o.TerminalPlugins...)}} {
+		raw, err := json.MarshalIndent(content)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(o.Home.Config, "opencode", name), raw, 0o600); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(o.Home.Config, "opencode", "opencode.json"), raw, 0o600)
+	return nil
 }
 
 func freePort() (int, error) {

@@ -150,7 +150,7 @@ type versionRange struct {
 var versions = map[schema.Harness][]versionRange{
 	schema.HarnessOpenCode: {
 		{oldest: "1.18", newest: "1.18", generation: "1."},
-		{oldest: "2.0", newest: "1.18", generation: "2.", note: "; magicctx was run with a beta of version 2 only. After an installation, opencode service restart loads the plugin; opencode plugin list shows - in place of the id of a plugin that did not load"},
+		{oldest: "2.0", newest: "1.18", generation: "2.", note: "; magicctx was run with a beta of version 2 only. After an installation, opencode service restart loads the plugin"},
 	},
 	schema.HarnessPi: {{oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions after 0.87 were only checked by their types"}},
 }
@@ -173,14 +173,14 @@ func (x *examination) harness(ctx context.Context) {
 		}
 	})
 	if found == 0 {
-		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", x.programs())
+		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", programsOf(x.Harnesses))
 	}
 }
 
-// programs lists the programs of all harnesses.
-func (x *examination) programs() string {
+// programsOf lists the programs of harnesses.
+func programsOf(all []Harness) string {
 	var names []string
-	for _, h := range x.Harnesses {
+	for _, h := range all {
 		names = append(names, h.Programs[0])
 	}
 	return strings.Join(names, ", ")
@@ -209,6 +209,32 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 	default:
 		x.ok("%s %s, %s", program, version, path)
 	}
+	if isVersion && x.PluginsOf != nil && strings.HasPrefix(version, "2.") && h.isListed(ctx) {
+		list, err := x.PluginsOf(ctx, path)
+		switch id, source := rowOfPlugin(list); {
+		case err != nil:
+			x.warn("run it by hand and see what it says", "%s plugin list: %v", program, err)
+		case id == "-":
+			x.fail(`see "failed to load plugin" in OpenCode's log, then run `+program+" service restart", "the server of OpenCode 2 could not load the plugin from %s", source)
+		case id == "" && list != "":
+			x.warn("run "+program+" service restart", "the server of OpenCode 2 has started without the plugin")
+		}
+	}
+}
+
+// rowOfPlugin returns id and source of our plugin from a list of OpenCode 2. A row has the id, the version and the source
+// of a plugin, with "-" in place of the id if it did not load.
+func rowOfPlugin(list string) (id, source string) {
+	for line := range strings.Lines(list) {
+		row := strings.Fields(line)
+		if len(row) < 3 || !strings.Contains(row[0]+row[2], "magicctx") {
+			continue
+		}
+		if id, source = row[0], row[2]; id != "-" {
+			break
+		}
+	}
+	return id, source
 }
 
 // rangeOf returns the range to compare a version with: the newest range that does not begin after the version, else
