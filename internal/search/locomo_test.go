@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -37,7 +38,9 @@ func TestLoCoMo(t *testing.T) {
 	defer x.Close()
 	id := regexp.MustCompile(`D\d+:\d+`)
 	names := map[int]string{1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
-	var sum [6][4]float64 // of each category, 0 is all but adversarial: questions, recall@5, recall@10, questions with evidence first
+	// The sums of each category; 0 is all but adversarial. They are the number of questions, recall@5, recall@10, and for how
+	// many questions the first hit is evidence, or is in a session with evidence.
+	var sum [6][5]float64
 	for i, sample := range samples {
 		project := fmt.Sprint("git:", i)
 		places := map[string]string{}
@@ -75,10 +78,18 @@ func TestLoCoMo(t *testing.T) {
 			if len(evidence) == 0 {
 				continue
 			}
+			inSession := map[string]bool{}
+			for turn := range evidence {
+				session, _, _ := strings.Cut(turn, ":")
+				inSession[session] = true
+			}
 			hits, err := search.Search(t.Context(), x, search.Query{Text: q.Question, Limit: 10, Project: project})
 			must(t, err)
-			one := [4]float64{1}
+			one := [5]float64{1}
 			for rank, h := range hits {
+				if session, _, _ := strings.Cut(places[fmt.Sprint(h.Session.ID, h.Last)], ":"); rank == 0 && inSession[session] {
+					one[4] = 1
+				}
 				if evidence[places[fmt.Sprint(h.Session.ID, h.Last)]] {
 					share := 1 / float64(len(evidence))
 					one[2] += share
@@ -100,6 +111,6 @@ func TestLoCoMo(t *testing.T) {
 	}
 	names[0] = "all but adversarial"
 	for category, s := range sum {
-		t.Logf("%-20s %5.0f questions  recall@5 %.3f  recall@10 %.3f  hit@1 %.3f", names[category], s[0], s[1]/s[0], s[2]/s[0], s[3]/s[0])
+		t.Logf("%-20s %5.0f questions  recall@5 %.3f  recall@10 %.3f  hit@1 %.3f  session@1 %.3f", names[category], s[0], s[1]/s[0], s[2]/s[0], s[3]/s[0], s[4]/s[0])
 	}
 }
