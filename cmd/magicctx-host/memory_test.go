@@ -32,7 +32,7 @@ func TestMemoryListAndRm(t *testing.T) {
 	if out, errs, code := runReal(t, "memory", "rm", "7", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "no such memory: number 7") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
-	if out, errs, code := runReal(t, "memory", "rm", "1", "--data-dir", dir); code != exitOK || !strings.Contains(out, "Forgotten: tests run with") {
+	if out, errs, code := runReal(t, "memory", "rm", "1", "--data-dir", dir); code != exitOK || !strings.Contains(out, "WORKFLOW_RULES: tests run with") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 	known, err := host.Memories.Of(t.Context(), "dir:0123456789ab", 0)
