@@ -414,7 +414,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 		h := newLife(rt, t, codec, false)
 		w := h.w
 		twin := newWorldOf(t, codec, w.prefixes, w.readings.Knobs.ProtectedTags)
-		twin.readings, twin.profileOf, twin.bindsOf = w.readings, w.profileOf, w.bindsOf
+		twin.readings, twin.profileOf, twin.bindsOf, twin.decoded = w.readings, w.profileOf, w.bindsOf, w.decoded
 		if w.readings.History != nil {
 			own := *w.readings.History
 			twin.readings.History = &own
@@ -504,11 +504,11 @@ func droppedCallsDoNotRemoveTheTextOfTheirStep(t *rapid.T, w *world) {
 		}
 	}
 	for _, raw := range w.raw[w.start:] {
-		m := w.codec.Decode(raw)
+		m := w.decode(raw)
 		if m.Role != transcript.Assistant || isShell(w, m.Key) {
 			continue
 		}
-		said, keys := 0, newUnitKeys(&m)
+		said, keys := 0, newUnitKeys(&m.Message)
 		for i := range m.Parts {
 			p := &m.Parts[i]
 			u := w.session.State.ByKey(keys.of(p))
@@ -528,9 +528,8 @@ func invariant11UserTurnsStay(t *rapid.T, w *world) {
 		onWire[m.Key] = true
 	}
 	for _, raw := range w.raw[w.start:] {
-		m := w.codec.Decode(raw)
-		raw := render.WireMessageOf(&m) // Pi itself leaves a blank prompt out
-		if m.Role == transcript.User && !onWire[m.Key] && len(raw.Blocks) > 0 {
+		m := w.decode(raw)
+		if m.Role == transcript.User && !onWire[m.Key] && len(m.wire.Blocks) > 0 { // Pi itself leaves a blank prompt out
 			t.Fatalf("user message %s is gone", m.Key)
 		}
 	}

@@ -64,6 +64,9 @@ type world struct {
 	thought    map[string]string
 	isAnswered bool
 
+	// decoded holds the messages that the tests have decoded, by their bytes: each pass looks at all of them.
+	decoded map[string]decoded
+
 	// past names the prompts that at some time were answered or were no longer the newest.
 	past map[string]bool
 
@@ -77,6 +80,23 @@ type world struct {
 	result   Wire
 	wire     []render.WireMessage // of the last pass; messages without blocks are left out
 	previous []render.WireMessage
+}
+
+// decoded is a message as the codec reads it, and as the provider sees it.
+type decoded struct {
+	transcript.Message
+	wire render.WireMessage
+}
+
+// decode decodes a message.
+func (w *world) decode(raw mjson.Value) decoded {
+	d, ok := w.decoded[string(raw)]
+	if !ok {
+		d.Message = w.codec.Decode(raw)
+		d.wire = render.WireMessageOf(&d.Message)
+		w.decoded[string(raw)] = d
+	}
+	return d
 }
 
 // stored is the state that survives a crash of the host.
@@ -116,7 +136,7 @@ func newWorld(t testing.TB, prefixes bool, protected int) *world {
 }
 
 func newWorldOf(t testing.TB, codec transcript.Codec, prefixes bool, protected int) *world {
-	w := &world{t: t, codec: codec, prefixes: prefixes, patches: map[string]schema.Patch{}, now: 1_000_000}
+	w := &world{t: t, codec: codec, prefixes: prefixes, patches: map[string]schema.Patch{}, decoded: map[string]decoded{}, now: 1_000_000}
 	w.readings = Readings{
 		LimitTokens: 100_000, Threshold: 65, TTL: 5 * time.Minute, Route: route.Named("anthropic"), Profile: "anthropic", Gaps: true,
 		Knobs: rule.Knobs{ProtectedTags: protected, ReasoningAge: 50, Deduplicate: true, ClampSupersededWrites: true, ClampOldErrors: true, ErrorSteps: 4},
@@ -275,15 +295,14 @@ func (w *world) apply() {
 	}
 	w.start = start
 	for _, raw := range w.head {
-		m := w.codec.Decode(raw)
-		wm := render.WireMessageOf(&m)
+		wm := w.decode(raw).wire
 		whole = append(whole, render.Rendered{Raw: wm, Wire: wm})
 		chain = chain.next(wm.Hash())
 		w.wire = append(w.wire, wm)
 	}
 	for i, raw := range w.raw {
-		codec := w.codec
-		key := codec.Decode(raw).Key
+		m := w.decode(raw)
+		key := m.Key
 		if i < start && !slices.Contains(pinned, key) {
 			continue
 		}
@@ -291,10 +310,8 @@ func (w *world) apply() {
 		if err != nil {
 			w.t.Fatalf("apply to %s: %v", key, err)
 		}
-		m := codec.Decode(patched)
-		wm := render.WireMessageOf(&m)
-		rm := codec.Decode(raw)
-		whole = append(whole, render.Rendered{Raw: render.WireMessageOf(&rm), Wire: wm})
+		wm := w.decode(patched).wire
+		whole = append(whole, render.Rendered{Raw: m.wire, Wire: wm})
 		chain = chain.next(wm.Hash())
 		if len(wm.Blocks) > 0 {
 			w.wire = append(w.wire, wm)
@@ -323,11 +340,11 @@ func (w *world) checkPrompt() {
 	}
 	isPast := false // the model has answered the prompt, or a newer one has come
 	for _, raw := range slices.Backward(w.raw) {
-		m := w.codec.Decode(raw)
+		m := w.decode(raw)
 		if m.Role == transcript.Assistant && !m.Summary && !m.Errored && (m.Finish == transcript.EndsTurn || m.Finish == transcript.EndsOtherwise) {
 			isPast = true
 		}
-		typed, isPrompt := typedIn(&m)
+		typed, isPrompt := typedIn(&m.Message)
 		if !isPrompt {
 			continue
 		}
@@ -397,7 +414,7 @@ func (w *world) publish(through, importance int) {
 // keys returns the keys of the messages from one index through another.
 func (w *world) keys(from, through int) (keys []string) {
 	for _, raw := range w.raw[from : through+1] {
-		keys = append(keys, w.codec.Decode(raw).Key)
+		keys = append(keys, w.decode(raw).Key)
 	}
 	return keys
 }
@@ -465,8 +482,8 @@ func (w *world) answer(m mjson.Value) {
 func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
-		m := w.codec.Decode(raw)
-		raws[m.Key] = render.WireMessageOf(&m)
+		m := w.decode(raw)
+		raws[m.Key] = m.wire
 	}
 	for i := range w.wire {
 		m := &w.wire[i]
@@ -499,7 +516,7 @@ func (w *world) bound() string {
 	}
 	key := w.wire[len(w.previous)].Key
 	for _, raw := range w.raw {
-		m := w.codec.Decode(raw)
+		m := w.decode(raw)
 		if m.Key != key || m.Role != transcript.Assistant {
 			continue
 		}
@@ -515,7 +532,7 @@ func (w *world) bound() string {
 // usage makes the newest answer report a prompt of the given percentage of the window.
 func (w *world) usage(percent float64) {
 	for i := len(w.raw) - 1; i >= 0; i-- {
-		if w.codec.Decode(w.raw[i]).Role == transcript.Assistant {
+		if w.decode(w.raw[i]).Role == transcript.Assistant {
 			w.setUsage(i, int(percent/100*float64(w.readings.LimitTokens)))
 			return
 		}

@@ -70,7 +70,8 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 			return
 		}
 		r.recordExport(ctx, schema.SessionExportParams{
-			Harness: r.known.harness, Session: p.Session, Directory: p.Directory, Parent: p.Parent, Messages: f.attachment,
+			Harness: r.known.harness, Session: p.Session, Directory: p.Directory, Parent: p.Parent,
+			Original: p.Original, Messages: f.attachment,
 		})
 	}
 }

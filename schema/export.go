@@ -13,8 +13,11 @@ type SessionExportParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
-	// Messages is the attachment. If the session is a copy (a fork), the host
-	// finds the original by these messages, and exports the original as well.
+	// Original is the session from which the harness has copied this one, if it
+	// says so. The host exports the original as well. If it is empty, the host
+	// looks for an original whose messages equal the attachment.
+	Original string `json:"original,omitzero"`
+	// Messages is the attachment.
 	Messages json.Value `json:"-"`
 }
 

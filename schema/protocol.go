@@ -172,6 +172,9 @@ type TransformParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
+	// Original is the session from which the harness has copied this one, if it
+	// says so.
+	Original string `json:"original,omitzero"`
 	// Base is the revision of which the first Keep messages are unchanged. Base
 	// 0 asks for a resync: Keep is then 0, and the attachment is the whole
 	// array.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
 // An AnchorKind is a kind of detail that a later search or decision needs verbatim.
@@ -208,14 +209,7 @@ func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 // isErrorLine reports whether a line reports a failure. Outputs have thousands of lines and few errors. So
 // isErrorLine looks for parts of the words first, because matching the pattern takes much longer.
 func isErrorLine(line string) bool {
-	return (mayBeError(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
-}
-
-var errorParts = [...]string{"error", "exception", "panic", "fatal", "traceback", "fail", "denied", "refused", "not found", "undefined", "cannot", "segmentation"}
-
-func mayBeError(line string) bool {
-	lower := strings.ToLower(line)
-	return slices.ContainsFunc(errorParts[:], func(part string) bool { return strings.Contains(lower, part) })
+	return (terms.MayBeFailure(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
 }
 
 // words collects paths, commits, numbers and symbols.

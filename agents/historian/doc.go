@@ -8,5 +8,5 @@
 // the raw messages, and publishes the result. docs/historian.md has the grammar
 // and the constants.
 //
-// It may import agents/ask, internal/chronicle and internal/json.
+// It may import agents/ask, internal/chronicle, internal/json and internal/terms.
 package historian

@@ -28,21 +28,31 @@ func (cmd *indexCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	reader := rawhistory.Reader{Env: os.Getenv}
+	if cmd.DryRun {
+		return printSources(ctx, s.out, func(what string, err error) { printUnread(s, what, err) })
+	}
+	return indexSessions(ctx, s, dir)
+}
+
+var storedSessions = rawhistory.Reader{Env: os.Getenv}
+
+func printUnread(s streams, what string, err error) {
+	fmt.Fprintf(s.err, "not read: %s: %s\n", format.Clean(what), format.Clean(err.Error()))
+}
+
+// indexSessions reads what is new in the sessions of all harnesses into the index in dir.
+func indexSessions(ctx context.Context, s streams, dir string) error {
 	unread := 0
 	failed := func(what string, err error) {
 		unread++
-		fmt.Fprintf(s.err, "not read: %s: %s\n", format.Clean(what), format.Clean(err.Error()))
-	}
-	if cmd.DryRun {
-		return printSources(ctx, s.out, reader, failed)
+		printUnread(s, what, err)
 	}
 	db, err := index.Open(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	x := indexing.Indexer{Index: db, Reader: reader, Identify: project.Identify, Known: knownIn(dir)}
+	x := indexing.Indexer{Index: db, Reader: storedSessions, Identify: project.Identify, Known: knownIn(dir)}
 	shown := newProgress(s.out)
 	p, err := x.Run(ctx, shown.show, failed)
 	shown.end()
@@ -67,8 +77,8 @@ func (cmd *indexCmd) Run(ctx context.Context, s streams) error {
 }
 
 // printSources prints what a run would read.
-func printSources(ctx context.Context, w io.Writer, reader rawhistory.Reader, failed func(string, error)) error {
-	sources, err := reader.List(ctx, failed)
+func printSources(ctx context.Context, w io.Writer, failed func(string, error)) error {
+	sources, err := storedSessions.List(ctx, failed)
 	if err != nil {
 		return err
 	}

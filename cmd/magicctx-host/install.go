@@ -76,7 +76,39 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	if !cmd.Project {
 		plan.Notes = append(plan.Notes, conflictsHere(ctx, place)...)
 	}
-	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin%s.", place.Harness.Name, place.Harness.RestartNote))
+	answers := bufio.NewReader(s.in)
+	if err := cmd.carryOut(ctx, s, answers, plan, fmt.Sprintf("Installed. Restart %s to load the plugin%s.", place.Harness.Name, place.Harness.RestartNote)); err != nil || cmd.DryRun {
+		return err
+	}
+	return cmd.offerIndex(ctx, s, answers, place.DataDir)
+}
+
+// offerIndex offers to index the sessions that are on this machine already, so that a search finds something on the
+// first day.
+func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio.Reader, dir string) error {
+	sources, err := storedSessions.List(ctx, func(string, error) {}) // indexSessions names what cannot be read
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, source := range sources {
+		n += len(source.Sessions)
+	}
+	if n == 0 {
+		return nil
+	}
+	if !cmd.Yes {
+		found := format.Count(n, "older session")
+		yes, err := ask(ctx, s.out, answers, fmt.Sprintf("Index the %s on this machine now, so that you and the model can search in them?", found))
+		if err != nil {
+			return err
+		}
+		if !yes {
+			_, err := fmt.Fprintln(s.out, "They stay unread. Later, magicctx-host index reads them.")
+			return err
+		}
+	}
+	return indexSessions(ctx, s, dir)
 }
 
 // conflictsHere lists the conflicts with magicctx in the project of the current directory. If magicctx is being
@@ -145,7 +177,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	plan.Notes = append(plan.Notes, farewell(ctx, place)...)
-	if err := cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin%s.", place.Harness.Name, place.Harness.RestartNote)); err != nil || cmd.DryRun || cmd.Project {
+	if err := cmd.carryOut(ctx, s, bufio.NewReader(s.in), plan, fmt.Sprintf("Removed. Restart %s to unload the plugin%s.", place.Harness.Name, place.Harness.RestartNote)); err != nil || cmd.DryRun || cmd.Project {
 		return err
 	}
 	return removeMarkers(ctx, s, place.Harness)
@@ -169,7 +201,7 @@ func removeMarkers(ctx context.Context, s streams, harness *install.Harness) err
 }
 
 // carryOut shows a plan that is not empty, asks the user if necessary, and applies the plan.
-func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan, done string) error {
+func (f placeFlags) carryOut(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan, done string) error {
 	if diff := plan.Diff(wantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
 	} else {
@@ -185,7 +217,7 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan,
 		return err
 	}
 	if isAsked {
-		if err := f.confirm(ctx, s, plan); err != nil {
+		if err := f.confirm(ctx, s, answers, plan); err != nil {
 			return err
 		}
 	}
@@ -214,11 +246,10 @@ var (
 )
 
 // confirm asks about the change to the configuration, and separately about the new settings file.
-func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) error {
+func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan) error {
 	if !isTerminal(s.in) {
 		return errNoTerminal
 	}
-	answers := bufio.NewReader(s.in)
 	yes, err := ask(ctx, s.out, answers, "Make this change?")
 	if err != nil {
 		return err

@@ -73,18 +73,19 @@ type cli struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 	LogLevel    slog.Level       `help:"Log level: debug, info, warn or error." default:"info" env:"MAGICCTX_LOG_LEVEL"`
 
-	Serve   serveCmd   `cmd:"" help:"Serve harnesses over a socket until the last one has left."`
-	Stdio   stdioCmd   `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
-	Status  statusCmd  `cmd:"" help:"Show what the running host is doing."`
-	History historyCmd `cmd:"" help:"Show the summaries of sessions, and the messages behind them."`
-	Search  searchCmd  `cmd:"" help:"Search the messages of all sessions."`
-	Index   indexCmd   `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
-	Memory  memoryCmd  `cmd:"" help:"Show what magicctx remembers about projects, and change it."`
-	Notes   notesCmd   `cmd:"" help:"Show what models have put off."`
-	Doctor  doctorCmd  `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
-	Replay  replayCmd  `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
-	Trace   traceCmd   `cmd:"" help:"Record sessions for replay, or stop that."`
-	Schema  schemaCmd  `cmd:"" help:"Print a JSON Schema."`
+	Serve     serveCmd     `cmd:"" help:"Serve harnesses over a socket until the last one has left."`
+	Stdio     stdioCmd     `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
+	Status    statusCmd    `cmd:"" help:"Show what the running host is doing."`
+	History   historyCmd   `cmd:"" help:"Show the summaries of sessions, and the messages behind them."`
+	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions."`
+	WhyForgot whyForgotCmd `cmd:"" help:"Say when and why a message left the prompt, and what stands for it."`
+	Index     indexCmd     `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
+	Memory    memoryCmd    `cmd:"" help:"Show what magicctx remembers about projects, and change it."`
+	Notes     notesCmd     `cmd:"" help:"Show what models have put off."`
+	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
+	Replay    replayCmd    `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
+	Trace     traceCmd     `cmd:"" help:"Record sessions for replay, or stop that."`
+	Schema    schemaCmd    `cmd:"" help:"Print a JSON Schema."`
 
 	Install   installCmd   `cmd:"" help:"Add the plugin to a harness's configuration."`
 	Uninstall uninstallCmd `cmd:"" help:"Undo install."`

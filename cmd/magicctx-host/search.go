@@ -30,19 +30,32 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 	if cmd.Limit < 1 {
 		return fmt.Errorf("--limit is %d; it is at least 1", cmd.Limit)
 	}
+	all, err := found(ctx, dir, strings.Join(cmd.Query, " "), cmd.Limit)
+	switch {
+	case err != nil:
+		return err
+	case cmd.JSON:
+		return printJSON(s.out, struct {
+			Hits []view.Found `json:"hits"`
+		}{all})
+	case len(all) == 0:
+		_, err := fmt.Fprintf(s.out, "Nothing found. If sessions are missing, %s index reads them.\n", program.Name())
+		return err
+	}
+	return view.PrintFound(s.out, all, pageOf(s))
+}
+
+// found searches the index in dir.
+func found(ctx context.Context, dir, query string, limit int) ([]view.Found, error) {
 	x, err := index.OpenReadOnly(ctx, dir)
 	if errors.Is(err, index.ErrMissing) {
-		return fmt.Errorf("%w; %s index creates it", err, program.Name())
+		return nil, fmt.Errorf("%w; %s index creates it", err, program.Name())
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer x.Close()
-	query := strings.Join(cmd.Query, " ")
-	hits, err := search.Search(ctx, x, search.Query{Text: query, Limit: cmd.Limit, Now: time.Now().UnixMilli()})
-	if err != nil {
-		return err
-	}
+	hits, err := search.Search(ctx, x, search.Query{Text: query, Limit: limit, Now: time.Now().UnixMilli()})
 	all := []view.Found{} // not nil, so that the JSON of an empty list is []
 	for _, h := range hits {
 		f := view.Found{
@@ -54,14 +67,5 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 		}
 		all = append(all, f)
 	}
-	switch {
-	case cmd.JSON:
-		return printJSON(s.out, struct {
-			Hits []view.Found `json:"hits"`
-		}{all})
-	case len(all) == 0:
-		_, err := fmt.Fprintf(s.out, "Nothing found. If sessions are missing, %s index reads them.\n", program.Name())
-		return err
-	}
-	return view.PrintFound(s.out, all, pageOf(s))
+	return all, err
 }

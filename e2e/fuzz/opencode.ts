@@ -132,6 +132,8 @@ export class Session {
   rows: Row[] = []
   /** Another branch of the session, in Pi. */
   branch: Row[] | undefined
+  /** The session of which this one is a fork. */
+  original: string | undefined
   model: Model = models[0]!
   agent = "build"
   /** Whether the newest user message of the next array gets a reminder. */
@@ -317,6 +319,7 @@ export function userMessage(session: Session, ids: Ids, clock: Clock): Message {
 export function fork(session: Session, before: number, ids: Ids): { copy: Session; copied: Map<string, string> } {
   const copy = new Session(ids.next("ses"))
   copy.model = session.model
+  copy.original = session.id
   const copied = new Map<string, string>()
   for (const row of session.rows.slice(0, before)) {
     const message = row.copy()

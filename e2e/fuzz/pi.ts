@@ -92,7 +92,7 @@ export class PiPlugin {
       hasUI: true,
       cwd: this.directory,
       sessionManager: {
-        getSessionId: () => session.id, getSessionFile: () => undefined, getHeader: () => ({}), buildSessionProjection: () => ({}),
+        getSessionId: () => session.id, getSessionFile: () => undefined, getHeader: () => (session.original ? { parentSession: `/sessions/2026-01-01_${session.original}.jsonl` } : {}), buildSessionProjection: () => ({}),
         getBranch: () => this.toPi(session.rows.map((row) => row.message)).map((message, i) => ({ type: "message", id: String(i), message })),
       },
       modelRegistry: {

@@ -58,7 +58,7 @@ func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionEx
 	if len(messages) < 2 {
 		return nil, nil
 	}
-	original, copied, err := h.sessions.Original(ctx, key, p.Directory, pipeline.OutlineOf(codec, messages))
+	original, copied, err := h.sessions.Original(ctx, key, p.Original, p.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil || len(copied.Units) == 0 {
 		return nil, err
 	}

@@ -353,6 +353,23 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
+// The user forks a fork, at a message before the harness's compaction. So the first session has seen more of the copied
+// messages than its fork. If the harness names the fork as the original, its newer decisions apply.
+func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
+	h := worked(t)
+	a := h.fork("ses_2", len(h.messages))
+	a.messages = a.messages[4:]
+	a.pass()
+	for named, want := range map[string]string{"": testSession, "ses_2": "ses_2", "ses_unknown": testSession} {
+		c := h.fork("ses_3_"+named, len(h.messages))
+		original, copied, err := h.host.sessions.Original(t.Context(), store.Key{Harness: "opencode", Session: c.id}, named, "/p",
+			pipeline.OutlineOf(transcript.OpenCode{}, c.messages))
+		if err != nil || len(copied.Units) == 0 || original.Session.Key.Session != want {
+			t.Errorf("named %q: the original is %q, %v; want %q", named, original.Session.Key.Session, err, want)
+		}
+	}
+}
+
 // A similar session that is not a copy inherits nothing. If a copy differs from its original, it inherits nothing for
 // its first message that differs, nor for the later ones.
 func TestOnlyCopiesInherit(t *testing.T) {
@@ -395,7 +412,7 @@ func TestOnlyCopiesInherit(t *testing.T) {
 			h.pass()
 			f := h.fork("ses_2", len(h.messages))
 			c.change(f)
-			_, copied, err := h.host.sessions.Original(t.Context(), store.Key{Harness: "opencode", Session: f.id}, "/p",
+			_, copied, err := h.host.sessions.Original(t.Context(), store.Key{Harness: "opencode", Session: f.id}, "", "/p",
 				pipeline.OutlineOf(transcript.OpenCode{}, f.messages))
 			if err != nil || len(copied.Units) != c.units {
 				t.Errorf("%d units, %v; want %d", len(copied.Units), err, c.units)

@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/secret"
+	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -173,9 +174,6 @@ func patched(patch string) (paths []string) {
 	return paths
 }
 
-// failures are parts of the words by which programs report a failure.
-var failures = [...]string{"error", "exception", "panic", "fatal", "traceback", "fail", "denied", "refused", "not found", "undefined", "cannot", "no such"}
-
 // errorLines returns the lines of an output that report a failure. If no line does, it returns the end of the output.
 func errorLines(output string) string {
 	const most = 32 << 10 // a failure is reported at one of the ends
@@ -185,8 +183,7 @@ func errorLines(output string) string {
 	var lines []string
 	size := 0
 	for line := range strings.Lines(output) {
-		lower := strings.ToLower(line)
-		if size >= maxError || !slices.ContainsFunc(failures[:], func(part string) bool { return strings.Contains(lower, part) }) {
+		if size >= maxError || !terms.MayBeFailure(line) {
 			continue
 		}
 		if line = strings.TrimSpace(beginning(line, 300)); !slices.Contains(lines, line) {

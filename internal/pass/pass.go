@@ -205,7 +205,7 @@ func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.Transf
 	}
 	s.Inherited = nil
 	if s.Row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
-		return e.Sessions.BuildCopy(ctx, s, snap, codec, messages)
+		return e.Sessions.BuildCopy(ctx, s, snap, codec, p.Original, messages)
 	}
 	s.Build(snap, codec)
 	return nil

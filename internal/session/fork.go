@@ -25,8 +25,8 @@ type inherited struct {
 // messages and given them new ids. BuildCopy applies the decisions about the originals to the copies, so that the
 // copy's wire equals the original's. The copy then fits into the window, and the provider still has its prefix in
 // the cache. If BuildCopy finds no original, the session starts without inherited state.
-func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
-	original, copied, err := ss.Original(ctx, s.Key, s.Row.Directory, pipeline.OutlineOf(codec, messages))
+func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, named string, messages []json.Value) error {
+	original, copied, err := ss.Original(ctx, s.Key, named, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
 		ss.Guard.Wrote(err)
 		return err
@@ -61,8 +61,15 @@ const lookedFor = 4
 
 // Original returns the session from which the session of key has copied messages, and the copied messages. o is the
 // outline of the copy's array. If there is no original, both results are empty. If there are several, Original returns
-// the one with the most copied units.
-func (ss *Sessions) Original(ctx context.Context, key store.Key, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
+// the one that the harness has named, otherwise the one with the most copied units. Pi names it. This matters for a
+// fork of a fork: the first session may have seen more of the messages, but the newest decisions about them are those
+// of the second one.
+func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
+	if named != "" {
+		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
+			return best, longest, err
+		}
+	}
 	var keys []store.Key
 	for _, first := range o.First(lookedFor) {
 		if keys, err = ss.Store.Originals(ctx, key, directory, first); err != nil {
@@ -73,22 +80,29 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, directory strin
 		}
 	}
 	for _, key := range keys {
-		snap, found, err := ss.Store.Load(ctx, key)
+		snap, c, err := ss.copyOf(ctx, key, o)
 		if err != nil {
 			return best, longest, err
 		}
-		if !found { // the original was deleted in the meantime
-			continue
-		}
-		units := make([]frozen.Unit, len(snap.Units))
-		for i, u := range snap.Units {
-			units[i] = unitFromRow(u)
-		}
-		if c := o.CopyOf(units); len(c.Units) > len(longest.Units) {
+		if len(c.Units) > len(longest.Units) {
 			best, longest = snap, c
 		}
 	}
 	return best, longest, nil
+}
+
+// copyOf returns the session of key, and which of its messages are in the array of o. If the session is not stored,
+// both are empty.
+func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outline) (store.Snapshot, pipeline.Copy, error) {
+	snap, _, err := ss.Store.Load(ctx, key)
+	if err != nil {
+		return snap, pipeline.Copy{}, err
+	}
+	units := make([]frozen.Unit, len(snap.Units))
+	for i, u := range snap.Units {
+		units[i] = unitFromRow(u)
+	}
+	return snap, o.CopyOf(units), nil
 }
 
 // adopt builds the session from the state of its original. The first pass stores all of it. Every new kind of

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -180,22 +179,7 @@ func decodeOpenCode2Answer(msg *Message, step *oc2Step) {
 	}
 	msg.Errored = info.Error != nil // OpenCode sends what a failed answer has said
 	msg.Finish = finishOfOpenCode(info.Finish)
-	results := decodeOpenCode2Results(step.Results, info)
-	msg.Parts = decodeOpenCode2Content(step.Message.Content, info)
-	for i := range msg.Parts {
-		switch p := &msg.Parts[i]; p.Kind {
-		case Tool:
-			p.Origin = FromTool
-			attachOpenCode2Result(p, results)
-		case Text, Reasoning:
-			p.Origin = FromAgent
-		}
-	}
-	for i := range results {
-		if !results[i].taken {
-			msg.Parts = append(msg.Parts, Part{Kind: Other, Path: results[i].path, Raw: step.Results[i]})
-		}
-	}
+	msg.Parts = attach(decodeOpenCode2Content(step.Message.Content, info), decodeOpenCode2Results(step.Results, info))
 }
 
 func decodeOpenCode2Content(content json.Value, info *oc2Info) []Part {
@@ -260,45 +244,31 @@ func decodeOpenCode2Part(path string, raw json.Value, info *oc2Info) Part {
 	return other
 }
 
-// An oc2Output is a result, with the facts that its call needs.
-type oc2Output struct {
-	path, callID string
-	isError      bool
-	text         string
-	textPath     string
-	other        json.Value
-	// taken means that a call already has the result.
-	taken bool
-	// isUnreadable means that no call may have the result.
-	isUnreadable bool
-}
-
-func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []oc2Output {
-	outputs := make([]oc2Output, len(raws))
+func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []toolResult {
+	results := make([]toolResult, len(raws))
 	for i, raw := range raws {
-		o := &outputs[i]
-		o.path = "/results/" + strconv.Itoa(i)
+		r := &results[i]
+		r.raw, r.path = raw, "/results/"+strconv.Itoa(i)
 		var m struct {
 			Content []oc2Part `json:"content"`
 		}
-		o.isUnreadable = json.Unmarshal(raw, &m) != nil || len(m.Content) != 1 || m.Content[0].Type != "tool-result" || !o.read(&m.Content[0], info)
+		r.isUnreadable = json.Unmarshal(raw, &m) != nil || len(m.Content) != 1 || m.Content[0].Type != "tool-result" || !r.readOpenCode2(&m.Content[0], info)
 	}
-	return outputs
+	return results
 }
 
-// read reads a result. OpenCode sends a text as it is, and a value of another kind as JSON.
-func (o *oc2Output) read(p *oc2Part, info *oc2Info) bool {
-	o.callID, o.isError = p.ID, p.Result.Type == "error"
-	path := o.path + "/content/0/result/value"
+// readOpenCode2 reads a result. OpenCode sends a text as it is, and a value of another kind as JSON.
+func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
+	r.callID, r.isError = p.ID, p.Result.Type == "error"
+	path := r.path + "/content/0/result/value"
 	value := p.Result.Value
 	switch {
 	case p.Result.Type == "content":
-		return o.readContent(path, value, info)
+		return value.Kind() == '[' && r.readContent(path, value, info.Media)
 	case p.Result.Type != "text" && p.Result.Type != "json" && p.Result.Type != "error":
 		return false
 	case value.Kind() == '"':
-		o.textPath = path
-		return json.Unmarshal(value, &o.text) == nil
+		return r.readContent(path, value, nil)
 	}
 	var failure struct {
 		Error struct {
@@ -306,63 +276,15 @@ func (o *oc2Output) read(p *oc2Part, info *oc2Info) bool {
 		} `json:"error"`
 		Content json.Value `json:"content"`
 	}
-	if o.isError && json.Unmarshal(value, &failure) == nil && failure.Error.Message != nil {
-		o.text, o.textPath = *failure.Error.Message, path+"/error/message"
+	if r.isError && json.Unmarshal(value, &failure) == nil && failure.Error.Message != nil {
+		r.text, r.textPath = *failure.Error.Message, path+"/error/message"
 		if len(failure.Content) > len("[]") {
-			o.other = failure.Content
+			r.other = failure.Content
 		}
 		return true
 	}
-	o.text = string(value)
+	r.text = string(value)
 	return len(value) > 0
-}
-
-// readContent reads the texts and files of a result.
-func (o *oc2Output) readContent(path string, value json.Value, info *oc2Info) bool {
-	var items []json.Value
-	if json.Unmarshal(value, &items) != nil {
-		return false
-	}
-	var texts []string
-	var others [][]byte
-	for i, raw := range items {
-		at := path + "/" + strconv.Itoa(i)
-		var b struct {
-			Type string  `json:"type"`
-			Text *string `json:"text"`
-		}
-		if json.Unmarshal(raw, &b) != nil || b.Type != "text" || b.Text == nil {
-			if url := info.Media[at]; url != "" {
-				raw = json.Value(`{"type":"file","uri":` + string(json.Quote(url)) + `}`)
-			}
-			others = append(others, raw)
-			continue
-		}
-		if o.textPath == "" {
-			o.textPath = at + "/text"
-		}
-		texts = append(texts, *b.Text)
-	}
-	o.text = strings.Join(texts, "\n")
-	if len(others) > 0 {
-		o.other = json.Value("[" + string(bytes.Join(others, []byte(","))) + "]")
-	}
-	return true
-}
-
-// attachOpenCode2Result finds the result of a call. A provider may give an id twice in one
-// answer, so each result belongs to one call.
-func attachOpenCode2Result(p *Part, results []oc2Output) {
-	for i := range results {
-		o := &results[i]
-		if o.taken || o.isUnreadable || o.callID != p.CallID {
-			continue
-		}
-		o.taken = true
-		p.ResultPath, p.IsError = o.path, o.isError
-		p.Text, p.TextPath, p.Attachments = o.text, o.textPath, o.other
-		return
-	}
 }
 
 // TextPart implements Codec.

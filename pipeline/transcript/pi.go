@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -162,23 +161,12 @@ func decodePiAnswer(msg *Message, step *piStep) {
 	if msg.Finish != Unfinished {
 		msg.Completed = msg.Created // Pi notes the beginning of an answer only
 	}
-	results := decodePiResults(step.Results)
-	for i := range results {
-		msg.Completed = max(msg.Completed, int64(results[i].Timestamp))
-	}
-	msg.Parts = decodePiContent(m.Content)
+	results, last := decodePiResults(step.Results)
+	msg.Completed = max(msg.Completed, last)
+	msg.Parts = attach(decodePiContent(m.Content), results)
 	for i := range msg.Parts {
-		switch p := &msg.Parts[i]; p.Kind {
-		case Tool:
-			p.Origin = FromTool
-			attachPiResult(p, results)
-		case Text, Reasoning:
-			p.Origin = FromAgent
-		}
-	}
-	for i := range results {
-		if !results[i].taken {
-			msg.Parts = append(msg.Parts, Part{Kind: Other, Path: results[i].path, Raw: step.Results[i]})
+		if p := &msg.Parts[i]; p.ResultPath != "" && p.Name == "bash" {
+			p.Exited, p.ExitStatus = exitOfPi(p)
 		}
 	}
 }
@@ -271,96 +259,31 @@ func decodePiCommand(m *piMessage) []Part {
 	return []Part{{Kind: Other, Path: "/message/command", Raw: command}, output}
 }
 
-// A piOutput is a result, with the facts that its call needs.
-type piOutput struct {
-	piResult
-	path     string
-	text     string
-	textPath string
-	other    json.Value
-	// taken means that a call already has the result.
-	taken bool
-	// isUnreadable means that no call may have the result.
-	isUnreadable bool
-}
-
-func decodePiResults(raws []json.Value) []piOutput {
-	if len(raws) == 0 {
-		return nil
-	}
-	outputs := make([]piOutput, len(raws))
+// decodePiResults reads results, and returns the time of the last one.
+func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
+	results = make([]toolResult, len(raws))
 	for i, raw := range raws {
-		o := &outputs[i]
-		o.path = "/results/" + strconv.Itoa(i)
-		o.isUnreadable = json.Unmarshal(raw, &o.piResult) != nil || !o.readContent()
+		var m piResult
+		err := json.Unmarshal(raw, &m)
+		r := &results[i]
+		*r = toolResult{raw: raw, path: "/results/" + strconv.Itoa(i), callID: m.ToolCallID, isError: m.IsError}
+		r.isUnreadable = err != nil || !r.readContent(r.path+"/content", m.Content, nil)
+		last = max(last, int64(m.Timestamp))
 	}
-	return outputs
-}
-
-// readContent reads the content of a result: a string, or texts, which Pi joins with line
-// breaks, and images.
-func (o *piOutput) readContent() bool {
-	path := o.path + "/content"
-	if o.Content.Kind() == '"' {
-		o.textPath = path
-		return json.Unmarshal(o.Content, &o.text) == nil
-	}
-	var blocks []json.Value
-	if o.Content.Kind() != '[' || json.Unmarshal(o.Content, &blocks) != nil {
-		return false
-	}
-	var texts []string
-	var others [][]byte
-	for i, raw := range blocks {
-		var b struct {
-			Type string  `json:"type"`
-			Text *string `json:"text"`
-		}
-		if json.Unmarshal(raw, &b) != nil || b.Type != "text" || b.Text == nil {
-			others = append(others, raw)
-			continue
-		}
-		if o.textPath == "" {
-			o.textPath = path + "/" + strconv.Itoa(i) + "/text"
-		}
-		texts = append(texts, *b.Text)
-	}
-	o.text = strings.Join(texts, "\n")
-	if len(others) > 0 {
-		o.other = json.Value("[" + string(bytes.Join(others, []byte(","))) + "]")
-	}
-	return true
-}
-
-// attachPiResult finds the result of a call. A provider may give an id twice in one
-// answer, so each result belongs to one call.
-func attachPiResult(p *Part, results []piOutput) {
-	for i := range results {
-		o := &results[i]
-		if o.taken || o.isUnreadable || o.ToolCallID != p.CallID {
-			continue
-		}
-		o.taken = true
-		p.ResultPath, p.IsError = o.path, o.IsError
-		p.Text, p.TextPath, p.Attachments = o.text, o.textPath, o.other
-		if p.Name == "bash" {
-			p.Exited, p.ExitStatus = exitOfPi(o)
-		}
-		return
-	}
+	return results, last
 }
 
 // exitOfPi returns how a command ended. Pi stores the status of a failed command only at the end of its output:
 // "Command exited with code 2". If the output ends otherwise, the command was stopped.
-func exitOfPi(o *piOutput) (exited bool, status int) {
-	if !o.IsError {
+func exitOfPi(p *Part) (exited bool, status int) {
+	if !p.IsError {
 		return true, 0
 	}
-	i := strings.LastIndex(o.text, "Command exited with code ")
+	i := strings.LastIndex(p.Text, "Command exited with code ")
 	if i < 0 {
 		return false, 0
 	}
-	status, err := strconv.Atoi(strings.TrimSpace(o.text[i+len("Command exited with code "):]))
+	status, err := strconv.Atoi(strings.TrimSpace(p.Text[i+len("Command exited with code "):]))
 	return err == nil, status
 }
 

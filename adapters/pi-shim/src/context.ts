@@ -26,8 +26,12 @@ export async function context<M extends Message>(instance: Instance, { messages 
   }
   await instance.guard("system prompt", () => instance.prompt.prepare(instance, ctx))
   const model = nameOf(ctx.model)
-  const outcome = await passes.run(steps, { session, directory, ...(model && { model }) }, enabled)
+  const original = idOf(ctx.sessionManager.getHeader()?.parentSession)
+  const outcome = await passes.run(steps, { session, directory, ...(original && { original }), ...(model && { model }) }, enabled)
   instance.prompt.leaves(instance, session)
   instance.followStatus()
   return outcome === "unchanged" ? undefined : answer()
 }
+
+/** The id of the session in a file of Pi, whose name is the time, "_" and the id. */
+const idOf = (file?: string) => file && /[^_/\\]*_([^/\\]+)\.jsonl$/.exec(file)?.[1]

@@ -71,8 +71,7 @@ export function handlers(pi: Pi) {
         if (isAgain) return
         found.followStatus()
         found.showStatus()
-        const parentSession = ctx.sessionManager.getHeader()?.parentSession
-        forward(found, session, { type: "session_start", reason, model: nameOf(ctx.model), parentSession })
+        forward(found, session, { type: "session_start", reason, model: nameOf(ctx.model) })
       })
     },
 

@@ -38,6 +38,13 @@ test("the next pass sends only what is new, and says with which wire the last re
   assert.deepEqual(sent.map(({ params }) => typeof params!.sent), ["undefined", "string", "string"])
 })
 
+test("a fork names its original", async (t) => {
+  const { pi, received } = await load(t)
+  pi.header = { parentSession: "/home/me_2/.pi/sessions/2026-11-26T10-00-00-000Z_my_session.jsonl" }
+  await pi.request([user("one")])
+  assert.equal(received("session/transform")[0]!.params!.original, "my_session")
+})
+
 // After an abort Pi still makes a pass, whose request never reaches the provider.
 test("a request that never reached the provider did not leave with the host's wire", async (t) => {
   const { pi, received } = await load(t)

@@ -41,6 +41,7 @@ export class FakePi {
   session: string
   isIdle = true
   hasUI = true
+  header: { parentSession?: string } = {}
   mode: string | undefined = "tui"
   model: Model | undefined = mockModel
   systemPrompt = "You code.\n\n<cwd>"
@@ -93,7 +94,7 @@ export class FakePi {
         return fresh({
           getSessionId: () => session,
           getSessionFile: () => undefined,
-          getHeader: () => ({}),
+          getHeader: () => pi.header,
           getBranch: () => pi.branch,
           ...(pi.isNew && { buildSessionProjection: () => ({}) }),
         })

@@ -18,6 +18,8 @@ export interface PassOf {
   session: string
   directory: string
   parent?: string
+  /** The session from which the harness has copied this one, if the harness says so. */
+  original?: string
   /** The model of the request, in a harness whose messages do not name it. */
   model?: Model
 }

@@ -64,9 +64,9 @@ async function pass(instance: Instance, event: SessionContext): Promise<Changes>
     const changes = await system(instance, event)
     return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
   }
-  const parent = await instance.parent(session).catch(() => "")
+  const origin = await instance.origin(session).catch(() => ({}))
   const model = { provider: event.model.providerID, id: event.model.id }
-  const outcome = await passes.run(steps.list, { session, directory, ...(parent && { parent }), model }, enabled)
+  const outcome = await passes.run(steps.list, { session, directory, ...origin, model }, enabled)
   const changes = await system(instance, event)
   if (outcome === "unchanged") return changes
   const messages = steps.entries()

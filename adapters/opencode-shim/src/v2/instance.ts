@@ -1,4 +1,4 @@
-import { AgentRuns, PluginInstance, within, type Lease, type Log } from "@magicctx/shim-core"
+import { AgentRuns, PluginInstance, within, type Lease, type Log, type PassOf } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { Catalogue } from "./catalogue.ts"
 import { Facts } from "./facts.ts"
@@ -16,6 +16,9 @@ const facts = {
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
 
+/** The session that spawned a session, and the session of which it is a fork. */
+type Origin = Pick<PassOf, "parent" | "original">
+
 /** How long a question about a session may delay the session's first pass, in ms. */
 const lookupMS = 1_000
 
@@ -32,7 +35,7 @@ export class Instance extends PluginInstance {
   private readonly runs: AgentRuns
   /** The newest hook of each session. It never fails. */
   private readonly newest = new Map<string, Promise<unknown>>()
-  private readonly parents = new Map<string, string>()
+  private readonly origins = new Map<string, Origin>()
 
   constructor(ctx: PluginContext, directory: string, lease: Lease, log: Log) {
     const catalogue = new Catalogue(ctx)
@@ -49,13 +52,15 @@ export class Instance extends PluginInstance {
     super.dispose()
   }
 
-  /** The session that spawned this one; empty for a primary session. */
-  async parent(session: string): Promise<string> {
-    const known = this.parents.get(session)
-    if (known !== undefined) return known
+  /** The sessions from which this one comes. */
+  async origin(session: string): Promise<Origin> {
+    const known = this.origins.get(session)
+    if (known) return known
     const info = await within(lookupMS, this.ctx.session.get({ sessionID: session }))
-    if (info) this.parents.set(session, info.parentID ?? "")
-    return info?.parentID ?? ""
+    const [parent, original] = [info?.parentID, info?.fork?.sessionID]
+    const origin = { ...(parent && { parent }), ...(original && { original }) }
+    if (info) this.origins.set(session, origin)
+    return origin
   }
 
   /** Runs work after the earlier work of the session. After an interrupt, OpenCode does not wait for a hook that runs. */
@@ -73,7 +78,7 @@ export class Instance extends PluginInstance {
     this.passes.forget(session)
     this.systems.forget(session)
     this.facts.forget(session)
-    this.parents.delete(session)
+    this.origins.delete(session)
     this.unsent.delete(session)
   }
 

@@ -45,6 +45,7 @@ export interface SessionDomain {
 export interface SessionInfo {
   readonly id: string
   readonly parentID?: string
+  readonly fork?: { readonly sessionID: string }
   readonly location?: { readonly directory: string }
 }
 

@@ -174,10 +174,14 @@ test("without a host, the last good changes stay, and a pass that works ends the
   assert.equal(received("session/transform").length, 3)
 })
 
-test("a subagent names its parent", async (t) => {
+test("a subagent names its parent, and a fork its original", async (t) => {
   const { opencode, received } = await load(t)
   opencode.parents = { child: "s" }
-  opencode.add("child", user("u1", "one"))
-  await opencode.request("child")
-  assert.equal(received("session/transform")[0]!.params!.parent, "s")
+  opencode.originals = { fork: "s" }
+  for (const id of ["child", "fork"]) {
+    opencode.add(id, user("u1", "one"))
+    await opencode.request(id)
+  }
+  const [child, fork] = received("session/transform").map(({ params }) => params!)
+  assert.deepEqual([child!.parent, child!.original, fork!.parent, fork!.original], ["s", undefined, undefined, "s"])
 })

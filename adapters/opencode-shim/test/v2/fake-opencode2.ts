@@ -37,6 +37,7 @@ export class FakeOpenCode2 {
   readonly directory: string
   sessions = new Map<string, Kept[]>()
   parents: Record<string, string> = {}
+  originals: Record<string, string> = {}
   models: CatalogueModel[] = []
   readonly tools = new Map<string, ToolRegistration>()
   readonly removed: string[] = []
@@ -60,8 +61,8 @@ export class FakeOpenCode2 {
           return { dispose: async () => {} }
         },
         get: async ({ sessionID: id }) => {
-          const parentID = this.parents[id]
-          return { id, location: { directory }, ...(parentID && { parentID }) }
+          const [parentID, original] = [this.parents[id], this.originals[id]]
+          return { id, location: { directory }, ...(parentID && { parentID }), ...(original && { fork: { sessionID: original } }) }
         },
         context: async ({ sessionID }) => {
           this.lookups.push(sessionID)

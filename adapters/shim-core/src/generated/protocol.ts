@@ -686,6 +686,11 @@ export interface SessionExportParams {
   directory: string
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
+  /**
+   * original is the session from which the harness has copied this one, if it says so. The host exports the
+   * original as well. If it is empty, the host looks for an original whose messages equal the attachment.
+   */
+  original?: string
 }
 
 /** SessionStatus is the state of one session after its last pass. */
@@ -988,6 +993,8 @@ export interface TransformParams {
   directory: string
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
+  /** original is the session from which the harness has copied this one, if it says so. */
+  original?: string
   /**
    * base is the revision of which the first Keep messages are unchanged. Base 0 asks for a resync: Keep is
    * then 0, and the attachment is the whole array.

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// whyForgotCmd reads the index and the database itself, so it works whether or not a host runs.
+type whyForgotCmd struct {
+	dataDirFlag
+	Text []string `arg:"" help:"What the model has forgotten: some words of it, best as they were written."`
+	JSON bool     `help:"Print JSON."`
+}
+
+// candidates is the number of hits among which one with the very words of the text comes first.
+const candidates = 20
+
+// Run finds the message that the user means, and says where it went.
+func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	text := strings.Join(cmd.Text, " ")
+	all, err := found(ctx, dir, text, candidates)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no message has these words; %s index reads sessions that are missing", program.Name())
+	}
+	f := all[max(0, slices.IndexFunc(all, func(f view.Found) bool { return strings.Contains(inOneLine(f.Text), inOneLine(text)) }))]
+	why := view.Forgotten{Found: f}
+	err = store.Browse(ctx, dir, func(b *store.Browser) error {
+		key := store.Key{Harness: f.Harness, Session: f.Session}
+		fate, err := b.Fate(key, f.Message, f.Ordinal)
+		if err != nil {
+			return err
+		}
+		why.IsKnown, why.IsPinned, why.Summarised = fate.IsKnown, fate.IsPinned, leavingOf(fate.Summarised)
+		for _, u := range fate.Removed {
+			if (u.Kind == "tool") == (f.Kind != "text") {
+				why.Dropped = append(why.Dropped, view.DroppedPiece{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, Edit: u.Edit, Rule: u.Rule, Leaving: *leavingOf(&u.Leaving)})
+			}
+		}
+		if fate.Summarised == nil {
+			return nil
+		}
+		rows, err := b.Compartments(key)
+		for _, c := range rows {
+			if c.Start <= f.Ordinal && f.Ordinal <= c.End {
+				why.Summary = &view.SummaryOf{Title: c.Title, Start: c.Start, End: c.End}
+			}
+		}
+		return err
+	})
+	switch {
+	case err != nil && !errors.Is(err, store.ErrMissing):
+		return err
+	case cmd.JSON:
+		return printJSON(s.out, why)
+	}
+	return view.PrintForgotten(s.out, why, program.Name(), pageOf(s))
+}
+
+func leavingOf(l *store.Leaving) *view.Leaving {
+	if l == nil {
+		return nil
+	}
+	return &view.Leaving{Request: l.Pass, At: l.At, Cause: l.Cause}
+}
+
+func inOneLine(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

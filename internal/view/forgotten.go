@@ -1,0 +1,106 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+)
+
+// A Leaving is the request with which content left the prompt. At (Unix ms) and Cause are absent if they are not known
+// any more.
+type Leaving struct {
+	Request int    `json:"request"`
+	At      int64  `json:"at,omitzero"`
+	Cause   string `json:"cause,omitzero"`
+}
+
+// A DroppedPiece is a piece of a message that was removed from the prompt.
+type DroppedPiece struct {
+	Tag     int     `json:"tag"`
+	Kind    string  `json:"kind"`
+	Tool    string  `json:"tool,omitzero"`
+	Edit    string  `json:"edit"` // drop, skeleton (the call stays) or withhold (a note stays)
+	Rule    string  `json:"rule,omitzero"`
+	Leaving Leaving `json:"left"`
+}
+
+// A SummaryOf names the summary that stands for a message.
+type SummaryOf struct {
+	Title string `json:"title"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+}
+
+// Forgotten says where a message went.
+type Forgotten struct {
+	Found Found `json:"message"`
+	// IsKnown is false if magicctx has never sent the message.
+	IsKnown    bool           `json:"known"`
+	Dropped    []DroppedPiece `json:"dropped,omitempty"`
+	Summarised *Leaving       `json:"summarised,omitempty"`
+	Summary    *SummaryOf     `json:"summary,omitempty"`
+	// IsPinned means that the message stands in the prompt word for word, although it is summarised.
+	IsPinned bool `json:"pinned,omitzero"`
+}
+
+// PrintForgotten prints the message, when and why it left the prompt, what stands for it, and how to read it again.
+// program is the command that starts magicctx.
+func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
+	if err := PrintFound(w, []Found{f.Found}, p); err != nil {
+		return err
+	}
+	s := p.screen()
+	s.line("")
+	say := func(text string) { s.paragraph(Plain, "", text) }
+	switch {
+	case !f.IsKnown:
+		say("magicctx has never sent this message: it did not work in this session, or the session has made no request since.")
+	case f.IsPinned:
+		say("A summary covers this message, but its words stay in the prompt.")
+	case len(f.Dropped) == 0 && f.Summarised == nil:
+		say("magicctx has not removed it. The model sees it, unless it was taken back or the harness has compacted it.")
+	}
+	for _, d := range f.Dropped {
+		text := fmt.Sprintf("%s left the prompt with %s", format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), ""), d.Leaving.in(p))
+		if d.Rule != "" {
+			text += fmt.Sprintf(", by the rule %q", format.Clean(d.Rule))
+		}
+		say(text + ". " + standIn(d))
+	}
+	if f.Summarised != nil && !f.IsPinned {
+		text := "A summary stands for it now"
+		if f.Summary != nil {
+			text = fmt.Sprintf("The summary %q of the messages %d-%d stands for it now", format.Clean(f.Summary.Title), f.Summary.Start, f.Summary.End)
+		}
+		if f.Summarised.Request > 0 {
+			text += ", since " + f.Summarised.in(p)
+		}
+		say(text + ".")
+	}
+	s.line("")
+	say(fmt.Sprintf("To read it: %s history expand %s %d --harness %s", program, format.Clean(f.Found.Session), f.Found.Ordinal, format.Clean(f.Found.Harness)))
+	say(fmt.Sprintf("To bring it back: ask the model to read message %d with ctx_expand, or repeat it in your next prompt.", f.Found.Ordinal))
+	return s.print(w)
+}
+
+// in names the request, for example "request 37 (2026-11-20 12:01, window full)".
+func (l Leaving) in(p Page) string {
+	if l.At == 0 {
+		return fmt.Sprintf("request %d", l.Request)
+	}
+	return fmt.Sprintf("request %d (%s, %s)", l.Request, time.UnixMilli(l.At).In(p.Now.Location()).Format("2006-01-02 15:04"), format.Cause(l.Cause))
+}
+
+// standIn says what the model sees in the place of a piece.
+func standIn(d DroppedPiece) string {
+	switch d.Edit {
+	case "skeleton":
+		return "The call stays in the prompt without its result."
+	case "withhold":
+		return "A note that says how to read it in parts stands in its place."
+	}
+	return fmt.Sprintf("[dropped §%d§] stands in its place, or nothing if the whole call is old.", d.Tag)
+}

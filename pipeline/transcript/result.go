@@ -1,0 +1,89 @@
+package transcript
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A toolResult is the result of a tool call, for harnesses whose results are messages of their own.
+type toolResult struct {
+	raw          json.Value
+	path, callID string
+	isError      bool
+	text         string
+	textPath     string
+	other        json.Value
+	// taken means that a call already has the result.
+	taken bool
+	// isUnreadable means that no call may have the result.
+	isUnreadable bool
+}
+
+// readContent reads the content of a result: a string, or texts, which the harness joins with line breaks, and files.
+// Media maps the path of a file to its URL, if the shim has left out the file's content.
+func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
+	if content.Kind() == '"' {
+		r.textPath = path
+		return json.Unmarshal(content, &r.text) == nil
+	}
+	var blocks []json.Value
+	if content.Kind() != '[' || json.Unmarshal(content, &blocks) != nil {
+		return false
+	}
+	var texts []string
+	var others [][]byte
+	for i, raw := range blocks {
+		at := path + "/" + strconv.Itoa(i)
+		var b struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		if json.Unmarshal(raw, &b) != nil || b.Type != "text" || b.Text == nil {
+			if url := media[at]; url != "" {
+				raw = json.Value(`{"type":"file","uri":` + string(json.Quote(url)) + `}`)
+			}
+			others = append(others, raw)
+			continue
+		}
+		if r.textPath == "" {
+			r.textPath = at + "/text"
+		}
+		texts = append(texts, *b.Text)
+	}
+	r.text = strings.Join(texts, "\n")
+	if len(others) > 0 {
+		r.other = json.Value("[" + string(bytes.Join(others, []byte(","))) + "]")
+	}
+	return true
+}
+
+// attach attaches results to the calls of an answer, and adds a part for each result without a call. A provider may
+// give an id twice in one answer, so each result belongs to one call.
+func attach(parts []Part, results []toolResult) []Part {
+	for i := range parts {
+		switch p := &parts[i]; p.Kind {
+		case Tool:
+			p.Origin = FromTool
+			j := slices.IndexFunc(results, func(r toolResult) bool { return !r.taken && !r.isUnreadable && r.callID == p.CallID })
+			if j < 0 {
+				continue
+			}
+			r := &results[j]
+			r.taken = true
+			p.ResultPath, p.IsError = r.path, r.isError
+			p.Text, p.TextPath, p.Attachments = r.text, r.textPath, r.other
+		case Text, Reasoning:
+			p.Origin = FromAgent
+		}
+	}
+	for _, r := range results {
+		if !r.taken {
+			parts = append(parts, Part{Kind: Other, Path: r.path, Raw: r.raw})
+		}
+	}
+	return parts
+}
