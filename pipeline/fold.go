@@ -22,6 +22,8 @@ type History struct {
 	// Memories and Updates are ordered by id.
 	Memories []chronicle.Memory
 	Updates  []chronicle.MemoryChange
+	// Notes is the number of open notes that the model has written with ctx_note.
+	Notes int
 	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
 	// budget for the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
@@ -206,7 +208,7 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 		next.Fold = now.Fold
 	} else {
 		text := history.Baseline(history.BaselineInput{
-			Docs: h.Docs, Memories: h.Memories, Compartments: shown,
+			Docs: h.Docs, Memories: h.Memories, Compartments: shown, Notes: h.Notes,
 			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type memoryCmd struct {
 	Edit    memoryEditCmd    `cmd:"" help:"Change a memory."`
 	Archive memoryArchiveCmd `cmd:"" help:"Show memories to models no more, but keep them."`
 	Restore memoryRestoreCmd `cmd:"" help:"Show archived, superseded or expired memories again."`
+	Review  memoryReviewCmd  `cmd:"" help:"List what models propose (memory.review), or accept some of it."`
 	Rm      memoryRmCmd      `cmd:"" help:"Forget memories for good."`
 	Export  memoryExportCmd  `cmd:"" help:"Print memories as JSON, for memory import."`
 	Import  memoryImportCmd  `cmd:"" help:"Add the memories of a file that memory export has printed."`
@@ -56,8 +58,9 @@ type memoryFile struct {
 
 type memoryListCmd struct {
 	outputFlags
-	Project string `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
-	All     bool   `help:"Also list archived, superseded and expired memories."`
+	Project string                 `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
+	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
+	status  chronicle.MemoryStatus // only memories with this status, "" for those of the flags
 }
 
 // Run lists memories.
@@ -72,8 +75,12 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	}
 	found := memoryFile{[]chronicle.Memory{}} // not nil, so that the JSON of an empty list is []
 	err = memories.View(ctx, dir, func(r *memories.Reader) error {
-		all, err := r.All(identity, cmd.All, time.Now().UnixMilli())
-		found.Memories = append(found.Memories, all...)
+		all, err := r.All(identity, cmd.All || cmd.status != "", time.Now().UnixMilli())
+		for _, m := range all {
+			if cmd.status == "" || m.Status == cmd.status {
+				found.Memories = append(found.Memories, m)
+			}
+		}
 		return err
 	})
 	switch {
@@ -82,7 +89,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	case cmd.JSON:
 		return printJSON(s.out, found)
 	case len(found.Memories) == 0:
-		_, err := fmt.Fprintln(s.out, "magicctx remembers nothing yet.")
+		_, err := fmt.Fprintln(s.out, cmp.Or(map[chronicle.MemoryStatus]string{chronicle.MemoryIsProposed: "No memory waits for you."}[cmd.status], "magicctx remembers nothing yet."))
 		return err
 	}
 	return view.PrintMemories(s.out, found.Memories)
@@ -95,7 +102,7 @@ type memoryExportCmd struct {
 
 // Run prints all memories, also those that are not active.
 func (cmd *memoryExportCmd) Run(ctx context.Context, s streams) error {
-	return (&memoryListCmd{outputFlags{cmd.dataDirFlag, true}, cmd.Project, true}).Run(ctx, s)
+	return (&memoryListCmd{outputFlags: outputFlags{cmd.dataDirFlag, true}, Project: cmd.Project, All: true}).Run(ctx, s)
 }
 
 type memoryShowCmd struct {
@@ -239,6 +246,19 @@ type memoryRestoreCmd struct{ memoryIDs }
 // Run restores memories.
 func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
 	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
+}
+
+type memoryReviewCmd struct {
+	outputFlags
+	IDs []int64 `arg:"" optional:"" name:"id" help:"Numbers of the memories to accept. To reject others, archive them."`
+}
+
+// Run lists the proposed memories, or accepts those that are named.
+func (cmd *memoryReviewCmd) Run(ctx context.Context, s streams) error {
+	if len(cmd.IDs) == 0 {
+		return (&memoryListCmd{outputFlags: cmd.outputFlags, status: chronicle.MemoryIsProposed}).Run(ctx, s)
+	}
+	return (&memoryRestoreCmd{memoryIDs{cmd.outputFlags, cmd.IDs}}).Run(ctx, s)
 }
 
 type memoryRmCmd struct{ memoryIDs }

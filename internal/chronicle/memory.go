@@ -61,6 +61,7 @@ type MemoryStatus string
 
 const (
 	MemoryIsActive     MemoryStatus = "active"
+	MemoryIsProposed   MemoryStatus = "proposed" // the user has to accept it first
 	MemoryIsArchived   MemoryStatus = "archived"
 	MemoryIsSuperseded MemoryStatus = "superseded" // another memory says it better
 )

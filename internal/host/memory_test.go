@@ -287,3 +287,53 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// With memory.review, what a model writes reaches a prompt only after the user has accepted it.
+func TestMemoryWaitsForReview(t *testing.T) {
+	h := newHarness(t)
+	h.config.Memory.Review = true
+	h.restart()
+	h.user("u1", "hello")
+	h.pass()
+	h.edits(func(e *memories.Editor) error {
+		_, _, err := e.Write(chronicle.Memory{Project: h.row().Project, Category: "NAMING", Content: "old", Source: chronicle.FromUser})
+		return err
+	})
+	for i, step := range []struct{ args, want string }{
+		{`{"action":"write","category":"NAMING","content":"new"}`, "Saved as memory 2. Sessions see it as soon as the user has accepted it."},
+		{`{"action":"write","category":"NAMING","content":"NEW"}`, "Saved as memory 2. Sessions see it as soon"},
+		{`{"action":"update","ids":[1],"content":"new"}`, "Error: the user reviews memories"},
+		{`{"action":"merge","ids":[1,2],"content":"new"}`, "Error: the user reviews memories"},
+		{`{"action":"archive","ids":[1]}`, "Archived: 1."},
+		{`{"action":"write","category":"NAMING","content":"old"}`, "Saved as memory 1. Sessions see it as soon as"},
+	} {
+		if got := h.callAs(fmt.Sprint("call", i), transcript.MemoryTool, step.args); !strings.HasPrefix(got, step.want) {
+			t.Errorf("%s: %s, want %s", step.args, got, step.want)
+		}
+	}
+	if all := h.memories(h.row().Project); len(all) != 0 {
+		t.Fatalf("%+v is active", all)
+	}
+	h.edits(func(e *memories.Editor) error {
+		_, err := e.Archive("", []int64{1}, "rejected")
+		_, err2 := e.Restore("", 2)
+		return errors.Join(err, err2)
+	})
+	h.tool("a1", "one", "stop", 1000)
+	h.user("u2", "go on")
+	h.clock.Advance(24 * time.Hour)
+	if h.pass(); !strings.Contains(h.wire(), `<memory id="2"`) || strings.Contains(h.wire(), `<memory id="1"`) {
+		t.Errorf("the accepted memory is missing:\n%s", h.wire())
+	}
+}
+
+// After a fold, the head reminds the model of its open notes.
+func TestHeadRemindsOfNotes(t *testing.T) {
+	h := answering(t, good)
+	h.talkLong()
+	h.callAs("note", transcript.NoteTool, `{"action":"write","content":"look at tabs"}`)
+	h.flush()
+	if h.pass(); !strings.Contains(h.wire(), "<open-notes>1 put off with ctx_note") {
+		t.Errorf("the head does not tell of the note:\n%.2000s", h.wire())
+	}
+}

@@ -43,10 +43,17 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	if ps.Config.ProjectDocs.Enabled && !isAlone { // before there is history, the model can read them itself
 		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
 	}
+	notes := 0
+	if !isAlone {
+		var err error
+		if notes, err = h.Store.Memories.OpenNotes(ctx, s.Key.Harness, s.Key.Session, s.Row.Project); err != nil {
+			h.Log.Warn("the model is not reminded of its notes", "session", s.Key.Session, "error", err)
+		}
+	}
 	return &pipeline.History{
 		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
-		Memories:     memories,
+		Memories: memories, Notes: notes,
 		Updates:      changes,
 		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
 		StandsAlone:  slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return m.ExpiresAt == 0 || m.ExpiresAt > r.Now }),

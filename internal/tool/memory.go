@@ -70,11 +70,15 @@ func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	if err := json.Unmarshal(p.Args, &a); err != nil {
 		return wrong(errors.New("an argument has the wrong type"), memoryHelp), nil
 	}
+	cfg := t.Clients.Config(key.Harness, p.Directory)
 	return t.answer(ctx, key, p.CallID, memoryHelp, func(e *memories.Editor, w writer) (string, error) {
-		if w.project == "" {
+		switch {
+		case w.project == "":
 			return "", errNoProject
+		case cfg.Memory.Review && (a.Action == "update" || a.Action == "merge"):
+			return "", memories.Refuse("the user reviews memories, so no memory changes: write a new one, and archive the old one")
 		}
-		return t.remember(e, w, a)
+		return t.remember(e, w, a, cfg.Memory.Review)
 	})
 }
 
@@ -123,7 +127,7 @@ func (t *Tools) writer(ctx context.Context, key store.Key) (writer, error) {
 }
 
 // remember runs a call and returns the reply.
-func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs) (string, error) {
+func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed bool) (string, error) {
 	m := chronicle.Memory{
 		Project: w.project, Category: a.Category, Content: a.Content, Source: cmp.Or(a.From, chronicle.FromAgent),
 		Harness: w.key.Harness, Session: w.key.Session, Message: w.message,
@@ -133,12 +137,17 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs) (string, er
 	default: // only the user speaks for the user, and not through a tool
 		return "", memories.Refuse(`from is %q; it is "agent", "tool" or "web"`, a.From)
 	}
+	if isReviewed {
+		m.Status = chronicle.MemoryIsProposed
+	}
 	switch a.Action {
 	case "write":
 		m, outcome, err := e.Write(m)
 		switch {
 		case err != nil:
 			return "", err
+		case outcome == memories.Proposed:
+			return fmt.Sprintf("Saved as memory %d. Sessions see it as soon as the user has accepted it.%s", m.ID, changed(a.Content, m.Content)), nil
 		case outcome == memories.Known:
 			return fmt.Sprintf("Memory %d says this already; it was seen %s.", m.ID, format.Count(m.Seen, "time")), nil
 		case outcome == memories.Restored:

@@ -497,7 +497,7 @@ CREATE TABLE memories (
 	source_session TEXT    NOT NULL DEFAULT '',
 	source_message INTEGER NOT NULL DEFAULT 0, -- ordinal of the message in that session, 0 if it is not known
 	directory      TEXT    NOT NULL DEFAULT '', -- of the session that learned the memory last
-	status         TEXT    NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'permanent', 'archived', 'superseded')),
+	status         TEXT    NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'permanent', 'proposed', 'archived', 'superseded')),
 	superseded_by  INTEGER NOT NULL DEFAULT 0,
 	seen_count     INTEGER NOT NULL DEFAULT 1,
 	seen_at        INTEGER NOT NULL,

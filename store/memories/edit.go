@@ -104,9 +104,11 @@ const (
 	Stored   Outcome = "stored"
 	Known    Outcome = "known"    // an active memory has this content; it counts as seen again
 	Restored Outcome = "restored" // a memory that was not active had this content, and is active now
+	Proposed Outcome = "proposed" // the memory waits for the user
 )
 
-// Write stores a memory. It uses the fields that describe its content and where it comes from.
+// Write stores a memory. It uses the fields that describe its content and where it comes from. If its status is
+// proposed, it does not become active.
 func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	if err := check(&m); err != nil {
 		return m, "", err
@@ -115,17 +117,24 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	if err != nil {
 		return m, "", err
 	}
-	outcome := Stored
+	outcome := Known
 	switch {
 	case known == nil:
+		if outcome = Stored; m.Status == chronicle.MemoryIsProposed {
+			outcome = Proposed
+		}
 		if m.ID, err = e.insert(m); err == nil {
 			err = e.checkRoom(m)
 		}
+	case known.Status == chronicle.MemoryIsActive:
+		m.ID, err = known.ID, e.seen(known.ID, m)
+	case m.Status == chronicle.MemoryIsProposed:
+		outcome, m.ID = Proposed, known.ID
+		_, err = e.tx.Exec(`UPDATE memories SET status = 'proposed', updated_at = ?2 WHERE id = ?1`, m.ID, e.now)
 	default:
-		outcome, m.ID = Known, known.ID
-		if err = e.seen(known.ID, m); err == nil && known.Status != chronicle.MemoryIsActive {
-			outcome = Restored
-			_, err = e.Restore(m.Project, known.ID)
+		outcome, m.ID = Restored, known.ID
+		if err = e.seen(m.ID, m); err == nil {
+			_, err = e.Restore(m.Project, m.ID)
 		}
 	}
 	if err != nil {
@@ -160,7 +169,7 @@ func (e *Editor) take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, 
 		return m, false, Refuse("project %q or source %q is not one that memory export prints", m.Project, m.Source)
 	}
 	switch m.Status {
-	case chronicle.MemoryIsActive, chronicle.MemoryIsArchived:
+	case chronicle.MemoryIsActive, chronicle.MemoryIsProposed, chronicle.MemoryIsArchived:
 	case chronicle.MemoryIsSuperseded: // the numbers of the other database mean nothing here
 		m.Status = chronicle.MemoryIsArchived
 	default:
@@ -222,10 +231,11 @@ var importance = map[chronicle.Source]int{
 }
 
 func storedStatus(m chronicle.Memory) string {
-	if m.Permanent && m.Status != chronicle.MemoryIsArchived && m.Status != chronicle.MemoryIsSuperseded {
+	status := cmp.Or(m.Status, chronicle.MemoryIsActive)
+	if m.Permanent && status == chronicle.MemoryIsActive {
 		return permanent
 	}
-	return string(cmp.Or(m.Status, chronicle.MemoryIsActive))
+	return string(status)
 }
 
 // seen counts a memory as learned again. It then never expires.
@@ -296,7 +306,7 @@ func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicl
 func (e *Editor) end(project string, ids []int64, status chronicle.MemoryStatus, ch chronicle.MemoryChange) (ended []chronicle.Memory, err error) {
 	for _, id := range unique(ids) {
 		m, err := e.active(project, id)
-		if err != nil {
+		if err != nil && m.Status != chronicle.MemoryIsProposed {
 			return nil, err
 		}
 		ended = append(ended, m)
@@ -370,7 +380,7 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 	return m, superseded, err
 }
 
-// Restore makes a memory active that is archived, superseded or expired.
+// Restore makes a memory active that is proposed, archived, superseded or expired.
 func (e *Editor) Restore(project string, id int64) (chronicle.Memory, error) {
 	m, err := e.Reader().Memory(project, id)
 	if err != nil || m.Status == chronicle.MemoryIsActive && (m.ExpiresAt == 0 || m.ExpiresAt > e.now) {

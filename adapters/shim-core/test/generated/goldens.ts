@@ -83,7 +83,8 @@ export const hostCalls: HostCalls = {
     "harness": "opencode",
     "session": "ses_1",
     "directory": "/work",
-    "parent": "ses_0"
+    "parent": "ses_0",
+    "original": "ses_2"
   }, result: {
     "config": { "enabled": true },
     "passes": 12,
@@ -346,6 +347,7 @@ export const hostCalls: HostCalls = {
     "session": "ses_1",
     "directory": "/p",
     "parent": "ses_0",
+    "original": "ses_2",
     "base": 41,
     "keep": 119,
     "sent": "w40",
