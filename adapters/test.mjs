@@ -29,7 +29,7 @@ await build({
   bundle: true,
   format: "esm",
   platform: "node",
-  external: ["vscode-jsonrpc"], // CommonJS that asks for Node built-ins
+  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // CommonJS that asks for Node built-ins; what OpenCode 2 provides
   sourcemap: "inline",
   define: { shimVersion: '"test"', repository: JSON.stringify(join(here, "..")) },
 })

@@ -24,9 +24,12 @@ func TestMain(m *testing.M) {
 // needs skips a test whose harness cannot run on this machine.
 func needs(t *testing.T, h schema.Harness) {
 	t.Helper()
-	if h == schema.HarnessPi {
+	switch h {
+	case schema.HarnessPi:
 		suite.NeedsPi(t, product.Repo)
-		return
+	case schema.HarnessOpenCode2:
+		suite.NeedsOpenCode2(t)
+	default:
+		suite.Needs(t)
 	}
-	suite.Needs(t)
 }

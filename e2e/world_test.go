@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/script"
@@ -57,6 +58,9 @@ func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]st
 	w := &world{t: t, harness: h, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
 	suite.Judge(t, w.mock)
+	if h == schema.HarnessOpenCode2 { // it asks for a title even if the session has one
+		w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})
+	}
 	if err := user.Configure(stage.WithoutHistorian); err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +108,11 @@ func (w *world) withPlugin() opencodetest.Options {
 
 // tools are the tools of the world's harness.
 func (w *world) tools() script.Tools {
-	if w.harness == schema.HarnessPi {
+	switch w.harness {
+	case schema.HarnessPi:
 		return script.Pi
+	case schema.HarnessOpenCode2:
+		return script.OpenCode2
 	}
 	return script.OpenCode
 }
@@ -120,10 +127,18 @@ func (w *world) bash(id, command string) mockllm.Step {
 // Pi, only their limits, prices and environment count.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
-	if w.harness != schema.HarnessPi {
-		return w.start(o)
+	switch w.harness {
+	case schema.HarnessPi:
+		return w.startPi(w.piOptions(o))
+	case schema.HarnessOpenCode2:
+		a, err := agent.StartOpenCode2(w.ctx, opencode2.Options{Options: o, Source: os.Getenv(opencode2.Variable)})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.watch(a)
+		return a
 	}
-	return w.startPi(w.piOptions(o))
+	return w.start(o)
 }
 
 // piOptions translates options for OpenCode into options for a Pi with the shim: it takes over the settings

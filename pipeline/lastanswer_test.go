@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
 // J9: once, the calls of three steps were dropped. The thinking of these steps was
@@ -261,4 +263,25 @@ func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	s.happen("revert a2\nuser u4: rather this")
 	s.lastAnswerIs("a2")
 	s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
+}
+
+// Once, the shim of OpenCode 2 did not know when the newest answer was written, because events were lost. Each of
+// these passes busted as if the provider had dropped the prefix.
+func TestAnswerOfUnknownTimeIsNotIdle(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.w = newWorldOf(t, transcript.OpenCode2{}, true, 1)
+	s.w.readings.Profile = "anthropic"
+	s.happen("user u1: go\nassistant a1 (30%): call bash c1 {} -> \"x\"\nassistant a2 (31%): ok\nuser u2: on")
+	for i, raw := range s.w.raw {
+		s.w.raw[i] = regexp.MustCompile(`"(created|completed)":\d+`).ReplaceAll(raw, []byte(`"$1":0`))
+	}
+	s.w.held, s.w.changed = 0, true
+	s.happen("pause 1s\nuser u3: and?")
+	if s.w.decision.Cause == CauseIdle {
+		t.Errorf("%s (%s)", s.w.decision.Verdict, s.w.decision.Cause)
+	}
+	s.happen("pause 10m\nuser u4: still there?")
+	if s.w.decision.Cause != CauseIdle {
+		t.Errorf("after a pause: %s (%s)", s.w.decision.Verdict, s.w.decision.Cause)
+	}
 }

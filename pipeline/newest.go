@@ -46,14 +46,15 @@ func (s *array) agent() string {
 // milliseconds, 0 for never. That is the later of the model's newest answer and the
 // last pass, whose request may still be unanswered. Without the pass's time, an idle
 // session would bust on every pass until the answer arrives (A10 in docs/defects.md).
+// The harness may not know the answer's time, so that it is 0.
 //
 // If the clock was set back, stored times can lie in the future. They are ignored,
 // because they would keep the session from becoming idle until the clock catches up.
 // If all stored times lie in the future, the prefix counts as just used, and the time
 // of this pass counts from the next pass on.
 func (s *Session) lastUse(now int64) int64 {
-	answered := s.lastResponse()
-	if answered == 0 {
+	answered, ok := s.lastResponse()
+	if !ok {
 		return 0
 	}
 	last := int64(-1)
@@ -68,15 +69,15 @@ func (s *Session) lastUse(now int64) int64 {
 	return last
 }
 
-// lastResponse returns the time of the model's newest answer in Unix milliseconds, 0
-// for never.
-func (s *array) lastResponse() int64 {
+// lastResponse returns the time of the model's newest answer in Unix milliseconds. If
+// there is no answer, ok is false.
+func (s *array) lastResponse() (at int64, ok bool) {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant {
-			return max(e.header.created, e.header.completed)
+			return max(e.header.created, e.header.completed), true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // AnsweredAt returns when the newest answer with a reported usage was complete, in

@@ -35,7 +35,7 @@ type SessionName struct {
 
 // Sessions returns all sessions.
 func (b *Browser) Sessions() (all []SessionName, err error) {
-	err = file.Scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions`, func(row *sqlite3.Stmt) {
+	err = file.Scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions ORDER BY max(updated_at, last_pass_at) DESC`, func(row *sqlite3.Stmt) {
 		all = append(all, readName(row))
 	})
 	if err != nil {

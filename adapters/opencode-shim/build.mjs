@@ -1,5 +1,5 @@
-// Bundles the plugin and the launcher of the npm package, each into one file without dependencies: OpenCode resolves
-// no dependencies for a plugin.
+// Bundles the plugin, its half for the terminals of OpenCode 2, and the launcher of the npm package, each into one file
+// without dependencies: OpenCode resolves no dependencies for a plugin. It provides Solid to the half in the terminal.
 //
 //   node build.mjs [OUTDIR]    the default is dist
 import { readFileSync } from "node:fs"
@@ -13,13 +13,14 @@ const outdir = process.argv[2] ?? join(import.meta.dirname, "dist")
 
 const { metafile } = await build({
   absWorkingDir: import.meta.dirname,
-  entryPoints: ["src/index.ts", "src/launcher.ts"],
+  entryPoints: ["src/index.ts", "src/tui.ts", "src/launcher.ts"],
   outdir,
   bundle: true,
   minify: true,
   format: "esm",
   platform: "node",
   target: "es2022",
+  external: ["solid-js", "@opentui/solid"],
   define: { shimVersion: JSON.stringify(version) },
   metafile: true,
 })

@@ -131,8 +131,11 @@ func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 
 // carried are the plugins in this program, and the loaders for projects.
 var carried = map[schema.Harness]install.Shim{
-	schema.HarnessOpenCode: {Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject},
-	schema.HarnessPi:       {Bundle: bundle.Pi, Loader: bundle.PiProject},
+	schema.HarnessOpenCode: {
+		Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject,
+		Terminal: bundle.OpenCodeTerminal, TerminalLoader: bundle.OpenCodeProjectTerminal,
+	},
+	schema.HarnessPi: {Bundle: bundle.Pi, Loader: bundle.PiProject},
 }
 
 // carriedShim returns the plugin that is built into this program for the place's harness. The plugin will start

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,11 +116,21 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 }
 
 // choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there
-// is no such session, it returns no session. If there are several, it returns an error.
+// is no such session, it returns no session. If there are several, it returns an error. The sessions are in their
+// order, the newest first: a session that has gone on in another version of its harness is the newer one of two.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
+	type name struct {
+		program schema.Harness
+		id      string
+	}
 	var exact, ending []T
+	seen := map[name]bool{}
 	for _, s := range sessions {
-		_, id := nameOf(s)
+		harness, id := nameOf(s)
+		if seen[name{harness.Program(), id}] {
+			continue
+		}
+		seen[name{harness.Program(), id}] = true
 		if id == wanted {
 			exact = append(exact, s)
 		}
@@ -176,6 +187,7 @@ func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.S
 		return session, failed
 	}
 	if len(candidates) > 1 {
+		slices.SortStableFunc(found, func(a, b schema.SessionStatus) int { return cmp.Compare(b.LastPassAt, a.LastPassAt) })
 		if found, err = cmd.named(found); err != nil {
 			return session, err
 		}

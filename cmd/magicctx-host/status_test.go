@@ -117,7 +117,8 @@ type twoHarnesses struct{ fakeHost }
 func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.StatusParams) (schema.StatusResult, error) {
 	st, err := h.fakeHost.Status(ctx, c, p)
 	st.Sessions = append(st.Sessions,
-		schema.SessionStatus{Harness: schema.HarnessPi, Session: "ses_1"}, schema.SessionStatus{Harness: schema.HarnessPi, Session: "only-pi"})
+		schema.SessionStatus{Harness: schema.HarnessPi, Session: "ses_1"}, schema.SessionStatus{Harness: schema.HarnessPi, Session: "only-pi"},
+		schema.SessionStatus{Harness: schema.HarnessOpenCode2, Session: "upgraded"}, schema.SessionStatus{Harness: schema.HarnessOpenCode, Session: "upgraded"})
 	return st, err
 }
 
@@ -133,7 +134,8 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p sche
 		return schema.SessionStatus{}, errors.New("the store is gone")
 	}
 	all, _ := h.Status(ctx, c, schema.StatusParams{})
-	all.Sessions = append(all.Sessions, schema.SessionStatus{Harness: schema.HarnessPi, Session: "old-pi"})
+	all.Sessions = append(all.Sessions, schema.SessionStatus{Harness: schema.HarnessPi, Session: "old-pi"},
+		schema.SessionStatus{Harness: schema.HarnessOpenCode, Session: "old-upgraded", LastPassAt: 1}, schema.SessionStatus{Harness: schema.HarnessOpenCode2, Session: "old-upgraded", LastPassAt: 2})
 	for _, st := range all.Sessions {
 		if st.Harness == p.Harness && st.Session == p.Session {
 			return st, nil
@@ -142,7 +144,8 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p sche
 	return schema.SessionStatus{}, unknownSession{}
 }
 
-// Each harness chooses the ids of its sessions independently, so two harnesses may choose the same id.
+// Each harness chooses the ids of its sessions independently, so two harnesses may choose the same id. Both versions of
+// OpenCode have the same sessions, of which the newest counts.
 func TestStatusOfEqualIDs(t *testing.T) {
 	r := newRig(t)
 	defer r.serve(twoHarnesses{newFake()})()
@@ -153,6 +156,9 @@ func TestStatusOfEqualIDs(t *testing.T) {
 		{[]string{"ses_1"}, "", `opencode and pi both have a session "ses_1"; say which one you mean: --harness opencode, or --harness pi`},
 		{[]string{"ses_1", "--json"}, "", `both have a session`},
 		{[]string{"ses_1", "--harness", "pi", "--json"}, `"harness": "pi"`, ""},
+		{[]string{"upgraded", "--json"}, `"harness": "opencode2"`, ""},
+		{[]string{"upgraded", "--harness", "opencode", "--json"}, `"harness": "opencode"`, ""},
+		{[]string{"old-upgraded", "--json"}, `"harness": "opencode2"`, ""},
 		{[]string{"ses_1", "--harness", "opencode", "--json"}, `"harness": "opencode"`, ""},
 		{[]string{"ses_1", "--harness", "pi"}, `(?m)^ .* · pi`, ""},
 		{[]string{"only-pi", "--json"}, `"session": "only-pi"`, ""},

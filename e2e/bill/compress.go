@@ -52,7 +52,8 @@ func sentences(text string) (all []string) {
 }
 
 var (
-	compacted       = regexp.MustCompile(`(?s)<conversation>\n(.*)\n</conversation>`)
+	// Version 2 of OpenCode puts the conversation at the end, without a tag.
+	compacted       = regexp.MustCompile(`(?s)(?:<conversation>\n(.*)\n</conversation>|The following is the conversation history:\n(.*)$)`)
 	previousSummary = regexp.MustCompile(`(?s)<previous-summary>\n(.*)\n</previous-summary>`)
 	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
 )
@@ -63,7 +64,9 @@ func compaction(prompt string, p place) answer {
 	var told []string
 	for _, part := range []*regexp.Regexp{previousSummary, compacted} {
 		if m := part.FindStringSubmatch(prompt); m != nil {
-			told = append(told, sentences(m[1])...)
+			for _, text := range m[1:] {
+				told = append(told, sentences(text)...)
+			}
 		}
 	}
 	told = compress(told, keptOf, fmt.Sprint("compaction ", p))

@@ -49,13 +49,24 @@ func TestCompactionReadsItsEarlierSummary(t *testing.T) {
 		fmt.Fprintf(&earlier, "- Old %d.\n", i)
 		fmt.Fprintf(&talk, "[User]: New %d.\n", i)
 	}
-	prompt := "Here it is:\n\n<conversation>\n" + talk.String() + "\n</conversation>\n\nRules stay out.\n<previous-summary>\n" + earlier.String() + "\n</previous-summary>"
-	got := compaction(prompt, place{7, 3}).text
-	if !strings.Contains(got, "Old ") || !strings.Contains(got, "New ") || strings.Contains(got, "Rules") {
-		t.Errorf("the summary:\n%s", got)
+	previous := "Rules stay out.\n<previous-summary>\n" + earlier.String() + "\n</previous-summary>"
+	one := "Here it is:\n\n<conversation>\n" + talk.String() + "\n</conversation>\n\n" + previous
+	two := previous + "\n\nRules.\n\nThe following is the conversation history:\n\n" + talk.String()
+	var got string
+	for _, prompt := range []string{one, two} {
+		got = compaction(prompt, place{7, 3}).text
+		if !strings.Contains(got, "Old ") || !strings.Contains(got, "New ") || strings.Contains(got, "Rules") {
+			t.Errorf("the summary:\n%s", got)
+		}
 	}
-	if !isSummary(got) || isSummary("Turn 7") || !isSummary("<session-history-since>\nx") {
-		t.Error("summaries and messages are not told apart")
+	const checkpoint = "<conversation-checkpoint>\n<summary>\nold\n</summary>\n\n"
+	for text, want := range map[string][2]string{
+		got: {got, ""}, "Turn 7": {"", "Turn 7"}, "<session-history-since>\nx": {"<session-history-since>\nx", ""},
+		checkpoint + "<recent-context>new": {checkpoint, "new"},
+	} {
+		if summary, verbatim := splitSummary(text); summary != want[0] || verbatim != want[1] {
+			t.Errorf("%q is split into the summary %q and the messages %q", text, summary, verbatim)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@
 // both, so neither has better ones. A simulated cache takes the place of the provider's.
 //
 // Bill prints both costs, and fails if magicctx costs more than its bounds allow. With -recall, it counts instead how
-// many details of the session the model can still read.
+// many details of the session the model can still read, and how many arrive by themselves when the user comes back to
+// their subject.
 //
 //	go run ./e2e/bill                      from the root of the repository
 //	go run ./e2e/bill -recall              counts details instead of money
@@ -23,6 +24,7 @@
 //	go run ./e2e/bill -without-historian   also magicctx without its historian
 //	go run ./e2e/bill -unbounded           also runs in a window that never fills
 //	go run ./e2e/bill -route openai        with a provider that caches by itself, without a fee
+//	go run ./e2e/bill -harness opencode2   in the beta of OpenCode 2 that MAGICCTX_OPENCODE2 names
 //	go run ./e2e/bill -binding             with a model that binds its thinking to the prompt before it
 //	go run ./e2e/bill -only magicctx -trace traces   records traces of magicctx's runs to the directory
 //	go run ./e2e/bill -again FILE          replays such a trace at each setting of the dial, without OpenCode
@@ -32,7 +34,7 @@
 // differ in their times, and by less than 0.01 % in their bills: the session's random id selects the examples in the
 // historian's prompt.
 //
-// It may import agents/historian, e2e/mockllm, e2e/opencodetest, e2e/stage, internal/chronicle, internal/config,
+// It may import agents/historian, e2e/agent, e2e/mockllm, e2e/opencode2, e2e/opencodetest, e2e/script, e2e/stage, internal/chronicle, internal/config,
 // internal/format, internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens,
 // internal/words, pipeline and schema.
 package main

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -54,6 +55,8 @@ type options struct {
 	trace              string // the trace to play again
 	window             int    // the window in which the trace is played, 0 for the recorded one
 	route, scene       string
+	harness            schema.Harness
+	source             string // the directory with the source of OpenCode 2
 	spending           schema.Spending
 	reads              []float64
 	turns              int
@@ -69,6 +72,7 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.repo, "repo", ".", "root of the repository")
 	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx, without historian or unbounded")
+	flags.StringVar((*string)(&o.harness), "harness", string(schema.HarnessOpenCode), "opencode or opencode2")
 	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k, 200k, 1m or 1m-drops")
 	flags.StringVar((*string)(&o.spending), "spending", "", "magicctx's setting of the dial: frugal, balanced (the default) or generous; with -again, all of them are the default")
 	flags.StringVar(&o.trace, "again", "", "play this trace of an earlier run through the host, without OpenCode")
@@ -90,6 +94,16 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	}
 	if o.spending != "" && !slices.Contains(schema.Spendings, o.spending) {
 		return fmt.Errorf("-spending is %q, want frugal, balanced or generous", o.spending)
+	}
+	o.source = os.Getenv(opencode2.Variable)
+	switch o.harness {
+	case schema.HarnessOpenCode:
+	case schema.HarnessOpenCode2:
+		if o.source == "" || o.route != byAnthropic.flag || o.binding {
+			return fmt.Errorf("-harness opencode2 is played with route anthropic and without -binding, and %s must name the source of OpenCode 2", opencode2.Variable)
+		}
+	default:
+		return fmt.Errorf("-harness is %q, want opencode or opencode2", o.harness)
 	}
 	for text := range strings.SplitSeq(*reads, ",") {
 		share, err := strconv.ParseFloat(text, 64)
@@ -193,8 +207,8 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 		}
 		show := newProgress(stderr, v, s.turns)
 		r := run{
-			variant: v, scene: s, billed: by, spending: o.spending, product: product, root: filepath.Join(dir, fmt.Sprint(s.name, "-", reads, "-", i)),
-			traces: o.traces, progress: show.turn,
+			variant: v, scene: s, billed: by, spending: o.spending, harness: o.harness, source: o.source, product: product, root: filepath.Join(dir, fmt.Sprint(s.name, "-", reads, "-", i)),
+			traces: o.traces, probes: o.recall, progress: show.turn,
 		}
 		res, err := r.play(ctx)
 		show.end()

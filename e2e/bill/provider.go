@@ -24,6 +24,8 @@ type provider struct {
 	billed billed
 	story  story
 	limit  int // the largest prompt in tokens
+	// isVersion2 is true if OpenCode 2 sends the requests.
+	isVersion2 bool
 	// settled waits until no historian runs, so that a run has the same result on each machine. If it is nil,
 	// the provider does not wait.
 	settled func(context.Context)
@@ -41,13 +43,16 @@ type provider struct {
 	// look watches the main conversation. seen holds the blocks that look has read.
 	look looker
 	seen map[promptcache.Hash]block
+	// newestText is the text of the newest message of the conversation, and lines are the lines of magicctx in it.
+	newestText string
+	lines      map[string]bool
 	// windows holds, for each turn, the needles in the last prompt of the turn.
 	windows map[int]sighting
 }
 
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
-		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
+		billed: b, story: s, limit: limit, windows: map[int]sighting{}, lines: map[string]bool{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
 		sizes: map[promptcache.Hash]int{}, seen: map[promptcache.Hash]block{}, look: looker{isImplicit: b.route.IsImplicit()}, tally: tally{prices: b.prices, cliff: b.route.Cliff},
 	}
 }
@@ -56,6 +61,9 @@ func newProvider(b billed, s story, limit int) *provider {
 func (p *provider) rule() mockllm.Rule {
 	return mockllm.Rule{Name: "story", Match: func(*mockllm.Request) bool { return true }, Answer: p.answer}
 }
+
+// isTitle reports whether OpenCode asks for the title of a session. Such requests are not on the bill.
+func isTitle(r *mockllm.Request) bool { return r.SystemContains("title generator") }
 
 // counted returns the counts so far.
 func (p *provider) counted() tally {
@@ -122,6 +130,8 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		p.tally.summarise(usage)
 	} else {
 		a = p.story.after(at)
+		p.newestText = asked
+		p.tally.delivered.count(messages, p.lines)
 		if p.story.asksAt(place{at.turn, at.step + 1}) && slices.Contains(r.Tools, "ctx_reduce") {
 			a.drops = p.nextDrops(messages)
 		}
@@ -224,7 +234,21 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 		}
 		blocks[i] = promptcache.Block{Hash: hash, Tokens: size, Breakpoint: b.Breakpoint}
 	}
+	if p.isVersion2 {
+		placeBreakpoints(blocks, r.Blocks)
+	}
 	return blocks
+}
+
+// placeBreakpoints places the breakpoints as OpenCode 2.0.26 does: after the last tool, the first and the last part of
+// the system prompt, and the last message. The beta that plays the story has none after the last message, but after the
+// user's newest prompt. So it pays for all steps of a turn again and again, with and without magicctx.
+func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
+	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
+	for i := range blocks {
+		isEdge := in(i, "system") && !(in(i-1, "system") && in(i+1, "system"))
+		blocks[i].Breakpoint = i == len(blocks)-1 || isEdge || in(i, "tools") && !in(i+1, "tools")
+	}
 }
 
 // read returns a request as the looker sees it.

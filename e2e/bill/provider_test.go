@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/route"
@@ -176,7 +177,7 @@ func TestBlockTokensCountTheTextForTheModel(t *testing.T) {
 
 // The test plays the whole story without OpenCode: each answer leads to the next request.
 func TestStoryLeadsToItsEnd(t *testing.T) {
-	s := story{project: "/project", turns: 2}
+	s := story{project: "/project", turns: 2, tools: script.OpenCode}
 	p := newProvider(byAnthropic, s, scenes[0].limits.Context)
 	var messages []mockllm.Message
 	for turn := 1; turn <= s.turns; turn++ {

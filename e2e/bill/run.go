@@ -9,11 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -50,10 +55,15 @@ type run struct {
 	// spending is magicctx's setting of the dial.
 	spending schema.Spending
 	product  stage.Product
-	root     string // the directory for the run's files, with a short path (see opencodetest.NewHome)
+	// harness is OpenCode of version 1 or 2. source is the directory with the source of version 2.
+	harness schema.Harness
+	source  string
+	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
 	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
 	// it is empty, nothing is recorded.
 	traces string
+	// probes lets the user come back to the needles after the last turn.
+	probes bool
 	// progress is called after each turn.
 	progress func(turn int, t tally)
 }
@@ -67,6 +77,11 @@ type result struct {
 	recalls []recall
 	Turns   int // the number of turns in the story
 	tally
+	// lines are the lines that magicctx has delivered, and lineShare is their part of the bill. Both include the user's
+	// questions about the needles.
+	lines     int
+	isProbed  bool
+	lineShare float64
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
 	// removals are the tokens that magicctx has removed, and the tokens that the model read again.
@@ -81,6 +96,10 @@ type result struct {
 // is too long. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
+	s.tools = script.OpenCode
+	if r.harness == schema.HarnessOpenCode2 {
+		s.tools = script.OpenCode2
+	}
 	if err := opencodetest.NewProject(ctx, s.project, s.files()); err != nil {
 		return res, err
 	}
@@ -92,34 +111,37 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		r.scene.limits.Context = 10_000_000
 	}
 	p := newProvider(r.billed, s, r.scene.limits.Context)
+	p.isVersion2 = r.harness == schema.HarnessOpenCode2
 	if r.historian {
 		p.settled = func(ctx context.Context) { untilSettled(ctx, user) }
 	}
 	mock := mockllm.Start()
 	defer mock.Close()
+	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
 		// OpenCode asks the provider to drop invalid thinking. A refusal would end the session instead.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
-	options, err := r.options(user, s.project, mock.URL())
-	if err != nil {
-		return res, err
-	}
 	start := time.Now()
-	oc, err := opencodetest.Start(ctx, options)
+	oc, err := r.start(ctx, user, s.project, mock.URL())
 	if err != nil {
 		return res, err
 	}
-	recalls, err := r.tell(ctx, oc, p, s, user)
+	session, recalls, err := r.tell(ctx, oc, p, s, user)
 	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: s.turns, Duration: time.Since(start), tally: p.counted()}
+	if err == nil && r.probes && r.plugin {
+		res.isProbed = true
+		err = r.probe(ctx, oc, p, s, user, session, &recalls[len(recalls)-1])
+	}
+	all := p.counted()
+	res.lines, res.lineShare = all.delivered.Lines, promptcache.Bill(all.delivered.Tokens, all.prices)/max(1e-9, all.fullBill())
 	if err == nil && r.plugin {
 		res.excess, res.best = p.excess()
 		res.causes, res.removals, err = r.causes(ctx, user, res.tally)
 	}
-	oc.Close()
-	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
+	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
 // causes returns the causes of busts in magicctx's journal, and the tokens that the busts have removed. It returns an
@@ -140,26 +162,26 @@ func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.Ca
 }
 
 // tell plays the user's part, and counts the needles on the way.
-func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s story, user *stage.User) (recalls []recall, err error) {
-	session, err := oc.CreateSession(ctx, opencodetest.NewSession{})
+func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, user *stage.User) (session string, recalls []recall, err error) {
+	session, err = oc.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	for turn := 1; turn <= s.turns; turn++ {
 		if slices.Contains(r.scene.pauses, turn) {
 			if err := r.pause(p); err != nil {
-				return nil, fmt.Errorf("pause before turn %d: %w", turn, err)
+				return "", nil, fmt.Errorf("pause before turn %d: %w", turn, err)
 			}
 		}
-		m, err := oc.Prompt(ctx, session.ID, opencodetest.Prompt{Text: s.prompt(turn), Model: r.model(turn)})
-		if err != nil && !isOverflow(m) {
-			return nil, fmt.Errorf("turn %d: %w", turn, err)
+		err := oc.Send(ctx, session, opencodetest.Prompt{Text: s.prompt(turn), Model: r.model(turn)})
+		if err != nil && !isOverflow(err) {
+			return "", nil, fmt.Errorf("turn %d: %w", turn, err)
 		}
 		if isCheck(turn, s.turns) {
 			reader := ""
 			if r.historian {
-				if reader, err = expanded(ctx, user, session.ID); err != nil {
-					return nil, fmt.Errorf("turn %d: %w", turn, err)
+				if reader, err = expanded(ctx, user, session); err != nil {
+					return "", nil, fmt.Errorf("turn %d: %w", turn, err)
 				}
 			}
 			recalls = append(recalls, recallOf(turn, p.window(turn), reader))
@@ -168,7 +190,12 @@ func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s
 			r.progress(turn, p.counted())
 		}
 	}
-	return recalls, r.checkCalls(ctx, oc, session.ID)
+	// A failed call is a mistake in the story, and would make its prompts shorter than intended.
+	failed, err := oc.FailedCalls(ctx, session)
+	if err == nil && len(failed) > 0 {
+		err = errors.New(failed[0])
+	}
+	return session, recalls, err
 }
 
 // model returns the model that answers a turn.
@@ -193,26 +220,22 @@ func (r run) pause(p *provider) error {
 // clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// isOverflow reports whether a turn ended because the prompt was too long.
-func isOverflow(m opencodetest.Message) bool {
-	return m.Info.Error != nil && m.Info.Error.Name == "ContextOverflowError"
+// isOverflow reports whether a turn ended because the prompt was too long. Version 2 has no name for that error, but
+// the provider's text.
+func isOverflow(err error) bool {
+	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }
 
-// checkCalls finds calls that failed. Such a call is a mistake in the story, and would make its prompts
-// shorter than intended.
-func (r run) checkCalls(ctx context.Context, oc *opencodetest.OpenCode, session string) error {
-	messages, err := oc.Messages(ctx, session)
+func (r run) start(ctx context.Context, user *stage.User, project, mockURL string) (agent.Agent, error) {
+	options, err := r.options(user, project, mockURL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
-				return fmt.Errorf("call %s of %s: %s %s%s", p.CallID, p.Tool, p.State.Status, p.State.Error, p.State.Output)
-			}
-		}
+	if r.harness == schema.HarnessOpenCode2 {
+		return agent.StartOpenCode2(ctx, opencode2.Options{Options: options, Source: r.source, Compacts: r.compaction})
 	}
-	return nil
+	oc, err := opencodetest.Start(ctx, options)
+	return &agent.OpenCode{OpenCode: oc}, err
 }
 
 func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Options, error) {

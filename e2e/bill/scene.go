@@ -19,6 +19,8 @@ type scene struct {
 	// costs a tenth of the input price. If it costs less, magicctx may cost as much as OpenCode.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
+	// minKnown is the least share of the needles that the last prompt holds, or that arrive by themselves.
+	minKnown float64
 	// isMixed varies the sizes of outputs and answers, so that some steps take 20 times the tokens of others.
 	isMixed bool
 	// asks makes the model ask for drops if it has the tool.
@@ -31,7 +33,7 @@ type scene struct {
 
 var scenes = []scene{
 	{
-		name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxBusts: 25,
+		name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxBusts: 25, minKnown: 0.6,
 		maxRatios: ratios(0.85, 0.85, 0.88),
 	},
 	{

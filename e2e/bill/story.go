@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
@@ -39,6 +40,7 @@ type story struct {
 	turns   int
 	isMixed bool // whether outputs and answers have mixed sizes
 	asks    bool // whether the model asks for drops
+	tools   script.Tools
 }
 
 // asksAt reports whether the model asks for drops together with its call at p. It does so about every 13
@@ -108,16 +110,14 @@ func (s story) call(p place) answer {
 	}
 	path := filepath.Join(s.project, fileName(p.turn))
 	if p.turn%3 == 0 && p.step == 4 {
-		a.tool, a.input = "bash", map[string]any{
-			"command": fmt.Sprintf("grep -n '^%s' %s", piece(p), path), "description": "Find the entries of a piece",
-		}
+		a.tool, a.input = s.tools.Bash(fmt.Sprintf("grep -n '^%s' %s", piece(p), path), "Find the entries of a piece")
 		return a
 	}
 	offset := 1
 	for step := 1; step < p.step; step++ {
 		offset += s.lines(place{p.turn, step})
 	}
-	a.tool, a.input = "read", map[string]any{"filePath": path, "offset": offset, "limit": s.lines(p)}
+	a.tool, a.input = s.tools.Read(path, offset, s.lines(p))
 	return a
 }
 

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
 const testTurns = 60
 
-func testStory() story { return story{project: "/project", turns: testTurns} }
+func testStory() story { return story{project: "/project", turns: testTurns, tools: script.OpenCode} }
 
 // The steps are as large as in published measurements of other tools: an output of 3 KB, about 1.1 k
 // tokens in all.

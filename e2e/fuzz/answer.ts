@@ -1,4 +1,5 @@
 import type { Kind } from "./author.ts"
+import { failed } from "./entries.ts"
 import type { Verdict } from "./judge.ts"
 import type { Part, Row } from "./opencode.ts"
 import { bindings, tokensOf, type Block } from "./provider.ts"
@@ -44,8 +45,8 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
     } else if (piece === "blank") {
       add({ type: "text", text: "", time: time() })
     } else {
-      const { tool, input } = world.author.call(random, world.isUnsaved, world.plugin.has.tool?.ctx_reduce !== undefined)
-      const part = add({ type: "tool", tool, callID: `${session.model.family === "openai" ? "call_" : "toolu_"}${random.id(20)}`, state: { status: "pending", input: {} } })
+      const { tool, input } = translated(world, world.author.call(random, world.isUnsaved, world.plugin.has.tool?.ctx_reduce !== undefined))
+      const part = add({ type: "tool", tool, ...(world.two && { form: random.pick(["text", "text", "content", "json"]) }), callID: `${session.model.family === "openai" ? "call_" : "toolu_"}${random.id(20)}`, state: { status: "pending", input: {} } })
       said.push(blockOf("call", { id: part.callID!, name: tool, input: JSON.stringify(input) }))
       const itsRandom = Random.of(world.seed, "call", ++world.calls)
       const run = () => runCall(world, row, part, input, itsRandom, kind === "aborted")
@@ -67,7 +68,7 @@ function end(world: World, row: Row, kind: Kind, random: Random, verdict: Verdic
   const { info, parts } = row.message
   if (kind === "aborted") {
     info.error = { name: world.isPi ? "aborted" : "MessageAbortedError", data: { message: "Aborted" } }
-    info.time.completed = world.machine.now()
+    if (!world.two) info.time.completed = world.machine.now() // OpenCode 2 notes no time
     row.changed()
     world.plugin.updated(row)
     world.plugin.tell("session.error", { sessionID: session.id, error: info.error })
@@ -97,7 +98,7 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
     return { ...block, signature: signature ?? redactedData! }
   })
   const [bound, rawBound] = [bindings(chain, proofs), bindings(rawChain, proofs)]
-  proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood }))
+  proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && world.two?.isRead !== false }))
 }
 
 /** Runs a call as OpenCode does: side by side with the other calls of the answer. */
@@ -111,8 +112,9 @@ async function runCall(world: World, row: Row, part: Part, input: Record<string,
   }
   settle({ status: "running", input: args, time: { start } })
   if (isAborted) {
-    const metadata = { interrupted: true, ...(random.chance(0.4) && { output: sectioned(random, 200) }) }
-    if (random.chance(0.8)) settle({ status: "error", input: args, error: "Tool execution aborted", metadata, time: { start, end: world.machine.now() } })
+    const output = random.chance(0.4) && sectioned(random, 200)
+    const metadata = { interrupted: true, ...(output && !world.two && { output }) }
+    if (random.chance(0.8)) settle({ status: "error", input: args, error: world.two ? failed("Tool execution aborted", output || "") : "Tool execution aborted", metadata, time: { start, end: world.machine.now() } })
     return
   }
   if (random.chance(0.05)) {
@@ -122,6 +124,7 @@ async function runCall(world: World, row: Row, part: Part, input: Record<string,
   const ours = plugin.has.tool?.[part.tool!]
   let output: string
   if (ours) {
+    delete part.form // our tools give texts
     try {
       output = (await ours.execute(args, { sessionID: session.id, callID: part.callID!, abort: new AbortController().signal })).output
       world.say(`  ${part.tool} ${JSON.stringify(args)}: ${excerpt(output)}`)
@@ -131,9 +134,17 @@ async function runCall(world: World, row: Row, part: Part, input: Record<string,
     }
   } else {
     output = world.author.output(random)
+    if (part.form === "json") output = JSON.stringify({ exit: 0, output })
   }
   const result = { title: "", output, metadata: { preview: output.slice(0, 200), truncated: false } }
   settle({ status: "completed", input: args, output: result.output, title: result.title, metadata: result.metadata, time: { start, end: world.machine.now() } })
+}
+
+/** A call in the names of the harness. */
+function translated(world: World, { tool, input }: { tool: string; input: Record<string, unknown> }): { tool: string; input: Record<string, unknown> } {
+  if (!world.two) return { tool, input }
+  const { filePath, ...rest } = input
+  return { tool: { bash: "shell", task: "subagent" }[tool] ?? tool, input: filePath === undefined ? input : { path: filePath, ...rest } }
 }
 
 function blockOf(kind: Block["kind"], more: Partial<Block>): Block {

@@ -1,3 +1,4 @@
+import { between2, renew } from "./between2.ts"
 import { fork as copyOf, Row, userMessage } from "./opencode.ts"
 import type { PiPlugin } from "./pi.ts"
 import { models } from "./provider.ts"
@@ -13,6 +14,7 @@ const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert
 
 /** Something that happens between two turns, mostly nothing. */
 export async function between(world: World, random: Random): Promise<void> {
+  if (world.two) return between2(world, world.two, random)
   const what = random.weighted<keyof typeof piBetweens>(world.isPi ? piBetweens : { ...betweens, tree: 0, command: 0 })
   if (what !== "nothing") world.note(what)
   switch (what) {
@@ -76,8 +78,8 @@ function late(world: World, random: Random): void {
 }
 
 /** Another plugin changes or adds a text in an old prompt. */
-function foreign(world: World, random: Random): void {
-  const prompts = world.session.rows.filter(({ message: { info, parts } }) => info.role === "user" && parts[0]?.type === "text")
+export function foreign(world: World, random: Random): void {
+  const prompts = world.session.rows.filter((row) => row.isPrompt && row.message.parts[0]?.type === "text")
   if (prompts.length === 0) return
   const row = random.pick(prompts)
   const { info, parts } = row.message
@@ -85,7 +87,7 @@ function foreign(world: World, random: Random): void {
   world.attached.push(text.slice(0, 12))
   const its = parts.find((part) => part.synthetic)
   if (its) its.text = text
-  else parts.push({ id: world.ids.next("prt"), sessionID: info.sessionID, messageID: info.id, type: "text", text, synthetic: true })
+  else parts.push({ id: world.ids.next("prt"), sessionID: info.sessionID, messageID: info.id, type: "text", text, synthetic: true, isAttached: true })
   row.changed()
   world.plugin.updated(row)
 }
@@ -142,30 +144,31 @@ async function compact(world: World, random: Random): Promise<void> {
 /** Takes back the newest turns. Their rows are deleted at once, although OpenCode deletes them with the next prompt. */
 export function revert(world: World, random: Random): void {
   const { rows } = world.session
-  const users = rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : []))
+  const users = rows.flatMap((row, i) => (row.isPrompt ? [i] : []))
   if (users.length < 2) return
   // Mostly a few of the newest turns, sometimes any number of them.
   const back = random.chance(0.6) ? random.int(1, Math.min(3, users.length - 1)) : random.int(1, users.length - 1)
   for (const row of rows.splice(users.at(-back)!)) world.plugin.tell("message.removed", { sessionID: world.session.id, messageID: row.id })
+  if (world.two) renew(world)
 }
 
 /**
  * While nothing can be stored, the host gives tags and the model names one of them. Then the host dies, and the user
  * takes the turn back.
  */
-async function unsavedTag(world: World, random: Random): Promise<void> {
+export async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true
   await world.turn(random)
   world.isUnsaved = false
   world.machine.kill(world.machine.processes().flatMap(({ pid, is }) => (is === "host" ? [pid] : [])))
-  const last = world.session.rows.findLastIndex(({ message }) => message.info.role === "user")
+  const last = world.session.rows.findLastIndex((row) => row.isPrompt)
   for (const row of world.session.rows.splice(last)) world.plugin.tell("message.removed", { sessionID: world.session.id, messageID: row.id })
 }
 
-async function fork(world: World, random: Random): Promise<void> {
+export async function fork(world: World, random: Random): Promise<void> {
   const original = world.session
   if (original.rows.length < 4) return
-  const users = original.rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : [])).slice(1)
+  const users = original.rows.flatMap((row, i) => (row.isPrompt ? [i] : [])).slice(1)
   const before = random.chance(0.6) || users.length === 0 ? original.rows.length : random.pick(users)
   const { copy, copied } = copyOf(original, before, world.ids)
   world.open(copy)

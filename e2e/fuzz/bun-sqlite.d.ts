@@ -1,7 +1,9 @@
-/** The part of Bun's SQLite that the driver uses. It is declared here because the project has Node's types only. */
+/** The part of Bun's SQLite that the driver of the fuzzer and the fake of OpenCode 2 use. It is declared here because the project has Node's types only. */
 declare module "bun:sqlite" {
   export class Statement {
     all(...values: (string | number)[]): Record<string, unknown>[]
+    get(...values: (string | number)[]): Record<string, unknown> | null
+    run(...values: (string | number)[]): unknown
   }
   export class Database {
     constructor(path: string, options?: { readonly?: boolean; readwrite?: boolean; create?: boolean })

@@ -1,20 +1,11 @@
-import { existsSync } from "node:fs"
-import { join } from "node:path"
+import { Bindings, show, type Bound } from "./bindings.ts"
 import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { before, bytesOf, chainOf, convert, isHidden, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
-import { content, excerpt, head, isHead, outline, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
-
-/** A thinking block's binding: the digest of the prompt before the block, and the request that it answered. */
-export interface Bound {
-  digest: bigint
-  chain: Chain
-  /** The same digest for the raw array. It shows whether OpenCode itself has invalidated the thinking. */
-  rawDigest: bigint
-  /** Whether the host knows about the request. */
-  isKnown: boolean
-}
+import { bytesOf, chainOf, convert, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
+import { convertReally, type RealArrays } from "./really.ts"
+import { content, excerpt, head, isHead, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
+import { Stored } from "./stored.ts"
 
 /** A message as it was sent. */
 interface Kept {
@@ -43,6 +34,10 @@ export interface Attempt {
   /** The versions of the raw messages, by which their states can be told apart. */
   versions: string[]
   wire: Message[]
+  /** The two requests that the harness would make. */
+  turns: { raw: Turn[]; wire: Turn[] }
+  /** The two arrays as the real converters read them; undefined if they cannot read them. */
+  real?: RealArrays | undefined
   system: string
   /** Whether the system prompt is the harness's own. */
   isBare: boolean
@@ -59,27 +54,21 @@ export interface Verdict extends Sizes {
   passes: Pass[]
 }
 
-/** The real converters of the AI SDK, if they are built: `judge` of e2e/judge/judge.ts. */
-type Converters = (c: {
-  raw: Message[]
-  wire: Message[]
-  profile: string
-  model: { provider: string; id: string }
-  binds: boolean
-}) => Promise<{ rule: string; where: string; detail: string }[]>
-
-const converters: Promise<Converters | undefined> = (async () => {
-  const path = join(import.meta.dirname, "../judge/judge.ts")
-  return existsSync(path) ? ((await import(path)) as { judge: Converters }).judge : undefined
-})()
+/** What the judge has to know about a harness. */
+export interface Habits {
+  /** The key by which the host knows a message. */
+  key(message: string): string
+  window(model: Model): number
+  /** Whether a message with no content left disappears from the array. */
+  leaves: boolean
+  /** Whether the harness asks for the system prompt before the pass, as Pi does. */
+  asksFirst: boolean
+  /** Whether the harness leaves the whole message out of a request. */
+  hides(message: Message): boolean
+}
 
 /** The real converters judge every pass with a bust, and one of every 20 other passes. */
 const sampled = 20
-
-const profiles: Record<string, string> = {
-  "@ai-sdk/anthropic": "anthropic", "@ai-sdk/amazon-bedrock": "bedrock", "@ai-sdk/google-vertex/anthropic": "vertex",
-  "@ai-sdk/openai": "openai", "@ai-sdk/openai-compatible": "openai-compatible",
-}
 
 /** Judges the requests of one session. */
 export class Judge {
@@ -97,11 +86,10 @@ export class Judge {
   /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private readonly journal: Journal
+  private readonly stored: Stored
+  private readonly bindings: Bindings
   private readonly tags = new Map<number, string>()
-  /** The bindings of thinking blocks, by signature. The sessions of a world share them. */
-  private readonly bound: Map<string, Bound>
   private readonly told = new Set<string>()
-  private readonly lostThinking = new Set<string>()
   private readonly machine: Machine
   private readonly session: Session
   private readonly report: (rule: string, detail: string) => void
@@ -117,6 +105,7 @@ export class Judge {
   /** The digest of the system prompt of the newest request without a line in the journal; reset by a good request. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
+  private isNewestGood = false
   private hasLostDatabase = false
   /** Whether a message that was sent before has other content in this request. */
   private hasChanged = false
@@ -126,14 +115,15 @@ export class Judge {
   private readonly sentByOriginal = new Map<string, Kept>()
   /** The size of the head that the original had sent. */
   private forkedHeadBytes = 0
-  /** The session of which this one is a copy, and for each message of this session the original's message. */
-  private original: { judge: Judge; messages: ReadonlyMap<string, string> } | undefined
+  private readonly habits: Habits
 
-  constructor(machine: Machine, session: Session, bound: Map<string, Bound>, scale: number, report: (rule: string, detail: string) => void) {
+  constructor(machine: Machine, session: Session, habits: Habits, bound: Map<string, Bound>, scale: number, report: (rule: string, detail: string) => void) {
     this.machine = machine
     this.session = session
+    this.habits = habits
     this.journal = new Journal(machine, session.id)
-    this.bound = bound
+    this.stored = new Stored(machine, session, (message) => habits.key(message), () => this.journal.isEmpty)
+    this.bindings = new Bindings(bound, report)
     this.scale = scale
     this.report = report
   }
@@ -145,21 +135,19 @@ export class Judge {
 
   /** The highest tag that the host has given. */
   given(): number {
-    const rows = this.machine.read("SELECT tag_counter FROM sessions WHERE session_id = ?", this.session.id)
-    return Math.max(Number(rows[0]?.tag_counter ?? 0), ...this.tags.keys(), this.unstoredOriginal?.judge.given() ?? 0)
+    return Math.max(this.stored.tags(), ...this.tags.keys())
   }
 
   /** Records that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
-    this.good = this.forkedFrom = this.original = undefined
+    this.good = this.forkedFrom = this.stored.original = undefined
     this.sent.clear()
     this.sentByOriginal.clear()
     this.pending = []
     this.journal.lost()
     this.isUnrecorded = false
     this.isForgetful = this.hasLostDatabase = true
-    // If the binding of a message is not stored, the host takes the message's thinking for lost.
-    for (const bound of this.bound.values()) bound.isKnown = false
+    this.bindings.databaseLost()
   }
 
   /**
@@ -167,11 +155,8 @@ export class Judge {
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
-    // If the other session has lost thinking, this session does not send it either, even if the prompt before the
-    // thinking is the old one again. For example, the other session had switched to another agent and so lost all of
-    // its thinking (-seed 100167).
-    for (const signature of other.lostThinking) this.lostThinking.add(signature)
-    this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
+    this.bindings.inherit(other.bindings)
+    this.stored.original = { stored: other.stored, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     for (const [theirs, ours] of copied) {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept) this.sentByOriginal.set(ours, kept)
@@ -181,8 +166,8 @@ export class Judge {
     // The copy gets the head only if it has all messages that the head stands for, including a pinned prompt (-seed
     // 2091).
     const { covered } = other.good.head
-    const through = covered.size > 0 ? other.storedHead()?.through_key : undefined
-    const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.key(id) === through))
+    const through = covered.size > 0 ? other.stored.head()?.through_key : undefined
+    const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.habits.key(id) === through))
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
     const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
@@ -194,25 +179,36 @@ export class Judge {
     }
   }
 
+  /** The beginning of the head in the last good request. */
+  get baseline(): string | undefined {
+    return this.good?.head.texts[0]
+  }
+
+  /** A request outside the conversation that keeps the cached prefix warm must begin with the last request. */
+  warm(chain: Chain, raw: readonly Turn[], model: Model): void {
+    const { good } = this
+    if (!good || !this.isNewestGood || this.happened.reloaded || model !== good.model || !stands(good.raw, raw)) return
+    const same = shared(good.chain, chain)
+    if (same < good.chain.blocks.length) this.report("warm", `a request that keeps the prefix warm differs from the last request ${same < 0 ? "in its system prompt" : `in block ${same}, which was ${show(good.chain.blocks[same])} and is ${show(chain.blocks[same])}`}`)
+  }
+
   /** The request that was judged last, for a person to look at. */
   current: Attempt | undefined
 
   async judge(attempt: Attempt): Promise<Verdict> {
     this.current = attempt
-    const { raw, wire, system, model, outcome, isBare } = attempt
-    const turns = convert(wire, model)
-    const rawTurns = convert(raw, model)
+    const { raw, wire, system, model, outcome, isBare, turns: { raw: rawTurns, wire: turns } } = attempt
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
     // In Pi the host is asked for the system prompt first. If the request is sent without the host's system prompt,
     // the host does not know the request.
-    const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.leaves)
+    const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi, a message also disappears if it has no content left. The head does not cover such a message, so it must
+    // In Pi and OpenCode 2, a message also disappears if it has no content left. The head does not cover such a message, so it must
     // have edits of its own.
-    if (this.leaves) {
-      let through = raw.findIndex(({ info }) => this.key(info.id) === this.storedHead()?.through_key)
+    if (this.habits.leaves) {
+      let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
       // If a revert removes the newest message that the head covers, and no host runs, the shim keeps the head for
       // the remaining messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
@@ -225,7 +221,7 @@ export class Judge {
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
     const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
-    const pruned = tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale)
+    const pruned = raw.some(isPruned) ? tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale) : 0
     const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
@@ -239,7 +235,7 @@ export class Judge {
       this.tags.clear()
     }
     if (!this.isForgetful) this.contents(raw, wire, rows, front)
-    if (model.binds) this.bindings(chain, rawTurns, verdict, outcome)
+    if (model.binds) this.checkBindings(verdict, attempt)
     if (outcome === "applied") this.cameBack(raw, rows, front, [...this.pending, ...passes])
     else this.fallback(raw, rows, outcome, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
@@ -249,11 +245,12 @@ export class Judge {
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
     // the pressure.
     if (passes.length === 1 && this.pending.length === 0 && isGood) checkSize(passes[0]!, verdict, this.circumstances(model))
-    await this.convertReally(attempt, verdict)
+    if (verdict.isBust || this.passes % sampled === 0) await convertReally(attempt, this.report)
 
+    this.isNewestGood = isGood
     this.pending.push(...passes)
     // The host may forget decisions that it could not store before the next pass.
-    if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
+    if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.bindings.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
       this.stoodFor.set(front.texts.join(), new Set([...this.stands(front), ...front.covered]))
@@ -324,44 +321,14 @@ export class Judge {
   }
 
   /**
-   * The original of a copy that has no stored pass yet. If the database is locked during the copy's first pass, the host
-   * sends the edits of the original, and stores them for the copy with the first pass that it can store (-seed 100250).
-   */
-  private get unstoredOriginal(): Judge["original"] {
-    return this.journal.isEmpty ? this.original : undefined
-  }
-
-  /** The kinds of the stored edits of a message, by tag. */
-  private edits(message: string): Map<number, Set<string>> {
-    const original = this.unstoredOriginal
-    if (original) {
-      const theirs = original.messages.get(message)
-      return theirs === undefined ? new Map() : original.judge.edits(theirs)
-    }
-    const found = new Map<number, Set<string>>()
-    const sql = "SELECT u.tag AS tag, e.kind AS kind FROM units u JOIN edits e USING (harness, session_id, tag) WHERE u.session_id = ? AND u.message_key = ?"
-    for (const { tag, kind } of this.machine.read(sql, this.session.id, this.key(message))) {
-      const kinds = found.get(Number(tag)) ?? new Set()
-      found.set(Number(tag), kinds.add(String(kind)))
-    }
-    return found
-  }
-
-  /** Whether a message with no content left disappears from the array, as in Pi. */
-  leaves = false
-
-  /** The key by which the host knows a message. */
-  key: (message: string) => string = (message) => message
-
-  /**
    * A head must equal the stored one, and compartments must cover all messages that it stands for. The model loses a
    * message that is neither sent nor in a compartment.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
     if (!isGood) return
-    const stored = this.storedHead()
-    const through = stored ? raw.findIndex(({ info }) => this.key(info.id) === stored.through_key) : -1
+    const stored = this.stored.head()
+    const through = stored ? raw.findIndex(({ info }) => this.habits.key(info.id) === stored.through_key) : -1
     if (texts.length === 0) {
       if (through >= 0 && stored!.baseline !== "") this.report("head-lost", `the stored head stands for messages up to ${String(stored!.through_key)}, and no head is sent`)
       return
@@ -369,24 +336,16 @@ export class Judge {
     if (!stored || [stored.baseline, stored.acknowledgement, stored.delta].some((text, i) => text !== texts[i])) {
       this.report("head-bytes", `the head is not the stored one: ${excerpt(texts.join(" | "), 200)}`)
     }
-    const kept = this.machine.read("SELECT message_keys, p1 FROM compartments WHERE session_id = ?", this.session.id)
-    const words = kept.map(({ p1 }) => String(p1)).join("\n")
-    const summarised = new Set(kept.flatMap(({ message_keys }) => JSON.parse(String(message_keys)) as string[]))
+    const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
       // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
       // summary's words. If compartments already stand for all messages that it summarises, its words need not be
       // anywhere (-seed 40).
-      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.names(id).some((name) => summarised.has(name))))) continue
+      if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
-      else if (!this.names(info.id).some((name) => summarised.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${kept.length} compartments`)
+      else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
     }
-  }
-
-  /** The keys under which compartments may know a message: its own, and for a copy also its original's. */
-  private names(id: string): string[] {
-    const theirs = this.original?.messages.get(id)
-    return [this.key(id), ...(theirs === undefined ? [] : this.original!.judge.names(theirs))]
   }
 
   /** The messages with content that a summary by the harness stands for. */
@@ -397,26 +356,16 @@ export class Judge {
     return rows.slice(0, kept < 0 ? request : kept).filter(({ message }) => message.info.summary !== true && hasContent(message)).map(({ id }) => id)
   }
 
-  /**
-   * The stored head of the session. Until the first pass of a copy is stored, it is the original's head; in Pi it
-   * also has the original's keys (-seed 700013).
-   */
-  private storedHead(): Record<string, unknown> | undefined {
-    const original = this.unstoredOriginal
-    if (original) return original.judge.storedHead()
-    return this.machine.read("SELECT through_key, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)[0]
-  }
-
   private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>, { covered }: Head): void {
     const wires = new Map(wire.map((message) => [message.info.id, message]))
     let given: number | undefined
-    const edits = (message: string) => this.edits(message)
+    const edits = (message: string) => this.stored.edits(message)
     for (const message of raw) {
       const { id } = message.info
       const [now, last] = [rows.get(id)!, this.good?.rows.get(id)]
       if (covered.has(id)) continue
       if (last && last.raw === now.raw && last.substance === now.substance && wires.has(id)) continue
-      if (this.leaves && !wires.has(id) && (this.edits(id).size > 0 || isHidden(message) || !message.parts.some(({ type }) => type === "text" || type === "tool"))) continue
+      if (this.habits.leaves && !wires.has(id) && (edits(id).size > 0 || this.habits.hides(message) || !hasContent(message))) continue
       const sent = content(message, wires.get(id), edits, (tag) => tag > 0 && tag <= (given ??= this.given()))
       for (const { rule, detail } of sent.hits) this.report(rule, detail)
       for (const { tag, message, part } of sent.tags) {
@@ -507,83 +456,28 @@ export class Judge {
     }
   }
 
-  window: (model: Model) => number = () => Infinity
-
   private circumstances(model: Model): Pick<Facts, "report" | "happened" | "window"> {
-    return { report: this.report, happened: this.happened, window: this.window(model) }
+    return { report: this.report, happened: this.happened, window: this.habits.window(model) }
   }
 
-  /** The provider of a binding model checks each thinking block against the prompt before it. */
-  private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain, passes }: Verdict, outcome: Attempt["outcome"]): void {
-    const invalid: Block[] = []
-    const sent = new Set<string>()
-    const starts = new Map<string, bigint>() // by message: the digest of the prompt before its first block
-    chain.blocks.forEach(({ block }, i) => {
-      if (!starts.has(block.message)) starts.set(block.message, before(chain, i))
-      if (block.kind !== "thinking") return
-      sent.add(block.signature)
-      const bound = this.bound.get(block.signature)
-      if (!bound || bound.digest === before(chain, i)) return
-      // If OpenCode itself invalidates thinking, for example when a reminder moves to another message, only the host
-      // could repair that.
-      const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
-      if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
+  private checkBindings({ chain, rawChain, passes, isBust, isGood }: Verdict, { turns: { raw }, outcome }: Attempt): void {
+    const { original } = this.stored
+    this.bindings.check({
+      chain, rawChain, raw, passes, outcome, isBust, isGood, isCopy: original !== undefined, hasGood: this.good !== undefined,
+      isReloaded: this.happened.reloaded, hasLostDatabase: this.hasLostDatabase,
+      wasSent: (id) => this.sent.has(id) || original?.messages.has(id) === true,
+      isInLast: (id) => this.good?.rows.has(id) ?? false,
     })
-    // A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is
-    // bound to the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). If
-    // messages come back with their branch while there is no host, the shim does not have their patches either: the
-    // host made it forget them when the messages went away (-seed 740017).
-    // In a fork, the messages that come back may be ones that only the original has sent (-seed 3400002 in Pi).
-    const wasSent = (id: string) => this.sent.has(id) || this.original?.messages.has(id) === true
-    const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !this.good?.rows.has(block.message))
-    const isNewFork = !this.good && this.original !== undefined
-    const isForgetful = (outcome === "unchanged" && (this.happened.reloaded || isNewFork)) || comesBack
-    if (invalid.length > 0 && !isForgetful) {
-      const was = this.bound.get(invalid[0]!.signature)!.chain
-      const same = shared(was, chain)
-      const what = same < 0 ? "another system prompt" : same < was.blocks.length ? `a prompt whose block ${same} was ${show(was.blocks[same])} and is ${show(chain.blocks[same])}` : "another answer"
-      this.report("binding-invalid", `${invalid.length} of ${sent.size} thinking blocks are bound to another prefix, first that of ${invalid[0]!.message}, to ${what}`)
-    }
-    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
-    // thinking, its removal changes no part of the last request, so such a pass is not a bust.
-    const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork has no wire before its first pass. If that pass is under pressure, it drops content that its original
-    // has sent, and the journal does not call that a bust (-seed 200461).
-    const isFirstOfFork = !this.good && this.original !== undefined && passes.some(({ verdict }) => verdict !== "steady")
-    // If the first request after the loss of the database was sent with a repeated prompt, its answer is bound to a
-    // prompt that the host does not know (-seed 3001).
-    const isAfterLoss = this.hasLostDatabase && passes.some(({ pass }) => pass <= 2)
-    for (const { blocks } of raw) {
-      for (const [i, block] of blocks.entries()) {
-        if (block.kind !== "thinking" || sent.has(block.signature) || this.lostThinking.has(block.signature)) continue
-        // Only a block that opens its answer is checked: whether a later block is valid depends on the blocks before
-        // it.
-        const opens = blocks[i - 1]?.message !== block.message
-        const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
-        if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && !isAfterLoss && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
-        this.lostThinking.add(block.signature)
-      }
-    }
-  }
-
-  private forget({ signature }: Block): void {
-    const bound = this.bound.get(signature)
-    if (bound) bound.isKnown = false
-  }
-
-  private async convertReally({ raw, wire, model }: Attempt, { isBust }: Verdict): Promise<void> {
-    if (this.leaves || (!isBust && this.passes % sampled !== 0)) return // the converters read OpenCode's messages
-    const judge = await converters
-    if (!judge) return
-    const copy = (messages: Message[]) => JSON.parse(JSON.stringify(messages)) as Message[]
-    const violations = await judge({ raw: copy(raw), wire: copy(wire), profile: profiles[model.npm]!, model: { provider: model.provider, id: model.id }, binds: model.binds })
-    for (const { rule, where, detail } of violations) this.report(`sdk-${rule}`, `${where}: ${detail}`)
   }
 }
 
 /** The message with the outputs that OpenCode has pruned. */
 function unpruned({ info, parts }: Message): Message {
   return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
+}
+
+function isPruned({ parts }: Message): boolean {
+  return parts.some(({ state }) => state?.time?.compacted !== undefined)
 }
 
 function bytesIn(turns: readonly Turn[]): number {
@@ -593,10 +487,6 @@ function bytesIn(turns: readonly Turn[]): number {
 /** A message without content, such as a refused answer, contains nothing that could be lost. */
 function hasContent({ parts }: Message): boolean {
   return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
-}
-
-function show(entry: Chain["blocks"][number] | undefined): string {
-  return entry ? `${entry.role} ${entry.block.kind}@${entry.block.message} ${excerpt(entry.block.text || entry.block.input)}` : "nothing"
 }
 
 /** Whether the earlier blocks are still in their places and come from the same messages. */

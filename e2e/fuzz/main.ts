@@ -31,7 +31,7 @@ interface Options {
 const repository = join(import.meta.dirname, "../..")
 
 const usage = `task fuzz:passes -- [options]
-  -harness pi   play in Pi. Default: opencode
+  -harness pi   play in Pi, or in opencode2. Default: opencode
   -seed N       the first session; the others follow it. Default: from the clock
   -sessions N   how many sessions at most
   -passes N     no further session once so many passes were played
@@ -68,13 +68,13 @@ function parse(args: readonly string[]): Options {
   }
   if (options.timeMS === 0) options.timeMS = options.sessions < Infinity || options.passes < Infinity ? Infinity : 120_000
   options.jobs ||= options.sessions === 1 ? 1 : 2
-  options.shim ||= join(repository, `adapters/${options.harness}-shim/dist/index.js`)
+  options.shim ||= join(repository, `adapters/${options.harness === "pi" ? "pi" : "opencode"}-shim/dist/index.js`)
   options.host = realpathSync(options.host)
   return options
 }
 
 function harness(text: string): Harness {
-  return text === "pi" || text === "opencode" ? text : fail(`${text} is no harness: opencode or pi`)
+  return text === "pi" || text === "opencode" || text === "opencode2" ? text : fail(`${text} is no harness: opencode, opencode2 or pi`)
 }
 
 function number(text: string): number {
@@ -104,8 +104,8 @@ async function play(options: Options): Promise<Sum> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "magicctx-fuzz-")))
   process.env.TMPDIR = join(root, "tmp")
   mkdirSync(process.env.TMPDIR)
-  const { default: plugin } = (await import(pathToFileURL(options.shim).href)) as { default: { server: Server } | Server }
-  const server = options.harness === "pi" ? plugin : (plugin as { server: Server }).server
+  const { default: plugin } = (await import(pathToFileURL(options.shim).href)) as { default: Record<string, Server> }
+  const server = options.harness === "pi" ? plugin : plugin[options.harness === "opencode" ? "server" : "setup"]
   const sum: Sum = { sessions: 0, passes: 0, counts: {}, findings: [] }
   const shimLog = new Tail(shimLogPath(process.env.TMPDIR, options.harness))
   const ends = Date.now() + options.timeMS

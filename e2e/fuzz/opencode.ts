@@ -75,6 +75,12 @@ export class Row {
     return this.message.info.id
   }
 
+  /** Whether the message is the user's. In OpenCode 2, other messages have the user's role, too. */
+  get isPrompt(): boolean {
+    const { role, kind } = this.message.info
+    return role === "user" && kind === undefined
+  }
+
   /** How often the message has changed. */
   version = 0
 
@@ -136,6 +142,9 @@ export class Session {
   original: string | undefined
   model: Model = models[0]!
   agent = "build"
+  /** In OpenCode 2: the instructions in the system prompt, and those that the model knows. */
+  baseline = ""
+  told = ""
   /** Whether the newest user message of the next array gets a reminder. */
   reminds = false
 
@@ -144,7 +153,7 @@ export class Session {
   }
 
   newestUser(): Row | undefined {
-    return this.rows.findLast((row) => row.message.info.role === "user")
+    return this.rows.findLast((row) => row.isPrompt)
   }
 
   newestAssistant(): Row | undefined {
@@ -153,6 +162,8 @@ export class Session {
 
   /** The rows that OpenCode reads: after a compaction, its own two rows, the turns that it kept, and all later rows. */
   visible(): Row[] {
+    const checkpoint = this.rows.findLastIndex(({ message }) => message.info.kind === "compaction")
+    if (checkpoint >= 0) return this.rows.slice(checkpoint)
     const at = this.rows.findLastIndex(({ message }) => message.parts[0]?.type === "compaction")
     if (at < 0) return this.rows
     const kept = this.rows.findIndex(({ id }) => id === this.rows[at]!.message.parts[0]!.tail_start_id)
@@ -320,6 +331,8 @@ export function fork(session: Session, before: number, ids: Ids): { copy: Sessio
   const copy = new Session(ids.next("ses"))
   copy.model = session.model
   copy.original = session.id
+  copy.baseline = session.baseline
+  copy.told = session.told
   const copied = new Map<string, string>()
   for (const row of session.rows.slice(0, before)) {
     const message = row.copy()

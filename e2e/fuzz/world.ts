@@ -3,20 +3,23 @@ import { join } from "node:path"
 import { answer } from "./answer.ts"
 import { Author } from "./author.ts"
 import { between, revert } from "./between.ts"
+import { compact, instructions, remind, update } from "./between2.ts"
 import { disturb, troubles } from "./disturb.ts"
-import { Judge, type Bound, type Verdict } from "./judge.ts"
+import type { Bound } from "./bindings.ts"
+import { Judge, type Habits, type Verdict } from "./judge.ts"
 import { Machine, Tail } from "./machine.ts"
 import { Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
 import { manners, summarise, type Manner, type Summary } from "./historian.ts"
+import { OpenCode2 } from "./opencode2.ts"
 import { PiPlugin } from "./pi.ts"
-import { models, refusal, type Model } from "./provider.ts"
+import { convert, isHidden, models, refusal, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt } from "./rules.ts"
 import { Caches, floor } from "./usage.ts"
 
 /** What a shim exports: OpenCode's server function, or Pi's extension. */
 export type Server = unknown
-export type Harness = "opencode" | "pi"
+export type Harness = "opencode" | "opencode2" | "pi"
 
 export interface Finding {
   seed: number
@@ -42,12 +45,14 @@ export class World {
   readonly seed: number
   readonly machine: Machine
   readonly ids: Ids
-  readonly plugin: Plugin | PiPlugin
+  readonly plugin: Plugin | OpenCode2 | PiPlugin
   readonly isPi: boolean
+  /** The plugin, if the harness is OpenCode 2. */
+  readonly two: OpenCode2 | undefined
   readonly sessions = new Map<string, Session>()
   readonly judges = new Map<string, Judge>()
   readonly author = new Author(() => [...this.judge.shown()])
-  private readonly windows = new Map<Model, number>()
+  readonly windows = new Map<Model, number>()
   readonly bound = new Map<string, Bound>()
   readonly scale: number
   readonly server: Server
@@ -66,6 +71,8 @@ export class World {
   isUnsaved = false
   /** The number of further requests without a host. */
   private outage = 0
+  /** The answer that OpenCode 2 asks for again. */
+  private retried: Row | undefined
   private readonly caches: Caches
   private readonly manner: Manner | "none" | "mixed"
   private summaries = 0
@@ -93,19 +100,19 @@ export class World {
     const [low, high] = random.pick([[8_000, 19_000], [20_000, 40_000], [20_000, 40_000], [40_000, 64_000]])
     for (const model of models) this.windows.set(model, random.int(low!, high!))
     this.most = random.int(40, 140)
-    this.plugin = this.isPi
-      ? new PiPlugin(this.machine.project, this.sessions, this.windows, () => this.system())
-      : new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
+    this.two = harness === "opencode2" ? new OpenCode2(this) : undefined
+    const one = () => new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
+    this.plugin = this.two ?? (this.isPi ? new PiPlugin(this.machine.project, this.sessions, this.windows, () => this.system()) : one())
     // In Pi the historian is a process of its own; see piagent.ts.
     this.prompts = new Tail(join(this.machine.directory, "prompts"))
     Object.assign(process.env, { MAGICCTX_FUZZ_PROMPTS: join(this.machine.directory, "prompts"), MAGICCTX_FUZZ_MANNER: this.manner })
     this.session = this.open(new Session(this.ids.next("ses")))
     this.session.model = random.weighted({ anthropic: 7, other: 5 }) === "anthropic" ? models[0]! : random.pick(models)
-    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes`)
+    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes${this.two ? `, ${JSON.stringify(this.two.version)}` : ""}`)
   }
 
   /** Answers the historian. */
-  private summarise(prompt: string): Summary {
+  summarise(prompt: string): Summary {
     const random = Random.of(this.seed, "summary", ++this.summaries)
     this.reads(prompt)
     const manner = this.manner === "mixed" || this.manner === "none" ? random.pick(manners) : this.manner
@@ -172,10 +179,12 @@ export class World {
   }
 
   open(session: Session): Session {
-    const judge = new Judge(this.machine, session, this.bound, this.scale, (rule, detail) => this.find(rule, detail))
-    judge.key = (message) => this.plugin.key(message)
-    judge.leaves = this.isPi
-    judge.window = (model) => this.windows.get(model)!
+    const habits: Habits = {
+      key: (message) => this.plugin.key(message), window: (model) => this.windows.get(model)!,
+      leaves: this.isPi || this.two !== undefined, asksFirst: this.isPi, hides: this.two ? () => false : isHidden,
+    }
+    const judge = new Judge(this.machine, session, habits, this.bound, this.scale, (rule, detail) => this.find(rule, detail))
+    if (this.two) session.baseline = session.told = instructions(this)
     this.sessions.set(session.id, session)
     this.judges.set(session.id, judge)
     return session
@@ -198,15 +207,20 @@ export class World {
     await this.plugin.has["chat.message"]?.({ sessionID: session.id }, { message: message.info, parts: message.parts })
     const part = (more: Partial<Part> & { type: string }) => message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: message.info.id, ...more })
     const length = random.pick([40, 200, 200, 800, 3000])
-    part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.author.lead(random, 0.1)) : prose(random, length) })
+    if (this.two && !this.two.version.isBeta && random.chance(0.05)) {
+      const skill = prose(random, 300)
+      this.attached.push(skill.slice(0, 12))
+      part({ type: "text", text: skill, synthetic: true })
+    }
+    part({ type: "text", ...(this.two && random.chance(0.05) && { isMarked: true }), text: random.chance(0.4) ? sectioned(random, length, this.author.lead(random, 0.1)) : prose(random, length) })
     if (random.chance(0.06)) part({ type: "file", mime: "image/png", filename: "a.png", url: `data:image/png;base64,${random.id(400)}` })
     if (!this.isPi && random.chance(0.1)) {
       const file = prose(random, random.pick([300, 3000]))
       this.attached.push(file.slice(0, 12))
-      part({ type: "text", text: file, synthetic: true })
+      part({ type: "text", text: this.two ? `Attached file: a.txt\n\n${file}` : file, synthetic: true, isAttached: true })
     }
-    if (!this.isPi && random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
-    if (!this.isPi && random.chance(0.06)) {
+    if (!this.isPi && !this.two && random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
+    if (!this.isPi && !this.two && random.chance(0.06)) {
       const secret = prose(random, 100)
       this.withheld.push(secret.slice(0, 12))
       part({ type: "text", text: secret, ignored: true })
@@ -214,15 +228,29 @@ export class World {
     session.rows.push(new Row(message))
     this.plugin.updated(session.rows.at(-1)!)
     this.plugin.tell("session.status", { sessionID: session.id, status: { type: "busy" } })
-    session.reminds = session.agent === "plan"
+    session.reminds = !this.two && session.agent === "plan"
+    const reminder = this.two && session.agent === "plan" && random.chance(0.5) ? remind(this) : undefined
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       if ((await this.step(step >= steps)) === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
+      if (reminder && step === 1 && session.rows.includes(reminder)) {
+        reminder.message.info.kind = "synthetic" // it is stored now
+        reminder.changed()
+      }
+      if (this.two && session.rows.at(-1)!.message.info.finish === "tool-calls" && random.chance(0.04)) this.steer(random)
       if (random.chance(0.01)) this.machine.move(random.int(1, 7) * minute) // a slow tool, or a permission that the user grants late
       else this.machine.move(random.int(1, 20) * 1000)
     }
     this.plugin.tell("session.status", { sessionID: session.id, status: { type: "idle" } })
     this.plugin.tell("session.idle", { sessionID: session.id })
+  }
+
+  /** The user types a prompt while the model works. It comes before the next step. */
+  private steer(random: Random): void {
+    this.note("steer")
+    const message = userMessage(this.session, this.ids, this.machine)
+    message.parts.push({ id: this.ids.next("prt"), sessionID: this.session.id, messageID: message.info.id, type: "text", text: prose(random, random.pick([40, 800])) })
+    this.session.rows.push(new Row(message))
   }
 
   /** One request of the model, and its answer. */
@@ -232,21 +260,22 @@ export class World {
     const { session, judge } = this
     const { model } = session
     const started = this.machine.now()
-    const row = this.newAssistant()
+    const row = this.retried ?? this.newAssistant()
+    this.retried = undefined
     const request = await this.request(random)
-    if (this.isPi) row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode before it
+    if (this.isPi) row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode 1 before it
     const { verdict } = request
     const window = this.windows.get(model)!
     this.report(verdict, request.outcome)
-    if (verdict.tokens > window) return this.refuse(row, verdict, request.isDisturbed)
+    if (verdict.tokens > window) return this.refuse(row, verdict, request.isDisturbed, random)
     this.refusals = 0
     if (verdict.isGood) judge.happened.lastUse = this.machine.now() // the host need not know about other requests
     const usage = this.caches.use(model, verdict)
     const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
-    if (kind === "failed") return this.fail(row, random)
+    if (kind === "failed") return this.two && random.chance(0.6) ? this.retry(row, random) : this.fail(row, random)
     // An aborted answer reports no usage, so the host cannot know that its prompt was accepted (-seed 200017).
     if (kind !== "aborted") judge.happened.refused = false
-    await answer(this, row, kind, random, verdict, usage, started)
+    await answer(this, row, kind, random, verdict, usage, this.two ? row.message.info.time.created : started)
     await this.plugin.settled()
     for (const prompt of this.prompts.lines()) this.reads(JSON.parse(prompt) as string)
     return kind === "calls" ? "go on" : "done"
@@ -275,6 +304,7 @@ export class World {
   /** Prepares a request as OpenCode does, while something may go wrong. */
   private async request(random: Random): Promise<{ verdict: Verdict; outcome: "applied" | "reapplied" | "unchanged"; isDisturbed: boolean }> {
     const { session } = this
+    if (this.two) update(this, random)
     const messages = session.array(this.ids)
     const newest = session.newestUser()!
     const visible = session.visible()
@@ -289,10 +319,13 @@ export class World {
     await this.guarded("messages.transform", this.plugin.has["experimental.chat.messages.transform"]!({}, { messages: wire }))
     if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise the disturbance also hits the next hook
     const system = [this.system()]
+    const { model } = session
     await this.guarded("system.transform", this.plugin.has["experimental.chat.system.transform"]!({ sessionID: session.id, model: { id: session.model.id, providerID: session.model.provider } }, { system }))
     disturbed.end()
     const outcome = this.outcome()
-    const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), isBare: system.join("\n") === this.system(), model: session.model, outcome })
+    const turns = this.two?.newest!.turns ?? { raw: convert(raw, model), wire: convert(wire, model) }
+    const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
+    const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
     // If a pass could not be stored in time, for example on a busy machine, it drops nothing. So it counts as
     // disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
@@ -311,7 +344,7 @@ export class World {
   }
 
   /** The outcome of the newest pass, read from the shim's log. */
-  private outcome(): "applied" | "reapplied" | "unchanged" {
+  outcome(): "applied" | "reapplied" | "unchanged" {
     // A plugin that was loaded without a host logs nothing.
     let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
     for (const line of this.shimLog.lines()) {
@@ -327,6 +360,7 @@ export class World {
   }
 
   private system(): string {
+    if (this.two) return this.systemParts().join("\n")
     const date = new Date(this.machine.now()).toDateString()
     return (
       "You are OpenCode, the best coding agent on the planet.\n\n" + prose(Random.of("system"), 2000) +
@@ -334,9 +368,14 @@ export class World {
     )
   }
 
+  /** The two parts of the system prompt of OpenCode 2. */
+  systemParts(): string[] {
+    return ["You are OpenCode, the best coding agent on the planet.\n\n" + prose(Random.of("system"), 2000), `<env>\n  Working directory: ${this.machine.project}\n</env>\n${this.session.baseline}`]
+  }
+
   // The provider's side.
 
-  private refuse(row: Row, verdict: Verdict, isDisturbed: boolean): Outcome {
+  private async refuse(row: Row, verdict: Verdict, isDisturbed: boolean, random: Random): Promise<Outcome> {
     const { session, judge } = this
     const window = this.windows.get(session.model)!
     const error = refusal(session.model, verdict.tokens, window)
@@ -350,9 +389,12 @@ export class World {
     row.message.info.error = error
     row.message.info.finish = "error"
     row.message.info.time.completed = this.machine.now()
-    session.rows.push(row)
+    // OpenCode 2 compacts the session and asks again, if the user lets it.
+    const compacts = this.two && random.chance(0.3)
+    if (!compacts) session.rows.push(row)
     this.plugin.updated(row)
     this.plugin.tell("session.error", { sessionID: session.id, error })
+    if (compacts) await compact(this, this.two!, random)
     // If the newest prompt alone is too long, no drop can help, so the user takes it back.
     if (this.refusals >= 4) {
       this.refusals = 0
@@ -365,7 +407,21 @@ export class World {
     return "done"
   }
 
+  /** OpenCode 2 asks again after a failure of the provider. */
+  private retry(row: Row, random: Random): Outcome {
+    this.note("retry")
+    this.two!.emit("session.retry.scheduled", { sessionID: this.session.id, assistantMessageID: row.id, error: { type: "provider.rate-limit", message: "overloaded" } })
+    if (random.chance(0.5)) this.retried = row
+    return "go on"
+  }
+
   private fail(row: Row, random: Random): Outcome {
+    // OpenCode 2 sends what a failed answer has said.
+    if (this.two && random.chance(0.4)) {
+      const part = (more: Partial<Part> & { type: string }) => row.message.parts.push({ id: this.ids.next("prt"), sessionID: this.session.id, messageID: row.id, ...more })
+      if (random.chance(0.5)) part({ type: "reasoning", ...this.author.proof(random, this.session.model.proof, "thinking") })
+      part({ type: "text", text: prose(random, 200) })
+    }
     const message = random.pick(["overloaded_error", "bad key", "Internal server error", "rate limit: 30000 tokens per minute"])
     row.message.info.error = { name: "APIError", data: { message, statusCode: 500, isRetryable: false, responseBody: message } }
     row.message.info.time.completed = this.machine.now()
@@ -380,5 +436,5 @@ export class World {
 /** The path of the shim's log below the directory for temporary files. */
 export function shimLogPath(temporary: string, harness: Harness): string {
   const user = process.getuid?.() ?? ""
-  return join(temporary, `magicctx-${user}`, `${harness}-shim-${process.pid}.log`)
+  return join(temporary, `magicctx-${user}`, `${harness === "pi" ? "pi" : "opencode"}-shim-${process.pid}.log`)
 }

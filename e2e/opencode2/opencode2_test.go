@@ -1,12 +1,15 @@
 package opencode2_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
@@ -26,6 +29,7 @@ var plays = []play{
 	{"an image", playImage},
 	{"another model", playModelSwitch},
 	{"a prompt during a turn", playSteer},
+	{"a prompt after a turn", playQueue},
 	{"a compaction by the user", playCompaction},
 	{"an overflow", playOverflow},
 	{"a subagent", playSubagent},
@@ -33,6 +37,7 @@ var plays = []play{
 
 // One server plays all sessions, because its start takes long.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)
 	w.options.Env = append(w.options.Env, "MAGICCTX_TRACE="+w.traces())
 	w.start()
@@ -42,9 +47,16 @@ func TestSessions(t *testing.T) {
 }
 
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)
 	w.start()
-	w.play(play{"a killed host", playKilledHost}, play{"a restart of OpenCode", playRestart})
+	w.play(troubles...)
+}
+
+var troubles = []play{
+	{"a stopped host", playStoppedHost},
+	{"a killed host", playKilledHost},
+	{"a restart of OpenCode", playRestart}, // the last one, because it ends OpenCode
 }
 
 func (w *world) play(all ...play) {
@@ -110,9 +122,7 @@ func playInterrupt(w *world) {
 	s := w.session(large)
 	w.mock.Enqueue(mockllm.Step{Blocks: []mockllm.Block{mockllm.Text("slow")}, Delay: time.Minute})
 	check(w.t, s.Send(w.ctx, "hello", nil))
-	for len(w.requests(s)) == 0 {
-		time.Sleep(50 * time.Millisecond)
-	}
+	w.await(s)
 	check(w.t, s.Interrupt(w.ctx))
 	check(w.t, s.Wait(w.ctx))
 	w.say(s, "again", mockllm.Say("Hi."))
@@ -140,7 +150,7 @@ func playRevert(w *world) {
 func playFork(w *world) {
 	s := w.session(large)
 	w.say(s, "read", calls(mockllm.Text("I look."), read("c1", "a.txt")), mockllm.Say("Short."))
-	f, err := s.Fork(w.ctx)
+	f, err := s.Fork(w.ctx, "")
 	check(w.t, err)
 	w.say(f, "in the fork", mockllm.Say("Yes."))
 	w.wants(w.newest(f), "§1§ read", "alpha", "in the fork")
@@ -166,7 +176,7 @@ func playModelSwitch(w *world) {
 	w.say(s, "hello", mockllm.Say("Hi."))
 	check(w.t, s.Switch(w.ctx, other))
 	w.say(s, "again", mockllm.Say("Hi again."))
-	if r := w.newest(s); r.Model != other {
+	if r := w.newest(s); "mock/"+r.Model != other {
 		w.t.Errorf("the request asks %s", r.Model)
 	}
 	w.wants(w.newest(s), "§1§ hello", "§3§ again")
@@ -174,17 +184,49 @@ func playModelSwitch(w *world) {
 
 func playSteer(w *world) {
 	s := w.session(large)
-	first := calls(mockllm.Text("I look."), read("c1", "a.txt"))
-	first.Delay = 2 * time.Second
-	w.mock.Enqueue(first, mockllm.Say("Steered."))
-	check(w.t, s.Send(w.ctx, "read", nil))
-	for len(w.requests(s)) == 0 {
-		time.Sleep(10 * time.Millisecond)
+	w.interject(s, "steer", mockllm.Say("Steered."))
+	requests := w.requests(s)
+	if len(requests) != 2 {
+		w.t.Errorf("%d requests, want 2", len(requests))
 	}
-	check(w.t, s.Send(w.ctx, "by the way", map[string]any{"delivery": "steer"}))
-	check(w.t, s.Wait(w.ctx))
 	w.wants(w.newest(s), "§1§ read", "by the way", "alpha")
 	w.wholeArcs(w.newest(s))
+}
+
+// A queued prompt begins a turn of its own.
+func playQueue(w *world) {
+	s := w.session(large)
+	w.interject(s, "queue", mockllm.Say("Read."), mockllm.Say("Answered."))
+	requests := w.requests(s)
+	if len(requests) != 3 || strings.Contains(text(requests[1]), "by the way") {
+		w.t.Errorf("%d requests, want 3, and the prompt only in the last one", len(requests))
+	}
+	w.wants(w.newest(s), "§1§ read", "alpha", "Read.", "by the way")
+	w.wholeArcs(w.newest(s))
+	w.extends(requests)
+}
+
+// interject sends a prompt while the model answers another one with a call. The further steps follow.
+func (w *world) interject(s *opencode2.Session, delivery string, further ...mockllm.Step) {
+	w.t.Helper()
+	sent := make(chan struct{})
+	first := calls(mockllm.Text("I look."), read("c1", "a.txt"))
+	first.Until = func(context.Context) { <-sent }
+	w.mock.Enqueue(append([]mockllm.Step{first}, further...)...)
+	check(w.t, s.Send(w.ctx, "read", nil))
+	w.await(s)
+	err := s.Send(w.ctx, "by the way", map[string]any{"delivery": delivery})
+	close(sent)
+	check(w.t, errors.Join(err, s.Wait(w.ctx)))
+}
+
+// await waits until the session's first request has arrived.
+func (w *world) await(s *opencode2.Session) {
+	w.t.Helper()
+	for len(w.requests(s)) == 0 {
+		check(w.t, w.ctx.Err())
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func playCompaction(w *world) {
@@ -228,12 +270,21 @@ func playSubagent(w *world) {
 	w.t.Error("no session is a subagent's")
 }
 
-func playKilledHost(w *world) {
+func playKilledHost(w *world) { w.withoutHost((*world).killHost) }
+
+func playStoppedHost(w *world) {
+	w.withoutHost(func(w *world) error { return w.user.StopHost(w.ctx) })
+}
+
+// withoutHost ends the host between two turns. The shim starts the next one.
+func (w *world) withoutHost(end func(*world) error) {
+	w.t.Helper()
 	s := w.session(large)
 	w.say(s, "first", calls(mockllm.Text("I look."), read("c1", "a.txt")), mockllm.Say("One."))
-	check(w.t, w.killHost())
+	check(w.t, end(w))
 	w.say(s, "second", mockllm.Say("Two."))
-	w.extends(w.requests(s))
+	w.wants(w.newest(s), "§1§ first", "second")
+	w.extends(w.requests(s)[1:]) // the first request of a directory may lack our tools
 }
 
 func playRestart(w *world) {
@@ -248,9 +299,10 @@ func playRestart(w *world) {
 
 // A hidden historian works in a session of its own. Its requests have no tools.
 func TestHistorian(t *testing.T) {
-	w := newWorld(t, `{"historian": {"model": "mock/claude-other-5-0"}}`)
+	t.Parallel()
+	w := newWorld(t, `{"historian": {"model": "`+other+`"}}`)
 	w.start()
-	w.mock.AddRule(mockllm.Rule{Name: "historian", Match: mockllm.Model(other), Answer: mockllm.Always(mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "no"))})
+	w.mock.AddRule(mockllm.Rule{Name: "historian", Match: mockllm.Model("claude-other-5-0"), Answer: mockllm.Always(mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "no"))})
 	s := w.session(small)
 	for i := range 10 {
 		id := string(rune('a' + i))

@@ -2,6 +2,7 @@ package opencode2
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
@@ -29,18 +32,15 @@ const password = "pw"
 // startTimeout is generous: a start takes 8 to 18 s on a loaded machine.
 const startTimeout = 90 * time.Second
 
-// Options describe the OpenCode to start.
+// Options describe the OpenCode to start. Of those for version 1, Config and Inline are not used.
 type Options struct {
-	// Source is the directory of the beta, Bun the program that runs it.
-	Source, Bun string
-	Home        *opencodetest.Home
-	Project     string
-	MockURL     string
-	// Plugins are the paths of plugins. The beta takes a file, too.
-	Plugins []string
-	// Windows are the models with their windows, in tokens.
-	Windows map[string]int
-	Env     []string
+	opencodetest.Options
+	// Source is the directory with the source of the beta. If it is empty, the fake is started.
+	Source string
+	// Compacts switches OpenCode's own compaction on.
+	Compacts bool
+	// TerminalPlugins are the paths of plugins for the beta's terminals.
+	TerminalPlugins []string
 }
 
 type object = map[string]any
@@ -48,6 +48,7 @@ type object = map[string]any
 // A Server is a running server of OpenCode 2.
 type Server struct {
 	PID     int
+	options Options
 	base    string
 	project string
 	cmd     *exec.Cmd
@@ -64,12 +65,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
 	}
-	// The settings of Bun in this directory preload what the source needs.
-	dir := filepath.Join(o.Source, "packages", "cli")
-	cmd := exec.CommandContext(ctx, o.Bun, "run", "--conditions=browser", filepath.Join("src", "index.ts"), "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port))
-	cmd.Dir = dir
-	cmd.Env = o.Home.Env(dir, append([]string{"OPENCODE_PASSWORD=" + password, "OPENCODE_PRINT_LOGS=1"}, o.Env...)...)
-	s := &Server{base: fmt.Sprintf("http://127.0.0.1:%d", port), project: o.Project, cmd: cmd, out: &output{}, done: make(chan struct{})}
+	cmd := o.command(ctx, "--log-level", "info", "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port))
+	if o.Source == "" {
+		cmd = o.bun(ctx, o.Project, filepath.Join(o.Repo, "e2e", "opencode2", "fake", "main.ts"), "--port", strconv.Itoa(port))
+	}
+	cmd.Env = append(cmd.Env, "OPENCODE_PRINT_LOGS=1")
+	s := &Server{options: o, base: fmt.Sprintf("http://127.0.0.1:%d", port), project: o.Project, cmd: cmd, out: &output{}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {
@@ -87,12 +88,30 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		select {
 		case <-s.done:
 			return nil, fmt.Errorf("start opencode 2: it ended: %s\n%s", cmd.ProcessState, s.out)
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
 			return nil, errors.Join(fmt.Errorf("start opencode 2: no answer after %s\n%s", startTimeout, s.out), s.Stop())
 		}
 	}
+}
+
+// command runs the beta. The settings of Bun in its directory preload what the source needs.
+func (o Options) command(ctx context.Context, args ...string) *exec.Cmd {
+	args = append([]string{"run", "--conditions=browser", filepath.Join("src", "index.ts")}, args...)
+	return o.bun(ctx, filepath.Join(o.Source, "packages", "cli"), args...)
+}
+
+func (o Options) bun(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(o.Repo, "node_modules", ".bin", "bun"), args...)
+	cmd.Dir = dir
+	cmd.Env = o.Home.Env(dir, append([]string{"OPENCODE_PASSWORD=" + password}, o.Env...)...)
+	return cmd
+}
+
+// Terminal opens a session on a terminal, which is a process of its own.
+func (s *Server) Terminal(ctx context.Context, session *Session) (*pitest.Terminal, error) {
+	return pitest.OnTerminal(ctx, s.options.command(ctx, "--server", s.base, "--session", session.ID, s.project))
 }
 
 func (s *Server) isReady(ctx context.Context) bool {
@@ -101,33 +120,48 @@ func (s *Server) isReady(ctx context.Context) bool {
 	return s.Call(ctx, http.MethodGet, "/api/health", nil, nil) == nil
 }
 
+// models are the models of the mock provider.
+var models = []string{opencodetest.ClaudeModel, opencodetest.OtherClaudeModel, opencodetest.SmallModel}
+
 func (o Options) writeConfig() error {
-	models := object{}
-	for id, window := range o.Windows {
-		models[id] = object{
+	cost := object{"input": 3, "output": 15, "cache": object{"read": cmp.Or(o.ReadPrice, 0.3), "write": 3.75}}
+	if o.FlatPrices {
+		cost = object{"input": 3, "output": 15, "cache": object{"read": 3, "write": 3}}
+	}
+	described := object{}
+	for _, model := range models {
+		_, id, _ := strings.Cut(model, "/")
+		described[id] = object{
 			"name": id, "capabilities": object{"tools": true, "input": []string{"text", "image"}, "output": []string{"text"}},
-			"cost":  object{"input": 3, "output": 15, "cache": object{"read": 0.3, "write": 3.75}},
-			"limit": object{"context": window, "output": 4_000},
+			"cost": cost, "limit": cmp.Or(o.LimitsOf[model], o.Limits, opencodetest.DefaultLimits),
 		}
 	}
 	plugins := make([]any, len(o.Plugins))
-	for i, path := range o.Plugins {
-		plugins[i] = path
+	for i, p := range o.Plugins {
+		plugins[i] = strings.TrimPrefix(p.(string), "file://") // the beta takes the path of a file, too
 	}
 	config := object{
-		"model": opencodetest.ClaudeModel, "autoupdate": false, "share": "disabled", "plugins": plugins,
-		"compaction":  object{"auto": false},
+		"model": opencodetest.ClaudeModel, "autoupdate": false, "share": "disabled", "plugins": plugins, "snapshots": false,
 		"permissions": []object{{"action": "*", "resource": "*", "effect": "allow"}},
+		"agents":      object{"title": object{"model": opencodetest.SmallModel}},
 		"providers": object{opencodetest.AnthropicProvider: object{
-			"name": "Mock", "package": "aisdk:@ai-sdk/anthropic", "models": models,
+			"name": "Mock", "package": "aisdk:@ai-sdk/anthropic", "models": described,
 			"settings": object{"apiKey": "k", "baseURL": o.MockURL + "/v1"},
 		}},
 	}
-	raw, err := json.MarshalIndent(config)
-	if err != nil {
-		return err
+	if !o.Compacts {
+		config["compaction"] = object{"auto": false}
 	}
-	return os.WriteFile(filepath.Join(o.Home.Config, "opencode", "opencode.json"), raw, 0o600)
+	for name, content := range map[string]any{"opencode.json": config, "cli.json": object{"plugins": append([]string{}, o.TerminalPlugins...)}} {
+		raw, err := json.MarshalIndent(content)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(o.Home.Config, "opencode", name), raw, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func freePort() (int, error) {
@@ -161,31 +195,9 @@ func (s *Server) Stop() error {
 
 // Call calls the HTTP API. The answer's member data becomes out, unless out is nil.
 func (s *Server) Call(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		raw, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", method, path, err)
-		}
-		body = bytes.NewReader(raw)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, s.base+path, body)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	req.SetBasicAuth("opencode", password)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: status %d: %s %w", method, path, res.StatusCode, raw, err)
-	}
-	if out == nil {
-		return nil
+	raw, err := s.request(ctx, method, path, in)
+	if err != nil || out == nil {
+		return err
 	}
 	var envelope struct {
 		Data json.Value `json:"data"`
@@ -197,6 +209,34 @@ func (s *Server) Call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("%s %s: %w: %s", method, path, err, raw)
 	}
 	return nil
+}
+
+// request returns the whole answer.
+func (s *Server) request(ctx context.Context, method, path string, in any) ([]byte, error) {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	req.SetBasicAuth("opencode", password)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode >= http.StatusMultipleChoices {
+		return nil, fmt.Errorf("%s %s: status %d: %s %w", method, path, res.StatusCode, raw, err)
+	}
+	return raw, nil
 }
 
 // output collects what the process prints.

@@ -2,7 +2,10 @@ package opencode2
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 )
@@ -32,20 +35,31 @@ type Part struct {
 	State json.Value `json:"state"`
 }
 
-// Create creates a session that asks a model of the mock provider.
+// Create creates a session that asks a model, named "provider/model".
 func (s *Server) Create(ctx context.Context, model string) (*Session, error) {
 	created := &Session{server: s}
 	in := object{"title": "a session", "location": object{"directory": s.project}, "model": ref(model)}
 	return created, s.Call(ctx, http.MethodPost, "/api/session", in, created)
 }
 
-func ref(model string) object { return object{"providerID": "mock", "id": model} }
+func ref(model string) object {
+	provider, id, _ := strings.Cut(model, "/")
+	return object{"providerID": provider, "id": id}
+}
 
 // Open returns the session with that id, for example after a restart.
 func (s *Server) Open(id string) *Session { return &Session{s, id} }
 
 func (s *Session) post(ctx context.Context, what string, in, out any) error {
 	return s.server.Call(ctx, http.MethodPost, "/api/session/"+s.ID+"/"+what, in, out)
+}
+
+// Err returns the error that OpenCode stored with the message, or nil.
+func (m Message) Err() error {
+	if len(m.Error) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the message has the error %s", m.Error)
 }
 
 // Send sends a prompt, and does not wait for its answer. The beta reads the prompt below "prompt", the releases
@@ -75,7 +89,37 @@ func (s *Session) Prompt(ctx context.Context, text string) error {
 
 // Messages returns the stored messages, oldest first.
 func (s *Session) Messages(ctx context.Context) (all []Message, err error) {
-	return all, s.server.Call(ctx, http.MethodGet, "/api/session/"+s.ID+"/message?order=asc&limit=200", nil, &all)
+	const most = 200 // the largest page
+	for query := fmt.Sprintf("?order=asc&limit=%d", most); ; {
+		path := "/api/session/" + s.ID + "/message" + query
+		raw, err := s.server.request(ctx, http.MethodGet, path, nil)
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Data   []Message `json:"data"`
+			Cursor struct {
+				Next string `json:"next"`
+			} `json:"cursor"`
+		}
+		if err := json.Unmarshal(raw, &page); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, page.Data...)
+		if len(page.Data) < most {
+			return all, nil
+		}
+		query = fmt.Sprintf("?limit=%d&cursor=%s", most, url.QueryEscape(page.Cursor.Next))
+	}
+}
+
+// Newest returns the newest stored message, or none in an empty session.
+func (s *Session) Newest(ctx context.Context) (m Message, err error) {
+	var all []Message
+	if err := s.server.Call(ctx, http.MethodGet, "/api/session/"+s.ID+"/message?order=desc&limit=1", nil, &all); err != nil || len(all) == 0 {
+		return m, err
+	}
+	return all[0], nil
 }
 
 // Interrupt ends the running turn.
@@ -88,10 +132,14 @@ func (s *Session) Revert(ctx context.Context, message string) error {
 	return s.post(ctx, "revert/stage", object{"messageID": message}, nil)
 }
 
-// Fork copies the session.
-func (s *Session) Fork(ctx context.Context) (*Session, error) {
+// Fork copies the session up to a message, without that message. If message is empty, it copies all messages.
+func (s *Session) Fork(ctx context.Context, message string) (*Session, error) {
+	in := object{}
+	if message != "" {
+		in["messageID"] = message
+	}
 	copied := &Session{server: s.server}
-	return copied, s.post(ctx, "fork", object{}, copied)
+	return copied, s.post(ctx, "fork", in, copied)
 }
 
 // Switch makes another model answer the next prompts.

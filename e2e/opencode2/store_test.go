@@ -14,6 +14,7 @@ import (
 // ctx_expand gives the same page from the array in memory, and, after a compaction, from OpenCode's database. The
 // session holds every kind of message.
 func TestStoreHoldsWhatTheArrayHeld(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)
 	w.start()
 	s := w.session(large)
@@ -58,6 +59,7 @@ func TestStoreHoldsWhatTheArrayHeld(t *testing.T) {
 
 // An installation lists a directory, which the beta loads as version 1 does.
 func TestInstalledDirectoryIsLoaded(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)
 	if out, err := w.user.Host(w.ctx, "install", "opencode", "--yes"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -74,7 +76,7 @@ func TestInstalledDirectoryIsLoaded(t *testing.T) {
 	if info, err := os.Stat(config.Plugin[0]); err != nil || !info.IsDir() {
 		t.Fatalf("%s is no directory: %v", config.Plugin[0], err)
 	}
-	w.options.Plugins = config.Plugin
+	w.options.Plugins = []any{config.Plugin[0]}
 	w.start()
 	s := w.session(large)
 	w.say(s, "hello", mockllm.Say("Hi."))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencode2"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -26,9 +28,6 @@ var product stage.Product
 
 func TestMain(m *testing.M) {
 	os.Exit(suite.Main(m, func(ctx context.Context, dir string) (err error) {
-		if os.Getenv(opencode2.Variable) == "" {
-			return nil // no test runs, so nothing has to be built
-		}
 		product, err = stage.Build(ctx, "../..", dir)
 		return err
 	}))
@@ -36,10 +35,10 @@ func TestMain(m *testing.M) {
 
 // The models of the tests.
 const (
-	large = "claude-mock-5-0"
+	large = opencodetest.ClaudeModel
 	// small has a window that a few outputs fill.
-	small = "claude-mini-5-0"
-	other = "claude-other-5-0"
+	small = opencodetest.SmallModel
+	other = opencodetest.OtherClaudeModel
 )
 
 // A world is a user with a project, an OpenCode 2 and a scripted provider.
@@ -53,14 +52,12 @@ type world struct {
 	server  *opencode2.Server
 }
 
-// newWorld skips the test if there is no OpenCode 2. It does so even in CI, where none can be.
 func newWorld(t *testing.T, settings string) *world {
 	t.Helper()
-	source := os.Getenv(opencode2.Variable)
-	if source == "" {
-		t.Skipf("%s does not name the source of an OpenCode 2; see docs/environment.md", opencode2.Variable)
-	}
 	suite.Needs(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("neither the beta nor the fake runs on Windows")
+	}
 	root := suite.Root(t)
 	user, err := stage.NewUser(root, product)
 	check(t, err)
@@ -74,11 +71,8 @@ func newWorld(t *testing.T, settings string) *world {
 	for name, content := range map[string]string{"a.txt": "alpha\n", "b.txt": "beta\n", "long.txt": strings.Repeat("one long line of the file\n", 400)} {
 		check(t, os.WriteFile(filepath.Join(w.project, name), []byte(content), 0o600))
 	}
-	w.options = opencode2.Options{
-		Source: source, Bun: filepath.Join(product.Repo, "node_modules", ".bin", "bun"), Home: user.Home, Project: w.project, MockURL: w.mock.URL(),
-		Plugins: []string{product.Shim}, Windows: map[string]int{large: 200_000, small: 30_000, other: 200_000},
-		Env: []string{"MAGICCTX_HOST=" + product.Host, "MAGIC_CONTEXT_DATA_DIR=" + user.DataDir},
-	}
+	w.options = opencode2.Options{Options: user.WithPlugin(product.Host, w.project, w.mock.URL()), Source: os.Getenv(opencode2.Variable)}
+	w.options.LimitsOf = map[string]opencodetest.Limits{opencodetest.SmallModel: {Context: 30_000, Output: 4_000}}
 	return w
 }
 

@@ -17,7 +17,7 @@ const (
 	Rows    = 40
 )
 
-// A Terminal is a Pi in its interactive mode, on a terminal of Columns and Rows.
+// A Terminal is a program in its interactive mode, on a terminal of Columns and Rows.
 type Terminal struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -34,29 +34,34 @@ var ErrNoTerminal = errors.New("the program script (util-linux) is not installed
 
 // StartTerminal starts Pi in its interactive mode. The process ends with Stop, and is killed if ctx ends.
 func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
-	script, err := exec.LookPath("script")
-	if err != nil {
-		return nil, ErrNoTerminal
-	}
 	pi, err := o.command(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start pi in a terminal: %w", err)
 	}
+	return OnTerminal(ctx, pi)
+}
+
+// OnTerminal starts a program on a terminal. The process ends with Stop, and is killed if ctx ends.
+func OnTerminal(ctx context.Context, program *exec.Cmd) (*Terminal, error) {
+	script, err := exec.LookPath("script")
+	if err != nil {
+		return nil, ErrNoTerminal
+	}
 	line := fmt.Sprintf("stty cols %d rows %d; exec", Columns, Rows)
-	for _, arg := range pi.Args {
+	for _, arg := range program.Args {
 		line += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 	}
 	cmd := exec.CommandContext(ctx, script, "-qfec", line, "/dev/null")
-	cmd.Dir, cmd.Env, cmd.WaitDelay = pi.Dir, append(pi.Env, "TERM=xterm-256color", "SHELL=/bin/sh"), stopTimeout
+	cmd.Dir, cmd.Env, cmd.WaitDelay = program.Dir, append(program.Env, "TERM=xterm-256color", "SHELL=/bin/sh"), stopTimeout
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
 	lead(cmd)
 	t := &Terminal{cmd: cmd, done: make(chan struct{}), screen: newScreen(Columns, Rows)}
 	cmd.Stdout, cmd.Stderr = t, t
 	if t.stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start pi in a terminal: %w", err)
+		return nil, fmt.Errorf("start %s in a terminal: %w", program.Path, err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start pi in a terminal: %w", err)
+		return nil, fmt.Errorf("start %s in a terminal: %w", program.Path, err)
 	}
 	go func() {
 		defer close(t.done)
@@ -101,7 +106,7 @@ func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error)
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-t.done:
-			return lines, fmt.Errorf("pi has ended before its screen showed %q:\n%s", words, text)
+			return lines, fmt.Errorf("the program has ended before its screen showed %q:\n%s", words, text)
 		case <-ctx.Done():
 			return lines, fmt.Errorf("the screen does not show %q:\n%s", words, text)
 		}
@@ -115,7 +120,7 @@ func (t *Terminal) Stop() error {
 	select {
 	case <-t.done:
 	case <-time.After(stopTimeout):
-		err = fmt.Errorf("stop pi: it still runs %s after ctrl-c", stopTimeout)
+		err = fmt.Errorf("stop the program: it still runs %s after ctrl-c", stopTimeout)
 	}
 	killGroup(t.cmd)
 	<-t.done

@@ -14,8 +14,9 @@ type Tools interface {
 
 // The tools of the harnesses.
 var (
-	OpenCode Tools = openCode{}
-	Pi       Tools = pi{}
+	OpenCode  Tools = openCode{}
+	OpenCode2 Tools = openCode2{}
+	Pi        Tools = pi{}
 )
 
 type openCode struct{}
@@ -30,6 +31,20 @@ func (openCode) Bash(command, description string) (string, map[string]any) {
 
 func (openCode) Edit(path, old, edited string) (string, map[string]any) {
 	return "edit", map[string]any{"filePath": path, "oldString": old, "newString": edited}
+}
+
+type openCode2 struct{}
+
+func (openCode2) Read(path string, offset, limit int) (string, map[string]any) {
+	return "read", lines(map[string]any{"path": path}, offset, limit)
+}
+
+func (openCode2) Bash(command, _ string) (string, map[string]any) {
+	return "shell", map[string]any{"command": command}
+}
+
+func (openCode2) Edit(path, old, edited string) (string, map[string]any) {
+	return "edit", map[string]any{"path": path, "oldString": old, "newString": edited}
 }
 
 type pi struct{}

@@ -72,6 +72,7 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	adapters := filepath.Join(repo, "adapters")
 	for from, to := range map[string]string{
 		filepath.Join(adapters, "opencode-shim", "dist", "index.js"): p.Shim,
+		filepath.Join(adapters, "opencode-shim", "dist", "tui.js"):   filepath.Join(dir, "tui.js"),
 		filepath.Join(adapters, "pi-shim", "dist", "index.js"):       filepath.Join(p.PiShim, "dist", "index.js"),
 		filepath.Join(adapters, "pi-shim", "package.json"):           filepath.Join(p.PiShim, "package.json"),
 	} {

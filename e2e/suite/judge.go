@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/judge"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // converters maps a dialect to the package of the AI SDK that makes its requests.
@@ -28,8 +29,12 @@ func Judge(t *testing.T, mock *mockllm.Server) {
 			return
 		}
 		for _, r := range requests {
+			harness := ""
+			if r.Header.Get("X-Opencode-Session") != "" {
+				harness = string(schema.HarnessOpenCode2)
+			}
 			err := j.Send(judge.Case{
-				Name: fmt.Sprintf("request %d of %s", r.Seq, t.Name()), Converter: converters[r.Dialect], Body: r.Body,
+				Harness: harness, Name: fmt.Sprintf("request %d of %s", r.Seq, t.Name()), Converter: converters[r.Dialect], Body: r.Body,
 				Binds: r.Dialect == mockllm.Anthropic && render.ProfileNamed("anthropic").BindsThinking(r.Model),
 			})
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
@@ -70,6 +71,15 @@ func NeedsPi(t *testing.T, repo string) {
 	case err != nil:
 		t.Skip(err)
 	}
+}
+
+// NeedsOpenCode2 skips a test that cannot run a beta of OpenCode 2. It does so even in CI, where none can be.
+func NeedsOpenCode2(t *testing.T) {
+	t.Helper()
+	if os.Getenv(opencode2.Variable) == "" {
+		t.Skipf("%s does not name the source of an OpenCode 2; see docs/environment.md", opencode2.Variable)
+	}
+	Needs(t)
 }
 
 // Root creates a directory for the files of a test. The path of t.TempDir() is too long: a Unix socket

@@ -60,6 +60,9 @@ type Options struct {
 	LookPath func(string) (string, error)
 	// VersionOf runs a program and returns the version that it prints.
 	VersionOf func(ctx context.Context, program string) (string, error)
+	// PluginsOf returns the list of plugins that the running server of OpenCode 2 has loaded for the project. If no
+	// server runs, the list is empty.
+	PluginsOf func(ctx context.Context, program string) (string, error)
 	// AskHost asks the host whose socket is in a runtime directory. If there is no host, the error is
 	// daemon.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)

@@ -648,6 +648,36 @@ func TestVersionsOfOpenCode(t *testing.T) {
 	}
 }
 
+// The running server of OpenCode 2 says which plugins it has loaded.
+func TestPluginOfOpenCode2(t *testing.T) {
+	const head = "ID        VERSION  SOURCE\n"
+	for _, test := range []struct {
+		list            string
+		err             error
+		level           Level
+		message, remedy string
+	}{
+		{level: OK}, // no server
+		{list: head + "-         -        /p/other\nmagicctx  local    /data/magicctx/opencode\n", level: OK},
+		{list: head + "-         local    /data/magicctx/opencode\n", level: Fail, message: "could not load the plugin from /data/magicctx/opencode", remedy: "opencode service restart"},
+		{list: "No plugins found\n", level: Warn, message: "has started without the plugin", remedy: "opencode service restart"},
+		{err: errors.New("exit status 1: no"), level: Warn, message: "opencode plugin list: exit status 1: no", remedy: "by hand"},
+	} {
+		o := well(t)
+		o.VersionOf = func(context.Context, string) (string, error) { return "2.0.26\n", nil }
+		o.PluginsOf = func(context.Context, string) (string, error) { return test.list, test.err }
+		all := examine(t, o)
+		if Worst(all) != test.level {
+			t.Errorf("%q: worst is %s, want %s: %+v", test.list, Worst(all), test.level, all)
+		}
+		if test.level != OK && !slices.ContainsFunc(all, func(f Finding) bool {
+			return f.Check == "harness" && f.Level == test.level && strings.Contains(f.Message, test.message) && strings.Contains(f.Remedy, test.remedy)
+		}) {
+			t.Errorf("%q: found %+v", test.list, all)
+		}
+	}
+}
+
 // pi returns a machine without problems on which Pi is used as well.
 func pi(t *testing.T) (Options, *Harness) {
 	t.Helper()

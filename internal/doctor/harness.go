@@ -150,7 +150,7 @@ type versionRange struct {
 var versions = map[schema.Harness][]versionRange{
 	schema.HarnessOpenCode: {
 		{oldest: "1.18", newest: "1.18", generation: "1."},
-		{oldest: "2.0", newest: "1.18", generation: "2.", note: "; magicctx was run with a beta of version 2 only. After an installation, opencode service restart loads the plugin; opencode plugin list shows - in place of the id of a plugin that did not load"},
+		{oldest: "2.0", newest: "1.18", generation: "2.", note: "; magicctx was run with a beta of version 2 only. After an installation, opencode service restart loads the plugin"},
 	},
 	schema.HarnessPi: {{oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions after 0.87 were only checked by their types"}},
 }
@@ -208,6 +208,36 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 		x.ok("%s %s, %s%s", program, version, path, known.note)
 	default:
 		x.ok("%s %s, %s", program, version, path)
+	}
+	if isVersion && x.PluginsOf != nil && strings.HasPrefix(version, "2.") && h.isListed(ctx) {
+		x.loaded(ctx, program, path)
+	}
+}
+
+// loaded looks whether the running server of OpenCode 2 has loaded the plugin. A row of its list has the id, the version
+// and the source of a plugin, with "-" in place of the id of a plugin that did not load.
+func (x *examination) loaded(ctx context.Context, program, path string) {
+	list, err := x.PluginsOf(ctx, path)
+	if err != nil {
+		x.warn("run it by hand and see what it says", "%s plugin list: %v", program, err)
+		return
+	}
+	source := ""
+	for line := range strings.Lines(list) {
+		switch row := strings.Fields(line); {
+		case len(row) < 3 || !strings.Contains(row[0]+row[2], "magicctx"):
+		case row[0] != "-":
+			return
+		default:
+			source = row[2]
+		}
+	}
+	switch {
+	case list == "":
+	case source != "":
+		x.fail(`see "failed to load plugin" in OpenCode's log, then run `+program+" service restart", "the server of OpenCode 2 could not load the plugin from %s", source)
+	default:
+		x.warn("run "+program+" service restart", "the server of OpenCode 2 has started without the plugin")
 	}
 }
 

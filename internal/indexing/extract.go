@@ -70,6 +70,7 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 		} else {
 			e.answer = end(text, maxContext)
 		}
+		out.Chunks = append(out.Chunks, statements(role, text, context)...)
 		for i, piece := range pieces(text) {
 			if i > 0 && role == index.User {
 				context = ""
@@ -99,6 +100,11 @@ func hash(chunks []index.Chunk) int64 {
 		}
 	}
 	return int64(h.Sum64())
+}
+
+// Call returns the chunks of a call that has just ended, in the form in which the index will hold them.
+func Call(v *transcript.Vocabulary, p *transcript.Part) []index.Chunk {
+	return (&extractor{vocabulary: v}).call(p)
 }
 
 // call returns the chunks of a tool call: its command, the files that it uses, and the error that it reports.
@@ -176,6 +182,14 @@ func patched(patch string) (paths []string) {
 
 // errorLines returns the lines of an output that report a failure. If no line does, it returns the end of the output.
 func errorLines(output string) string {
+	if lines := Failure(output); lines != "" {
+		return lines
+	}
+	return clean(end(strings.TrimSpace(output), maxContext), maxContext)
+}
+
+// Failure returns the lines of an output that report a failure, or "".
+func Failure(output string) string {
 	const most = 32 << 10 // a failure is reported at one of the ends
 	if len(output) > most {
 		output = beginning(output, most/2) + "\n" + end(output, most/2)
@@ -190,9 +204,6 @@ func errorLines(output string) string {
 			lines = append(lines, line)
 			size += len(line)
 		}
-	}
-	if len(lines) == 0 {
-		return clean(end(strings.TrimSpace(output), maxContext), maxContext)
 	}
 	return clean(strings.Join(lines, "\n"), maxError)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	identity "github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
@@ -22,7 +23,25 @@ type Indexer struct {
 	// Known adds to a session what the store knows of it: the ordinals of messages, and typed lines. It may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 
+	// Share bounds the work in the background: after each transaction the indexer rests for Share times as long as it
+	// has worked. 0 means that it does not rest.
+	Share int
+
 	projects map[string]string // by directory
+}
+
+// update runs a write transaction, and rests after it.
+func (x *Indexer) update(ctx context.Context, f func(*index.Tx) error) error {
+	started := time.Now()
+	err := x.Index.Update(ctx, f)
+	if x.Share > 0 && err == nil {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(x.Share) * time.Since(started)):
+		}
+	}
+	return err
 }
 
 // A transaction holds at most batchMessages, so that another process waits for a moment only, and a cancelled run
@@ -156,7 +175,7 @@ func (w *writer) write(ctx context.Context, batch []rawhistory.Message) error {
 			w.isChecked = true
 		}
 	}
-	return w.x.Index.Update(ctx, func(tx *index.Tx) error {
+	return w.x.update(ctx, func(tx *index.Tx) error {
 		for i := range all {
 			if err := tx.Put(w.state.Row, w.project, all[i]); err != nil {
 				return err

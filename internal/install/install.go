@@ -99,7 +99,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	after := d.bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
-		if o.loaderAmong(files) != nil && usesShim { // the loader was deleted, or another version is there
+		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or another version is there
 			renewed := *earlier
 			renewed.recordLoader(p, earlier)
 			p.record = &renewed
@@ -135,12 +135,16 @@ func (p Place) newDirectory(earlier *record) string {
 	return earlier.NewDirectory
 }
 
-// recordLoader records the loader that the plan writes into the project. A loader that the repository brought
-// along stays when magicctx is uninstalled.
+// recordLoader records the files of the loader that the plan writes into the project. A loader that the repository
+// brought along stays when magicctx is uninstalled.
 func (r *record) recordLoader(p *Plan, earlier *record) {
-	r.Loader, r.LoaderHash = earlier.Loader, earlier.LoaderHash
-	if f := p.place().loaderAmong(p.files); f != nil {
-		r.Loader, r.LoaderHash = f.path, hash(f.content)
+	r.Loader, r.LoaderHash, r.Terminal, r.TerminalHash = earlier.Loader, earlier.LoaderHash, earlier.Terminal, earlier.TerminalHash
+	for _, f := range p.place().loadersAmong(p.files) {
+		if filepath.Base(f.path) == terminalName {
+			r.Terminal, r.TerminalHash = f.path, hash(f.content)
+		} else {
+			r.Loader, r.LoaderHash = f.path, hash(f.content)
+		}
 	}
 }
 

@@ -85,8 +85,8 @@ func (p *Plan) Effects() []Effect {
 		} else if !bytes.Equal(p.After, p.Before) {
 			writes(p.Real)
 		}
-		if p.ownsLoader() {
-			deletes(p.record.Loader)
+		for _, file := range p.record.ownLoaders(p.place()) {
+			deletes(file)
 		}
 		for _, file := range p.shim {
 			deletes(file)

@@ -418,7 +418,11 @@ func (h *home) carried() Shim {
 	if err := os.Chmod(host, 0o755); err != nil {
 		h.t.Fatal(err)
 	}
-	return Shim{Bundle: []byte("bundle 1"), Loader: []byte("loader 1"), Host: host}
+	s := Shim{Bundle: []byte("bundle 1"), Loader: []byte("loader 1"), Host: host}
+	if h.Harness == OpenCode {
+		s.Terminal, s.TerminalLoader = []byte("terminal 1"), []byte("terminal loader 1")
+	}
+	return s
 }
 
 // The user's configuration lists another copy of the shim. The installation replaces that entry if the

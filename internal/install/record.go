@@ -39,6 +39,9 @@ type record struct {
 	// Loader is the path of the loader that was written into the project, and LoaderHash is its hash.
 	Loader     string `json:"loader,omitempty"`
 	LoaderHash string `json:"loader_hash,omitempty"`
+	// Terminal is the path of the loader's half for terminals, and TerminalHash is its hash.
+	Terminal     string `json:"terminal,omitempty"`
+	TerminalHash string `json:"terminal_hash,omitempty"`
 	// NewDirectory is the path of the harness's directory in the project, if the installation made it.
 	NewDirectory string `json:"new_directory,omitempty"`
 }

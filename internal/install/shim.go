@@ -25,6 +25,9 @@ type Shim struct {
 	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
 	// project.
 	Loader []byte
+	// Terminal is the plugin's half for the terminals of OpenCode 2, and TerminalLoader its loader; nil for another
+	// harness. OpenCode finds them beside the other files.
+	Terminal, TerminalLoader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string
 	// Program is the content of Host if Host is a copy in the data directory, else nil.
@@ -33,8 +36,9 @@ type Shim struct {
 
 // These are the files of the shim in the data directory.
 const (
-	bundleName = "index.js"
-	hostRecord = "host.json"
+	bundleName   = "index.js"
+	terminalName = "tui.js"
+	hostRecord   = "host.json"
 )
 
 // hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
@@ -87,6 +91,9 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 	}
 	spec = p.shimFile(bundleName)
 	all := []ownFile{{spec, s.Bundle, 0o600}, {p.shimFile(hostRecord), append(record, '\n'), 0o600}}
+	if s.Terminal != nil {
+		all = append(all, ownFile{p.shimFile(terminalName), s.Terminal, 0o600})
+	}
 	if s.Program != nil {
 		all = append(all, ownFile{s.Host, s.Program, 0o700})
 	}
@@ -96,6 +103,9 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 			return nil, "", err
 		}
 		all = append(all, ownFile{loader, s.Loader, 0o644})
+		if s.TerminalLoader != nil {
+			all = append(all, ownFile{filepath.Join(filepath.Dir(loader), terminalName), s.TerminalLoader, 0o644})
+		}
 		// The configuration may be committed, so it names no path of this machine.
 		relative, err := filepath.Rel(filepath.Dir(configuration), loader)
 		if err != nil {
@@ -134,29 +144,32 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// loaderAmong returns the project's loader, if it is one of the given files, or nil.
-func (p Place) loaderAmong(files []ownFile) *ownFile {
+// loadersAmong returns the files of the project's loader that are among the given files.
+func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	loader, err := p.loaderFile()
 	if p.Project == "" || err != nil {
 		return nil
 	}
-	if i := slices.IndexFunc(files, func(f ownFile) bool { return f.path == loader }); i >= 0 {
-		return &files[i]
+	for _, f := range files {
+		if filepath.Dir(f.path) == filepath.Dir(loader) {
+			found = append(found, f)
+		}
 	}
-	return nil
+	return found
 }
 
 // checkLoader refuses to write a loader in place of a file that no installation here wrote. That file may be the work
 // of the repository's author.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
-	f := p.loaderAmong(files)
-	if f == nil || p.wrote(earlier.Loader, earlier.LoaderHash) {
-		return nil
+	for _, f := range p.loadersAmong(files) {
+		if slices.Contains(earlier.ownLoaders(p), f.path) {
+			continue
+		}
+		if _, err := os.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is not a loader that was installed here; look at it, remove it, and install again", f.path)
+		}
 	}
-	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return fmt.Errorf("%s is not a loader that was installed here; look at it, remove it, and install again", f.path)
+	return nil
 }
 
 // loaderAt returns the loader of a project at a path, which may be the path of the loader or of its
@@ -181,7 +194,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for other installations: %w", err)
 	}
-	files := []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}
+	files := []string{p.shimFile(bundleName), p.shimFile(terminalName), p.shimFile(hostRecord), p.programCopy()}
 	for _, name := range records {
 		file := filepath.Join(dir, name)
 		if file == v.record {
@@ -192,7 +205,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 		if err != nil || json.Unmarshal(content, &other) != nil || cmp.Or(other.Harness, schema.HarnessOpenCode) == p.Harness.ID {
 			return nil, nil // this is an installation of the same harness, or its record is unreadable
 		}
-		files = files[:2]
+		files = files[:3]
 	}
 	return files, nil
 }
@@ -272,7 +285,11 @@ func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 		return nil, fmt.Errorf("read the plugin: %w", err)
 	}
 	var found []ShimProblem
-	if !bytes.Equal(bundle, s.Bundle) {
+	terminal, err := readOwn(p.shimFile(terminalName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the plugin: %w", err)
+	}
+	if !bytes.Equal(bundle, s.Bundle) || !bytes.Equal(terminal, s.Terminal) {
 		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin in %s is of another version than this program", p.shimFile(bundleName))})
 	}
 	content, err := readOwn(p.shimFile(hostRecord))

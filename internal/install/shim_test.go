@@ -48,7 +48,13 @@ func TestInstallingAgainRepairsTheShim(t *testing.T) {
 		problem string
 		isFatal bool
 	}{
-		"update": {func() { h.Shim.Bundle = []byte("bundle 2") }, "another version", false},
+		"update":   {func() { h.Shim.Bundle = []byte("bundle 2") }, "another version", false},
+		"terminal": {func() { h.Shim.Terminal = []byte("terminal 2") }, "another version", false},
+		"before terminals": {func() {
+			if err := os.Remove(h.shimFile(terminalName)); err != nil {
+				t.Fatal(err)
+			}
+		}, "another version", false},
 		"moved": {func() {
 			h.Shim.Host = filepath.Join(h.root, "moved")
 			if err := os.Rename(first, h.Shim.Host); err != nil {
@@ -116,8 +122,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 					t.Errorf("%s names a path of this machine:\n%s", name, content)
 				}
 			}
-			if added != 3 {
-				t.Errorf("%d files of the project were written, want configuration, settings and loader", added)
+			if added != 4 {
+				t.Errorf("%d files of the project were written, want configuration, settings and the loader's two", added)
 			}
 			spec := decode(t, h.read(plan.File))["plugin"].([]any)[0].(string)
 			if got := h.read(h.scriptAt(h.pathOf(plan.File, spec))); got != "loader 1" || !h.isShim(spec) {
@@ -127,13 +133,44 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 				t.Errorf("there is something left to install: %v", plan.Effects())
 			}
 
-			h.Shim.Loader = []byte("loader 2")
+			h.Shim.Loader, h.Shim.TerminalLoader = []byte("loader 2"), []byte("terminal loader 2")
 			h.apply(h.install())
 			h.uninstall()
 			if diff := cmp.Diff(before, h.contents()); diff != "" {
 				t.Errorf("files left over (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An installation of a release without a half for terminals gets one, but not in place of a file of the repository.
+func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
+	h := newHome(t)
+	h.Project = filepath.Join(h.root, "p")
+	h.Plugin, h.Shim = "", h.carried()
+	before := h.contents()
+	h.Shim.Terminal, h.Shim.TerminalLoader = nil, nil
+	h.apply(h.install())
+	h.Shim = h.carried()
+	loader, err := h.loaderFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal := filepath.Join(filepath.Dir(loader), terminalName)
+	h.write(terminal, "of a repository")
+	if _, err := Install(context.Background(), h.Options); err == nil || !strings.Contains(err.Error(), terminal) {
+		t.Errorf("install: %v", err)
+	}
+	if err := os.Remove(terminal); err != nil {
+		t.Fatal(err)
+	}
+	h.apply(h.install())
+	if got := h.read(terminal); got != "terminal loader 1" {
+		t.Errorf("the loader is %q", got)
+	}
+	h.uninstall()
+	if diff := cmp.Diff(before, h.contents()); diff != "" {
+		t.Errorf("files left over (-before +after):\n%s", diff)
 	}
 }
 

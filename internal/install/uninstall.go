@@ -104,9 +104,15 @@ func (p *Plan) ownsSettings() bool {
 	return p.place().wrote(p.record.Settings, p.record.SettingsHash)
 }
 
-// ownsLoader reports whether the loader in the project still has the content that we wrote.
-func (p *Plan) ownsLoader() bool {
-	return p.place().wrote(p.record.Loader, p.record.LoaderHash)
+// ownLoaders returns the files of the loader in the project that still have the content that we wrote.
+func (r *record) ownLoaders(p Place) (files []string) {
+	if p.wrote(r.Loader, r.LoaderHash) {
+		files = append(files, r.Loader)
+	}
+	if p.wrote(r.Terminal, r.TerminalHash) {
+		files = append(files, r.Terminal)
+	}
+	return files
 }
 
 // wrote reports whether a file that an installation wrote still has the content with this hash. If a
@@ -143,10 +149,8 @@ func (p *Plan) applyRemoval() error {
 	if err != nil {
 		return err
 	}
-	if p.ownsLoader() {
-		if err := removeOwn([]string{p.record.Loader}); err != nil {
-			return err
-		}
+	if err := removeOwn(p.record.ownLoaders(p.place())); err != nil {
+		return err
 	}
 	if err := removeOwn(p.shim); err != nil {
 		return err

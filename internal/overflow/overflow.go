@@ -111,7 +111,7 @@ type extracted struct {
 }
 
 // extract collects the texts of an error: a bare string, or error.message,
-// message and responseBody of an object. OpenCode puts these below `data`. If
+// message, responseBody and response.body of an object. OpenCode 1 puts these below `data`. If
 // an object has none of them, its whole JSON is the text, so that an unknown
 // shape is read too. Headers are left out, because their numbers and names
 // would be misread.
@@ -168,7 +168,14 @@ func textsOf(holder json.Value) (texts, codes []string, status int) {
 	texts = append(texts, nonEmpty(textOf(members["error"]))...)
 	texts = append(texts, nonEmpty(textOf(members["message"]))...)
 	texts = append(texts, nonEmpty(textOf(members["responseBody"]))...)
-	_ = json.Unmarshal(members["statusCode"], &status) // most errors have no status
+	var response struct {
+		Body string `json:"body"`
+	}
+	_ = json.Unmarshal(members["response"], &response) // OpenCode 2 has the body here
+	texts = append(texts, nonEmpty(response.Body)...)
+	for _, name := range []string{"statusCode", "status"} {
+		_ = json.Unmarshal(members[name], &status) // most errors have no status
+	}
 	return texts, codes, status
 }
 

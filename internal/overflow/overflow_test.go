@@ -137,6 +137,7 @@ func TestTheMessageIsFoundWhereverItIs(t *testing.T) {
 		`{"error":{"message":` + message + `}}`,
 		`{"error":` + message + `}`,
 		`{"responseBody":` + message + `}`,
+		`{"type":"provider.invalid-request","message":"Provider request failed with HTTP 400","response":{"body":` + message + `}}`,
 		`{"name":"APIError","data":{"message":` + message + `}}`,
 		`{"name":"APIError","data":{"message":"Bad Request","responseBody":` + message + `}}`,
 		`{"name":"APIError","message":5,"data":{"error":{"message":` + message + `}}}`,
@@ -174,6 +175,9 @@ func TestStatus413NeedsAPrompt(t *testing.T) {
 		if _, ok := Detect(json.Value(value)); ok != want {
 			t.Errorf("%s: %t, want %t", value, ok, want)
 		}
+	}
+	if _, ok := Detect(json.Value(`{"type":"provider.invalid-request","status":413,"message":"Too large"}`)); !ok {
+		t.Error("the status of OpenCode 2 is not read")
 	}
 	// A number in a header is not a status.
 	if _, ok := Detect(json.Value(`{"data":{"message":"bad prompt","statusCode":400,"responseHeaders":{"content-length":"413"}}}`)); ok {

@@ -120,12 +120,7 @@ var noRepository = []string{
 
 // git runs git in a directory and returns its output.
 func git(ctx context.Context, directory string, args ...string) (string, error) {
-	args = append([]string{
-		"--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "advice.graftFileDeprecated=false",
-	}, args...)
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = directory, environment(), time.Second
-	out, err := cmd.Output()
+	out, err := command(ctx, directory, args...).Output()
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("git: %w", context.Cause(ctx))
 	}
@@ -137,6 +132,15 @@ func git(ctx context.Context, directory string, args ...string) (string, error) 
 		return "", fmt.Errorf("git: %w: %s", err, said)
 	}
 	return string(bytes.TrimSpace(out)), err
+}
+
+func command(ctx context.Context, directory string, args ...string) *exec.Cmd {
+	args = append([]string{
+		"--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "advice.graftFileDeprecated=false",
+	}, args...)
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = directory, environment(), time.Second
+	return cmd
 }
 
 // environment returns the environment of git. It leaves out git's own variables: if a hook of git has started the

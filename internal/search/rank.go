@@ -16,22 +16,39 @@ import (
 const (
 	saturation = 1.2
 	shortness  = 0.5
-	usualTerms = 60
+	usualTerms = 50
 )
 
-// What a search adds to BM25, as shares of its score.
+// The following weights give the best ranks for the tuning half of the judged set. Near these values, the ranks hardly
+// change.
 const (
-	// together is the most that a chunk gains if the terms stand side by side.
+	// together is the most that a chunk gains if the terms stand side by side, as a share of its score.
 	together = 0.5
+	// coverage is the share of the score that counts only as far as the terms of the query are covered.
+	coverage = 0.8
 	// inContext is the share of a term that only the message before the chunk has.
 	inContext = 0.35
+	// nearby is the share of a term that a message beside it has. A message may be at most far messages away.
+	nearby = 0.4
+	far    = 3
+	// besideAtLeast is the least share of the best score that a chunk needs if it has no term of the query itself.
+	besideAtLeast = 0.2
+	// expanded is the number of candidates whose neighbours become candidates.
+	expanded = 12
+	// synonym is the share of a synonym, and light that of a word that says little.
+	synonym = 0.6
+	light   = 0.4
+	// wanted is what a rule or a decision gains if the query asks for one.
+	wanted = 0.5
 	// recent is the most that a new chunk gains; the gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
 )
 
-// kinds are the factors of the kinds: a search is most often for what was said.
-var kinds = map[index.Kind]float64{index.Text: 1, index.Error: 1, index.Command: 0.9, index.Write: 0.85, index.Read: 0.75}
+// kinds are the factors of the kinds: a search is most often for what was said, and what a user rules counts most.
+var kinds = map[index.Kind]float64{
+	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Error: 1, index.Commit: 0.95, index.Write: 0.85, index.Command: 0.8, index.Read: 0.75,
+}
 
 // weight returns how much a term says that n of size chunks have, as BM25 does.
 func weight(n, size int) float64 {
@@ -39,89 +56,218 @@ func weight(n, size int) float64 {
 }
 
 // rank returns the best of the candidates.
-func (s *search) rank() []Hit {
+func (s *search) rank() ([]Hit, error) {
+	r := ranking{search: s, refs: map[string][]ref{}}
 	most := 0.0 // of a chunk with all terms side by side
-	place := make(map[string]int, len(s.terms))
 	for i, t := range s.terms {
-		place[t.text] = i
-		most += t.weight * (saturation + 1)
+		r.refs[t.text] = append(r.refs[t.text], ref{i, 1})
+		for _, o := range t.others {
+			r.refs[o.text] = append(r.refs[o.text], ref{i, o.worth / t.weight})
+		}
+		most += t.weight
 	}
-	most *= (1 + together) * (1 + recent)
-	hits := make([]Hit, 0, len(s.found))
+	all := make([]scored, 0, len(s.found))
 	for _, row := range slices.Sorted(maps.Keys(s.found)) { // in a fixed order, so that a search has one result
-		h := s.found[row]
-		if score := s.score(&h, place) / most; score > 0 && (s.q.Hides == nil || !s.q.Hides(&h)) {
-			hits = append(hits, Hit{h, score})
+		all = append(all, r.match(s.found[row]))
+	}
+	r.neighbours(all)
+	all, err := r.addNeighbours(all)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]*scored, 0, len(all))
+	for i := range all {
+		h := &all[i]
+		if h.total = r.score(h) / (most * (saturation + 1) * (1 + together) * (1 + recent)); h.total > 0 && (s.q.Hides == nil || !s.q.Hides(&h.Hit)) {
+			hits = append(hits, h)
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.At, a.At))
+	slices.SortStableFunc(hits, func(a, b *scored) int {
+		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At))
 	})
-	return s.distinct(hits)
+	hits = slices.DeleteFunc(hits, func(h *scored) bool { return h.isBeside && h.total < besideAtLeast*hits[0].total })
+	return s.distinct(hits), nil
+}
+
+// addNeighbours adds the messages beside the best candidates: the answer to a question may have none of its words.
+func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
+	best := make([]*scored, len(all))
+	for i := range all {
+		all[i].total = r.score(&all[i])
+		best[i] = &all[i]
+	}
+	slices.SortStableFunc(best, func(a, b *scored) int { return cmp.Compare(b.total, a.total) })
+	isNew := false
+	for _, c := range best[:min(len(best), expanded)] {
+		if c.Kind == index.Read || c.Kind == index.Write || c.Last == 0 {
+			continue
+		}
+		err := r.v.Around(&c.Hit, far, r.scope, func(h index.Hit) {
+			if _, ok := r.found[h.Row()]; !ok {
+				r.found[h.Row()] = h
+				c := r.match(h)
+				c.isBeside = true
+				all = append(all, c)
+				isNew = true
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if isNew {
+		r.neighbours(all)
+	}
+	return all, nil
 }
 
 // distinct returns the first hits, each text once: a fork repeats the messages of its original, and a command is run
 // again and again.
-func (s *search) distinct(hits []Hit) (all []Hit) {
-	seen := map[string]bool{}
+func (s *search) distinct(hits []*scored) (all []Hit) {
+	seen, said := map[string]bool{}, map[string][]string{}
 	for _, h := range hits {
 		if len(all) == s.q.Limit {
 			break
 		}
+		message := h.Session.ID + " " + h.Message
+		if isStatement(h.Kind) && slices.ContainsFunc(said[message], func(text string) bool {
+			return strings.Contains(text, h.Text) || strings.Contains(h.Text, text)
+		}) {
+			continue
+		}
 		content := string(h.Kind) + " " + strings.Join(strings.Fields(strings.ToLower(h.Text)), " ")
 		if !seen[content] {
 			seen[content] = true
-			all = append(all, h)
+			if isStatement(h.Kind) {
+				said[message] = append(said[message], h.Text)
+			}
+			all = append(all, Hit{h.Hit, h.total})
 		}
 	}
 	return all
 }
 
-func (s *search) score(h *index.Hit, place map[string]int) float64 {
-	m := match{count: make([]int, len(s.terms)), best: math.MaxInt, last: -1}
+// isStatement reports whether chunks of a kind repeat each other: a rule or a decision is a part of a text.
+func isStatement(k index.Kind) bool {
+	return k == index.Text || k == index.Rule || k == index.Decision
+}
+
+// A ranking ranks the candidates of a search.
+type ranking struct {
+	*search
+	// refs are the terms of the query for which a term of a text stands.
+	refs map[string][]ref
+}
+
+// A ref says that a term stands for the term of the query with a number, and how well, from 0 to 1.
+type ref struct {
+	term  int
+	share float64
+}
+
+// A scored is a candidate. own is what each term of the query gives to it, and near what it gives by standing in a
+// message beside it.
+type scored struct {
+	index.Hit
+	own, near []float64
+	close     float64
+	matched   int
+	total     float64
+	// isBeside means that no term led to the chunk, but a candidate beside it.
+	isBeside bool
+}
+
+func (r *ranking) match(h index.Hit) scored {
+	n := len(r.terms)
+	values := make([]float64, 4*n)
+	c := scored{Hit: h, own: values[:n], near: values[n : 2*n]}
+	m := match{count: values[2*n : 3*n], share: values[3*n:], best: math.MaxInt, last: -1}
 	terms.Each(h.Text, func(term []byte, at int) {
 		m.length++
-		if i, ok := place[string(term)]; ok {
-			m.meet(i, at)
+		for _, ref := range r.refs[string(term)] {
+			m.meet(ref, at)
 		}
 	})
-	inBefore := make([]bool, len(s.terms))
 	terms.Each(h.Context, func(term []byte, _ int) {
-		if i, ok := place[string(term)]; ok {
-			inBefore[i] = true
+		for _, ref := range r.refs[string(term)] {
+			c.near[ref.term] = max(c.near[ref.term], ref.share*inContext*r.terms[ref.term].weight)
 		}
 	})
-	score, matched := 0.0, 0
-	for i, t := range s.terms {
-		n := float64(m.count[i])
-		if n > 0 {
-			matched++
-			score += t.weight * n * (saturation + 1) / (n + saturation*(1-shortness+shortness*float64(m.length)/usualTerms))
-		} else if inBefore[i] {
-			score += t.weight * inContext
+	for i, t := range r.terms {
+		if n := m.count[i]; n > 0 {
+			c.matched++
+			c.own[i] = t.weight * m.share[i] * n * (saturation + 1) / (n + saturation*(1-shortness+shortness*float64(m.length)/usualTerms))
 		}
 	}
-	if matched > 1 { // the closer two different terms stand, the more likely they belong together
-		score *= 1 + together*float64(matched)/float64(len(s.terms))/float64(max(1, m.best))
+	if c.matched > 1 { // the closer two different terms stand, the more likely they belong together
+		c.close = float64(c.matched) / float64(n) / float64(max(1, m.best))
 	}
-	if age := s.q.Now - h.At; h.At > 0 {
+	return c
+}
+
+// neighbours gives to each candidate a share of the terms that the messages beside it have.
+func (r *ranking) neighbours(all []scored) {
+	order := make([]*scored, len(all))
+	for i := range all {
+		order[i] = &all[i]
+	}
+	slices.SortStableFunc(order, func(a, b *scored) int {
+		return cmp.Or(cmp.Compare(a.Session.Harness, b.Session.Harness), cmp.Compare(a.Session.ID, b.Session.ID), cmp.Compare(a.Last, b.Last))
+	})
+	for i, a := range order {
+		for _, b := range order[i+1:] {
+			distance := b.Last - a.Last
+			if b.Session.ID != a.Session.ID || b.Session.Harness != a.Session.Harness || distance > far {
+				break
+			}
+			if a.Kind == index.Read || a.Kind == index.Write || b.Kind == index.Read || b.Kind == index.Write { // has moved to its last use
+				continue
+			}
+			share := nearby / float64(max(1, distance))
+			for t := range a.own {
+				a.near[t] = max(a.near[t], share*b.own[t])
+				b.near[t] = max(b.near[t], share*a.own[t])
+			}
+		}
+	}
+}
+
+func (r *ranking) score(c *scored) float64 {
+	score, covered, all := 0.0, 0.0, 0.0
+	for i, t := range r.terms {
+		v := max(c.own[i], c.near[i])
+		score += v
+		if t.all() == 0 {
+			continue
+		}
+		all += t.weight
+		covered += min(t.weight, v)
+	}
+	score *= 1 - coverage + coverage*covered/all
+	score *= 1 + together*c.close
+	if age := r.q.Now - c.At; c.At > 0 {
 		score *= 1 + recent*math.Exp2(-float64(max(0, age))/month)
 	}
-	return score * kinds[h.Kind]
+	if r.wantsRule && (c.Kind == index.Rule || c.Kind == index.Decision) {
+		score *= 1 + wanted
+	}
+	return score * kinds[c.Kind]
 }
 
 // A match says where the terms of a query stand in a text.
 type match struct {
 	length int
-	count  []int
+	count  []float64
+	share  []float64
 	// best is the smallest distance between two different terms, in words.
 	best, last, lastAt int
 }
 
-func (m *match) meet(i, at int) {
-	m.count[i]++
-	if m.last >= 0 && m.last != i {
+func (m *match) meet(r ref, at int) {
+	m.count[r.term]++
+	m.share[r.term] = max(m.share[r.term], r.share)
+	if m.last >= 0 && m.last != r.term {
 		m.best = min(m.best, max(1, at-m.lastAt))
 	}
-	m.last, m.lastAt = i, at
+	m.last, m.lastAt = r.term, at
 }

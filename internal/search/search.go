@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
@@ -25,6 +26,8 @@ type Query struct {
 	Dropped []index.Part
 	// Hides reports that a chunk is in front of the model anyway. It may be nil.
 	Hides func(*index.Hit) bool
+	// Only leaves out chunks by their kind, role, harness, session or age.
+	Only index.Filter
 	// Now is the time of the search, Unix ms.
 	Now int64
 }
@@ -44,7 +47,7 @@ const (
 	// maxCandidates bounds the candidates of one expression, and enough is the number after which no further
 	// expression is asked.
 	maxCandidates = 200
-	enough        = 300
+	enough        = 400
 	// A term that more than this share of the chunks has says nothing, unless the query has no other.
 	frequent = 0.2
 )
@@ -55,7 +58,7 @@ func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error
 	if len(words) == 0 {
 		return nil, ErrNoWords
 	}
-	err = x.View(ctx, func(v *index.View) error {
+	err = x.View(ctx, func(v *index.View) (err error) {
 		s := search{v: v, q: q, found: map[int64]index.Hit{}}
 		if err := s.prepare(words); err != nil {
 			return err
@@ -63,17 +66,27 @@ func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error
 		if err := s.collect(); err != nil {
 			return err
 		}
-		hits = s.rank()
-		return nil
+		hits, err = s.rank()
+		return err
 	})
 	return hits, err
 }
 
-// A term is a term of the query, and how many chunks have it.
+// A term is a term of the query, with the terms that may stand for it.
 type term struct {
 	text   string
-	chunks int
+	chunks int     // how many chunks have it
 	weight float64 // how much it says, see weight
+	others []variant
+	// isGrammar means that the term is a word of grammar.
+	isGrammar bool
+}
+
+// A variant is a term that a text may have in place of a term of the query. worth is its weight.
+type variant struct {
+	text   string
+	chunks int
+	worth  float64
 }
 
 // A search is one running search.
@@ -84,14 +97,26 @@ type search struct {
 	size  int
 	terms []term // in the order of the query
 	scope index.Scope
-	found map[int64]index.Hit
+	// wantsRule means that the query asks what is allowed or was decided.
+	wantsRule bool
+	found     map[int64]index.Hit
 }
+
+// asksForRule are terms of queries that ask for a rule or a decision.
+var asksForRule = func() map[string]bool {
+	all := map[string]bool{}
+	for _, term := range terms.Of("rule policy convention guideline must may allowed allow permitted forbidden should never always decide decision decided choose chose chosen reject agree agreed prefer instead") {
+		all[term] = true
+	}
+	return all
+}()
 
 // prepare looks up the terms. If nothing of the project was indexed, none is left.
 func (s *search) prepare(words []string) (err error) {
 	if s.size, err = s.v.Size(); err != nil {
 		return err
 	}
+	s.scope.Filter = s.q.Only
 	if s.q.Project != "" {
 		if s.scope.Project, err = s.v.Project(s.q.Project); err != nil || s.scope.Project == 0 {
 			return err
@@ -104,23 +129,78 @@ func (s *search) prepare(words []string) (err error) {
 		}
 	}
 	for _, w := range words {
+		s.wantsRule = s.wantsRule || asksForRule[w]
 		n, err := s.v.Frequency(w)
 		if err != nil {
 			return err
 		}
-		s.terms = append(s.terms, term{w, n, weight(n, s.size)})
+		t := term{text: w, chunks: n, weight: weight(n, s.size), isGrammar: terms.IsFunctionWord(w)}
+		if terms.IsLight(w) {
+			t.weight *= light
+		}
+		s.terms = append(s.terms, t)
 	}
+	s.forgetGrammar()
 	if len(s.terms) > maxTerms {
 		rarest := s.rarest()[:maxTerms]
-		s.terms = slices.DeleteFunc(s.terms, func(t term) bool { return !slices.Contains(rarest, t) })
+		s.terms = slices.DeleteFunc(s.terms, func(t term) bool {
+			return !slices.ContainsFunc(rarest, func(r term) bool { return r.text == t.text })
+		})
+	}
+	return s.addSynonyms()
+}
+
+// forgetGrammar drops the words of grammar, unless the query has no other word.
+func (s *search) forgetGrammar() {
+	if telling := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.isGrammar }); len(telling) > 0 {
+		s.terms = telling
+	}
+}
+
+// addSynonyms adds to each term the synonyms that some chunk has. No synonym says more than its term.
+func (s *search) addSynonyms() error {
+	for i := range s.terms {
+		t := &s.terms[i]
+		for _, text := range terms.Synonyms(t.text) {
+			n, err := s.v.Frequency(text)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				t.others = append(t.others, variant{text, n, synonym * min(t.weight, weight(n, s.size))})
+			}
+		}
 	}
 	return nil
 }
 
+// all returns how many chunks have a term or one of its variants, at most.
+func (t *term) all() int {
+	n := t.chunks
+	for _, o := range t.others {
+		n += o.chunks
+	}
+	return n
+}
+
+// expression returns the term and its variants as an expression of the index.
+func (t *term) expression() string {
+	if len(t.others) == 0 {
+		return `"` + t.text + `"`
+	}
+	var b strings.Builder
+	b.WriteString(`("` + t.text + `"`)
+	for _, o := range t.others {
+		b.WriteString(` OR "` + o.text + `"`)
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
 // rarest returns the terms that some chunk has, the rarest first.
 func (s *search) rarest() []term {
-	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.chunks == 0 })
-	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.chunks, b.chunks) })
+	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.all() == 0 })
+	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.all(), b.all()) })
 	return all
 }
 
@@ -128,7 +208,7 @@ func (s *search) rarest() []term {
 // of them. It ends as soon as there are enough.
 func (s *search) collect() error {
 	rare := s.rarest()
-	if telling := slices.DeleteFunc(slices.Clone(rare), func(t term) bool { return float64(t.chunks) > frequent*float64(s.size) }); len(telling) > 0 {
+	if telling := slices.DeleteFunc(slices.Clone(rare), func(t term) bool { return float64(t.all()) > frequent*float64(s.size) }); len(telling) > 0 {
 		rare = telling
 	}
 	if len(rare) > 1 && len(rare) == len(s.terms) {
@@ -160,19 +240,19 @@ const filtered = 2_000
 
 // find adds the chunks that have a term, and all or some of other terms.
 func (s *search) find(t term, operator string, others []term) error {
-	expression := `"` + t.text + `"`
+	expression := t.expression()
 	for i, other := range others {
 		if i == 0 {
 			expression += " AND ("
 		} else {
 			expression += operator
 		}
-		expression += `"` + other.text + `"`
+		expression += other.expression()
 	}
 	if len(others) > 0 {
 		expression += ")"
 	}
-	if s.scope.Project != 0 && t.chunks > filtered {
+	if s.scope.Project != 0 && t.all() > filtered {
 		expression += fmt.Sprintf(` AND "#%d"`, s.scope.Project)
 	}
 	return s.v.Find(expression, s.scope, max(maxCandidates, s.q.Limit), func(h index.Hit) { s.found[h.Row()] = h })

@@ -71,7 +71,7 @@ func TestBestMatchComesFirst(t *testing.T) {
 		"we renamed the proxy",
 		"lunch",
 	)
-	want(t, search1(t, x, Query{Text: "deploy timeouts of the proxy"}),
+	want(t, search1(t, x, Query{Text: "deploy timeouts of the proxy", Limit: 3}),
 		"the proxy has a deploy timeout of 30 seconds",
 		"the deploy script was slow, and much later somebody asked about a timeout of the proxy that nobody had set",
 		"we renamed the proxy")

@@ -2,13 +2,29 @@ package terms
 
 import "bytes"
 
-// Stem returns the stem of a lower-case word: without the endings of English plurals and verbs, and without a final
-// e. So "caches", "cached" and "caching" have the stem of "cache". It may write to the word's bytes, and is no
-// dictionary: all that counts is that a text and a query get the same stem.
+// Stem returns the stem of a lower-case word: without the endings of English plurals and verbs, without a final e, and
+// without the endings that make a noun or an adjective of a verb. So "caches", "cached" and "caching" have the stem of
+// "cache", and "migration" has the stem of "migrate". It may write to the word's bytes, and is no dictionary: all that
+// counts is that a text and a query get the same stem.
 func Stem(word []byte) []byte {
 	if len(word) < 4 || !isPlainWord(word) {
 		return word
 	}
+	word = withoutForm(word)
+	if len(word) > 6 {
+		word = withoutDerivation(word)
+	}
+	if n := len(word); n > 3 && word[n-1] == 'e' {
+		word = word[:n-1]
+	}
+	if n := len(word); n > 3 && word[n-1] == 'y' { // "retries" and "retried" belong to "retry"
+		word[n-1] = 'i'
+	}
+	return word
+}
+
+// withoutForm removes the endings of plurals and verbs.
+func withoutForm(word []byte) []byte {
 	switch {
 	case bytes.HasSuffix(word, []byte("ies")) && len(word) > 4:
 		word = word[:len(word)-2]
@@ -28,13 +44,89 @@ func Stem(word []byte) []byte {
 			break
 		}
 	}
-	if n := len(word); n > 3 && word[n-1] == 'e' {
-		word = word[:n-1]
+	return word
+}
+
+type derivation struct{ ending, long, short string }
+
+// derivations are endings, a longer one before its own end. If at least two syllables stay, long stands for the ending,
+// otherwise short. They are some of the endings of Porter's stemmer.
+var derivations = []derivation{
+	{"ification", "ifi", "ifi"},
+	{"ization", "", "iz"},
+	{"isation", "", "is"},
+	{"ation", "", "at"},
+	{"ition", "it", "it"},
+	{"tion", "t", "t"},
+	{"sion", "s", "s"},
+	{"ability", "", "abl"},
+	{"ibility", "", "ibl"},
+	{"ivity", "", "iv"},
+	{"ity", "", "ity"},
+	{"fulness", "", "ful"},
+	{"iveness", "", "iv"},
+	{"ness", "", "ness"},
+	{"able", "", "able"},
+	{"ible", "", "ible"},
+	{"ance", "", "ance"},
+	{"ence", "", "ence"},
+	{"ancy", "", "ancy"},
+	{"ency", "", "ency"},
+	{"ally", "", "al"},
+	{"ment", "", ""},
+	{"ator", "", "at"},
+	{"ate", "", "at"},
+	{"at", "", "at"},
+	{"ful", "", "ful"},
+	{"ive", "", "iv"},
+	{"ize", "", "iz"},
+	{"ise", "", "is"},
+	{"ous", "", "ous"},
+	{"ant", "", "ant"},
+	{"ent", "", "ent"},
+	{"al", "", "al"},
+	{"er", "", "er"},
+	{"or", "", "or"},
+	{"ly", "", "ly"},
+	{"ic", "", "ic"},
+}
+
+// byLast are the derivations by the last letter of their ending.
+var byLast = func() (all [26][]derivation) {
+	for _, d := range derivations {
+		last := d.ending[len(d.ending)-1] - 'a'
+		all[last] = append(all[last], d)
 	}
-	if n := len(word); n > 3 && word[n-1] == 'y' { // "retries" and "retried" belong to "retry"
-		word[n-1] = 'i'
+	return all
+}()
+
+// withoutDerivation removes one ending of a noun or an adjective.
+func withoutDerivation(word []byte) []byte {
+	all := byLast[word[len(word)-1]-'a']
+	for i := range all {
+		d := &all[i]
+		if rest := len(word) - len(d.ending); rest >= 3 && string(word[rest:]) == d.ending {
+			instead := d.short
+			if syllables(word[:rest]) >= 2 {
+				instead = d.long
+			}
+			return append(word[:rest], instead...)
+		}
 	}
 	return word
+}
+
+// syllables counts the groups of vowels that a consonant follows.
+func syllables(word []byte) (n int) {
+	wasVowel := false
+	for _, c := range word {
+		isVowel := bytes.IndexByte([]byte("aeiouy"), c) >= 0
+		if wasVowel && !isVowel {
+			n++
+		}
+		wasVowel = isVowel
+	}
+	return n
 }
 
 // isPlainWord reports whether a word has only the letters a to z.

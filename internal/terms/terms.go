@@ -43,8 +43,8 @@ type splitter struct {
 }
 
 // A word consists of letters, digits and underscores. A new part begins after an underscore, before an upper-case
-// letter that follows a lower-case one or begins a lower-case word (as the P in HTTPParser), and between letters and
-// digits if the digits come first. So sha256 is one part, and 256MB are two.
+// letter that follows two lower-case ones or begins a lower-case word (as the P in HTTPParser), and between letters and
+// digits if the digits come first. So sha256 is one part, and 256MB are two. iPad and URLs are one part, too.
 func (s *splitter) split(text string) {
 	var last kind
 	for i := 0; i < len(text); {
@@ -58,7 +58,7 @@ func (s *splitter) split(text string) {
 				s.part()
 			case upper:
 				isNext := i+1 < len(text) && kinds[text[i+1]] == lower
-				if last == lower || last == digit || last == upper && isNext {
+				if last == lower && len(s.word) > s.begin()+1 || last == digit || last == upper && isNext && !s.isPlural(text[i+1:]) {
 					s.part()
 				}
 				s.word = append(s.word, c|0x20)
@@ -94,12 +94,21 @@ func (s *splitter) split(text string) {
 	s.end()
 }
 
-func (s *splitter) part() {
-	begin := 0
+// begin returns where the current part begins.
+func (s *splitter) begin() int {
 	if n := len(s.parts); n > 0 {
-		begin = s.parts[n-1]
+		return s.parts[n-1]
 	}
-	if len(s.word) > begin {
+	return 0
+}
+
+// isPlural reports whether the rest of a word is the s of a plural, as in URLs.
+func (s *splitter) isPlural(rest string) bool {
+	return rest[0] == 's' && (len(rest) == 1 || kinds[min(rest[1], utf8.RuneSelf-1)] == none)
+}
+
+func (s *splitter) part() {
+	if len(s.word) > s.begin() {
 		s.parts = append(s.parts, len(s.word))
 	}
 }

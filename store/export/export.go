@@ -32,6 +32,7 @@ var exported = []struct{ name, where string }{
 	{"queued_drops", ofSession},
 	{"tool_replies", ofSession},
 	{"nudges", ofSession},
+	{"recalls", ofSession},
 	{"histories", ofSession},
 	{"heads", ofSession},
 	{"compartments", ofSession},

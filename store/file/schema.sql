@@ -286,6 +286,22 @@ CREATE TABLE tool_replies (
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
+-- A line that told the model what an earlier message knows.
+CREATE TABLE recalls (
+	harness        TEXT    NOT NULL,
+	session_id     TEXT    NOT NULL,
+	tag            INTEGER NOT NULL, -- of the unit at whose end it stands
+	pass           INTEGER NOT NULL,
+	source_session TEXT    NOT NULL DEFAULT '',
+	ordinal        INTEGER NOT NULL DEFAULT 0,
+	fact           INTEGER NOT NULL, -- hash of what it says
+	names          TEXT    NOT NULL DEFAULT '', -- the files and commands that it names, JSON
+	tokens         INTEGER NOT NULL,
+	acted_pass     INTEGER NOT NULL DEFAULT 0, -- the pass in which the model followed it
+	PRIMARY KEY (harness, session_id, tag, fact),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE nudges (
 	harness     TEXT    NOT NULL,
 	session_id  TEXT    NOT NULL,

@@ -12,6 +12,11 @@ const (
 	Command Kind = "command"
 	// Error is what a failed call or command reported.
 	Error Kind = "error"
+	// Rule is what the user wants always or never, and Decision is what was decided. Both are sentences of a text.
+	Rule     Kind = "rule"
+	Decision Kind = "decision"
+	// Commit is the message of a commit. Its session has the harness "git" and the identity of the project as its id.
+	Commit Kind = "commit"
 	// Read and Write are files that a tool has read or changed.
 	Read  Kind = "read"
 	Write Kind = "write"
@@ -63,6 +68,7 @@ type Hit struct {
 	// Session is the session in which it was said. Source is not set.
 	Session Session
 	row     int64
+	session int64  // row
 	Message string // key
 	// First and Last are the ordinals of its messages.
 	First, Last int
@@ -78,6 +84,6 @@ func readHit(s *sqlite3.Stmt) (h Hit) {
 		status := s.ColumnInt(12)
 		h.Status = &status
 	}
-	h.Text, h.Context = s.ColumnText(13), s.ColumnText(14)
+	h.Text, h.Context, h.session = s.ColumnText(13), s.ColumnText(14), s.ColumnInt64(15)
 	return h
 }

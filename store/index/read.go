@@ -88,6 +88,24 @@ type Scope struct {
 	Through int
 	// Parts are the parts of later messages of that session that count, too.
 	Parts []Part
+	Filter
+}
+
+// A Filter leaves out chunks. Its zero value leaves out none.
+type Filter struct {
+	Kinds              []Kind
+	Role               Role
+	Harness, SessionID string
+	// Since is the oldest time, Unix ms.
+	Since int64
+}
+
+// kinds returns the kinds as a list with a blank around each.
+func (f *Filter) kinds() (list string) {
+	for _, k := range f.Kinds {
+		list += " " + string(k) + " "
+	}
+	return list
 }
 
 // A Part is the texts of a message, or its calls.
@@ -112,7 +130,26 @@ func (s *Scope) parts() string {
 
 // Find calls yield with the chunks that match an expression of terms, the newest rows first, and at most limit.
 func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) error {
-	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, in.parts(), limit)
+	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, in.parts(), limit,
+		in.kinds(), string(in.Role), in.Harness, in.SessionID, in.Since)
+}
+
+//go:embed query/around.sql
+var aroundSQL string
+
+// Around calls yield with the chunks of the messages that are at most far messages away from a hit.
+func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
+	return v.x.scan(aroundSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.session, h.Last-far, h.Last+far, in.Session, in.Through, in.parts(),
+		in.kinds(), string(in.Role), in.Since)
+}
+
+//go:embed query/following.sql
+var followingSQL string
+
+// Following calls yield with the chunk of a hit and the next chunks of its session, files among them, and at most
+// limit. It looks at a number of rows only, so that a pass can wait for it.
+func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
+	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
 }
 
 // Row identifies the chunk of a hit.

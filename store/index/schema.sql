@@ -23,7 +23,7 @@ CREATE TABLE chunks (
 	session INTEGER NOT NULL REFERENCES sessions,
 	message TEXT    NOT NULL, -- key
 	hash    INTEGER NOT NULL, -- of the whole message
-	kind    TEXT    NOT NULL CHECK (kind = 'text' OR kind = 'command' OR kind = 'error' OR kind = 'read' OR kind = 'write'),
+	kind    TEXT    NOT NULL CHECK (kind IN ('text', 'rule', 'decision', 'command', 'error', 'read', 'write', 'commit')),
 	role    TEXT    NOT NULL CHECK (role = 'user' OR role = 'agent' OR role = 'tool'),
 	first   INTEGER NOT NULL, -- ordinals
 	last    INTEGER NOT NULL,
@@ -35,6 +35,7 @@ CREATE TABLE chunks (
 ) STRICT;
 
 CREATE INDEX chunks_of_message ON chunks (session, message);
+CREATE INDEX chunks_by_place ON chunks (session, last);
 
 -- A file is listed once for each session and use, with its newest message.
 CREATE UNIQUE INDEX chunks_of_file ON chunks (session, kind, subject) WHERE kind = 'read' OR kind = 'write';

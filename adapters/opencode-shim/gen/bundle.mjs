@@ -1,5 +1,6 @@
-// Writes the bundle of the plugin to where the host embeds it: internal/bundle/opencode-shim.js. The file is committed,
-// so that `go install` needs no Node. test/bundle.test.ts finds a stale one.
+// Writes the bundles of the plugin to where the host embeds them: internal/bundle/opencode-shim.js, and opencode-tui.js
+// for the terminals of OpenCode 2. The files are committed, so that `go install` needs no Node. test/bundle.test.ts finds
+// stale ones.
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +10,9 @@ const workspace = join(import.meta.dirname, "..")
 const out = mkdtempSync(join(tmpdir(), "magicctx-bundle-"))
 try {
   execFileSync(process.execPath, [join(workspace, "build.mjs"), out], { stdio: "inherit" })
-  copyFileSync(join(out, "index.js"), join(workspace, "..", "..", "internal", "bundle", "opencode-shim.js"))
+  const embedded = join(workspace, "..", "..", "internal", "bundle")
+  copyFileSync(join(out, "index.js"), join(embedded, "opencode-shim.js"))
+  copyFileSync(join(out, "tui.js"), join(embedded, "opencode-tui.js"))
 } finally {
   rmSync(out, { recursive: true, force: true })
 }

@@ -10,8 +10,8 @@ import type { PluginContext } from "./v2/opencode2.ts"
 export default {
   id: "magicctx",
   server: async (input: PluginInput) => (await import("./v1/plugin.ts")).server(input),
-  setup: async (ctx: Partial<PluginContext>) => {
-    if (typeof ctx?.session?.hook !== "function") return undefined
+  setup: async (ctx: object) => {
+    if (typeof (ctx as Partial<PluginContext> | undefined)?.session?.hook !== "function") return undefined
     return (await import("./v2/plugin.ts")).setup(ctx as PluginContext)
   },
 }

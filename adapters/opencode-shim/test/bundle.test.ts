@@ -31,8 +31,19 @@ test("the bundle is one plugin, and the host that it starts keeps no process ali
   await fake.until((entries) => entries.at(-1)?.end === true)
 })
 
-test("the bundle that the host embeds is fresh", () => {
-  const built = readFileSync(join(repository, "adapters", "opencode-shim", "dist", "index.js"))
-  const embedded = readFileSync(join(repository, "internal", "bundle", "opencode-shim.js"))
-  assert.ok(built.equals(embedded), "internal/bundle/opencode-shim.js is stale: run npm run generate, then build again")
+// OpenCode provides no other module to a half in the terminal, and a static import that it does not provide stops the half.
+test("the half for terminals imports nothing but Node and, when it draws, OpenCode's Solid", async () => {
+  const path = join(repository, "adapters", "opencode-shim", "dist", "tui.js")
+  const text = readFileSync(path, "utf8")
+  const imports = [...text.matchAll(/(?:from|import)\s*\(?"([^"]+)"/g)].map(([, name]) => name!)
+  assert.deepEqual(imports.filter((name) => !name.startsWith("node:")).sort(), ["@opentui/solid", "solid-js"])
+  const module = (await import(pathToFileURL(path).href)) as { default: { id: string; setup: unknown } }
+  assert.deepEqual([Object.keys(module), module.default.id, typeof module.default.setup], [["default"], "magicctx", "function"])
+})
+
+test("the bundles that the host embeds are fresh", () => {
+  for (const [name, embedded] of [["index.js", "opencode-shim.js"], ["tui.js", "opencode-tui.js"]] as const) {
+    const built = readFileSync(join(repository, "adapters", "opencode-shim", "dist", name))
+    assert.ok(built.equals(readFileSync(join(repository, "internal", "bundle", embedded))), `internal/bundle/${embedded} is stale: run npm run generate, then build again`)
+  }
 })

@@ -1,9 +1,8 @@
-import { AgentRuns, Method, PluginInstance, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
+import { AgentRuns, askStatus, followStatus, PluginInstance, statusLine, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { handlers } from "./callbacks.ts"
 import { step } from "./generated/step.ts"
 import type { Open } from "./pi.ts"
-import { statusLine } from "./status.ts"
 import type { Step } from "./steps.ts"
 import { RunPrompt } from "./system.ts"
 import { Lines } from "./typed.ts"
@@ -36,8 +35,8 @@ export class Instance extends PluginInstance {
   private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
   private hasStarted = false
-  /** The sessions whose status the host sends, on the connection with that generation. */
-  private followed = { generation: 0, sessions: new Set<string>() }
+  /** The sessions whose status the host sends. */
+  private readonly followed = new Set<string>()
 
   constructor(directory: string, lease: Lease, log: Log) {
     const screen = new Screen()
@@ -76,24 +75,18 @@ export class Instance extends PluginInstance {
     return (this.registered ??= this.enabled)
   }
 
-  /** Asks the host, once for each connection, to send the status of the open session after each pass and its answer. */
+  /** Has the host send the status of the open session. */
   followStatus(): void {
-    const { open, host, followed } = this
-    if (!open?.ctx.hasUI || !this.enabled) return
-    const { session } = open
-    if (followed.generation !== host.generation) this.followed = { generation: host.generation, sessions: new Set() }
-    if (this.followed.sessions.has(session)) return
-    this.followed.sessions.add(session)
-    host.call(Method.SessionSubscribe, { harness: "pi", session }, { timeoutMS: askMS }).catch(() => this.followed.sessions.delete(session))
+    const { open } = this
+    if (open?.ctx.hasUI && this.enabled) followStatus(this.host, "pi", open.session, this.followed)
   }
 
   /** Shows the status of a session that is opened again. A new one has none yet. */
   showStatus(): void {
-    const { open, host, screen } = this
+    const { open } = this
     if (!open?.ctx.hasUI || !this.enabled) return
-    screen.status("magicctx")
-    const { session } = open
-    host.call(Method.SessionStatus, { harness: "pi", session }, { timeoutMS: askMS }).then(
+    this.screen.status("magicctx")
+    askStatus(this.host, "pi", open.session).then(
       (status) => this.changed(status),
       () => {},
     )
@@ -119,5 +112,3 @@ export class Instance extends PluginInstance {
     this.screen.status("magicctx")
   }
 }
-
-const askMS = 2_000

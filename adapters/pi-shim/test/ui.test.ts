@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { statusLine } from "../src/status.ts"
+import { statusLine } from "@magicctx/shim-core"
 import { instanceOf } from "../src/home.ts"
 import { shimNotifications } from "../../shim-core/test/generated/goldens.ts"
 import { Screen } from "../src/ui.ts"

@@ -21,5 +21,6 @@ export { clone, isObject, type Members, type Projector, type Whole } from "./pro
 export { Registrations } from "./registration.ts"
 export { acquireHost, type Lease } from "./shared.ts"
 export { isSame, snapshot } from "./snapshot.ts"
+export { askStatus, followStatus, statusLine } from "./status.ts"
 export { SystemPrompts, type Prompt } from "./system.ts"
 export { timeoutMS } from "./timeouts.ts"

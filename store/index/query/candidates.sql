@@ -1,8 +1,9 @@
 -- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks: of it, only the
--- messages up to ?3 count, and the parts of later ones that ?5 lists. ?4 is the only project to search, or 0.
+-- messages up to ?3 count, and the parts of later ones that ?5 lists. ?4 is the only project to search, or 0. ?7 to
+-- ?11 are the only kinds, role, harness and session, and the oldest time; empty or 0 if all count.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
-	c.subject, c.status, c.text, c.context
+	c.subject, c.status, c.text, c.context, c.session
 FROM terms t
 CROSS JOIN chunks c ON c.id = t.rowid
 CROSS JOIN sessions s ON s.id = c.session
@@ -12,5 +13,7 @@ WHERE t.terms MATCH ?1 AND (?4 = 0 OR s.project = ?4)
 		c.session = ?2 AND c.last > ?3
 		AND CASE c.kind WHEN 'text' THEN 'text ' ELSE 'call ' END || c.message NOT IN (SELECT value FROM json_each(?5))
 	)
+	AND (?7 = '' OR instr(?7, ' ' || c.kind || ' ')) AND (?8 = '' OR c.role = ?8) AND (?9 = '' OR s.harness = ?9)
+	AND (?10 = '' OR s.session = ?10) AND c.at >= ?11
 ORDER BY t.rowid DESC
 LIMIT ?6

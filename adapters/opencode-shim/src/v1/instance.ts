@@ -3,7 +3,7 @@ import { removeOrphans, runAgent } from "./agents.ts"
 import { handlers, store } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
 import { message } from "./generated/message.ts"
-import { Notices } from "./notices.ts"
+import { Notices } from "../notices.ts"
 import { Sessions } from "./sessions.ts"
 
 declare const shimVersion: string // defined by the bundler

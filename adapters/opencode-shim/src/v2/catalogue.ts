@@ -4,9 +4,8 @@ import type { CatalogueModel, CatalogueProvider, ModelRef, PluginContext } from 
 
 /** What OpenCode knows about models. */
 export class Catalogue {
-  readonly handlers: Pick<Handlers, typeof Method.ModelLimits | typeof Method.NotifyShow> = {
+  readonly handlers: Pick<Handlers, typeof Method.ModelLimits> = {
     [Method.ModelLimits]: async ({ model }) => this.limits({ providerID: model.provider, id: model.id }),
-    [Method.NotifyShow]: async () => ({}), // see Instance.tell
   }
   private readonly ctx: PluginContext
 

@@ -51,7 +51,7 @@ export class Facts {
       if (tokens) fact.tokens = usage(tokens)
       if (error) fact.error = { type: error.type }
     }
-    known.set(id, fact)
+    known.set(id, inOrder(fact))
     for (const wake of this.#waiting) wake()
   }
 
@@ -59,11 +59,12 @@ export class Facts {
   async of(session: string, entries: readonly Entry[]): Promise<ReadonlyMap<string, Fact>> {
     const known = this.#known(session)
     const newest = entries.findLast(({ role, id }) => role === "assistant" && id)?.id
-    const isMissing = () => entries.some(({ id }) => id !== undefined && !isSettled(known.get(id), id === newest))
-    if (!isMissing()) return known
+    const isKnown = (id: string) => isSettled(known.get(id), id === newest)
+    if (entries.every(({ id }) => id === undefined || isKnown(id))) return known
     if (this.#session.context) {
       const answer = await within(lookupMS, this.#session.context({ sessionID: session }).catch(() => undefined))
-      for (const message of listOf(answer)) known.set(message.id, factOf(message))
+      // A time may be another one than that of the event, and a message with another fact counts as changed.
+      for (const message of listOf(answer)) if (!isKnown(message.id)) known.set(message.id, factOf(message))
       const ids = new Set(entries.map(({ id }) => id))
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
     } else if (newest !== undefined && known.has(newest)) {
@@ -72,13 +73,16 @@ export class Facts {
     return known
   }
 
-  /** Forgets what events have told, because some of them may be lost. The next request asks OpenCode. */
+  /**
+   * Forgets what events have told, because some of them may be lost. The next request asks OpenCode. The betas have no
+   * answer, so there the facts stay.
+   */
   forgetAll(): void {
-    this.#sessions.clear()
+    if (this.#session.context) this.#sessions.clear()
   }
 
   forget(session: string): void {
-    this.#sessions.delete(session)
+    if (this.#session.context) this.#sessions.delete(session)
   }
 
   #known(session: string): Map<string, Fact> {
@@ -114,7 +118,7 @@ export function listOf<T>(answer: readonly T[] | { data?: readonly T[] } | undef
 }
 
 export function factOf({ type, time, agent, model, finish, tokens, error, text }: StoredMessage): Fact {
-  return {
+  return inOrder({
     type,
     created: time.created,
     ...(time.completed !== undefined && { completed: time.completed }),
@@ -124,7 +128,13 @@ export function factOf({ type, time, agent, model, finish, tokens, error, text }
     ...(tokens && { tokens: usage(tokens) }),
     ...(error && { error: { type: error.type } }),
     ...(text !== undefined && type === "user" && { text }),
-  }
+  })
+}
+
+/** The same facts in one order, wherever they come from. The shim takes another order for a change. */
+function inOrder({ type, created, completed, agent, providerID, modelID, finish, tokens, error, text }: Fact): Fact {
+  const all = { type, created, completed, agent, providerID, modelID, finish, tokens, error, text }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
 function named({ providerID, id }: ModelRef): { providerID: string; modelID: string } {

@@ -1,10 +1,11 @@
-import { AgentRuns, PluginInstance, within, type Lease, type Log, type PassOf } from "@magicctx/shim-core"
+import { AgentRuns, Method, PluginInstance, within, type Handlers, type Lease, type Log, type PassOf } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { Catalogue } from "./catalogue.ts"
 import { Facts } from "./facts.ts"
 import { step } from "./generated/step.ts"
 import type { PluginContext, Registration } from "./opencode2.ts"
 import type { Step } from "./steps.ts"
+import { Terminal } from "./terminal.ts"
 
 declare const shimVersion: string // defined by the bundler
 
@@ -27,6 +28,7 @@ export class Instance extends PluginInstance {
   readonly ctx: PluginContext
   readonly facts: Facts
   readonly catalogue: Catalogue
+  readonly terminal: Terminal
   /** The sessions whose last request may not have reached the provider: OpenCode makes a pass before each retry. */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
@@ -40,15 +42,24 @@ export class Instance extends PluginInstance {
   constructor(ctx: PluginContext, directory: string, lease: Lease, log: Log) {
     const catalogue = new Catalogue(ctx)
     const runs = new AgentRuns((params, signal) => runAgent(ctx, params, signal))
-    super(facts, { directory }, lease, log, { ...catalogue.handlers, ...runs.handlers })
+    const screen: Handlers = {
+      [Method.NotifyShow]: async ({ directory: _, ...notice }) => {
+        this.terminal.notify({ isTrouble: false, ...notice })
+        return {}
+      },
+      [Method.SessionChanged]: (status) => this.terminal.changed(status),
+    }
+    super(facts, { directory }, lease, log, { ...catalogue.handlers, ...runs.handlers, ...screen })
     this.ctx = ctx
     this.facts = new Facts(ctx.session)
     this.catalogue = catalogue
     this.runs = runs
+    this.terminal = new Terminal(this)
   }
 
   override dispose(): void {
     this.runs.stop()
+    void this.terminal.dispose().catch(() => {})
     super.dispose()
   }
 
@@ -78,12 +89,17 @@ export class Instance extends PluginInstance {
     this.passes.forget(session)
     this.systems.forget(session)
     this.facts.forget(session)
+    this.terminal.forget(session)
     this.origins.delete(session)
     this.unsent.delete(session)
   }
 
-  /** OpenCode 2 gives a plugin no way to show a text, except in the session's transcript, which the model reads. */
-  protected override tell(text: string): void {
-    this.log.warn(text)
+  protected override tell(message: string, isTrouble: boolean): void {
+    this.log.warn(message)
+    this.terminal.notify({ title: "magicctx", message, variant: "warning", isTrouble })
+  }
+
+  protected override recovered(): void {
+    this.terminal.announce("")
   }
 }

@@ -17,6 +17,7 @@ export interface PluginContext {
   /** The model and provider lists of the betas. */
   readonly catalog?: { readonly model: { list(): Promise<Listed<CatalogueModel>> }; readonly provider: { list(): Promise<Listed<CatalogueProvider>> } }
   readonly storage?: Storage
+  readonly rpc?: { register(definition: RpcDefinition, handlers: RpcHandlers): Promise<RpcRegistration> }
 }
 
 export interface Registration {
@@ -198,4 +199,66 @@ export interface Storage {
   set(key: string, value: unknown): Promise<unknown>
   remove(key: string): Promise<unknown>
   scan(options: { prefix: string }): Promise<{ readonly entries: ReadonlyArray<{ readonly key: string; readonly value: unknown }> }>
+}
+
+/** The calls and events of a plugin. OpenCode checks their values against these JSON Schemas. */
+export interface RpcDefinition {
+  readonly id: string
+  readonly methods: Readonly<Record<string, { readonly input: object; readonly output: object }>>
+  readonly events: Readonly<Record<string, { readonly schema: { readonly type: "object" } }>>
+}
+
+export type RpcHandlers = Readonly<Record<string, (input: never) => Promise<unknown>>>
+
+export interface RpcRegistration extends Registration {
+  readonly events: { emit(name: string, data: Readonly<Record<string, unknown>>): Promise<void> }
+}
+
+/** What OpenCode hands to the half in the terminal. The betas have only client (without rpc), data, keymap and ui. */
+export interface TerminalContext {
+  readonly location?: { readonly directory: string }
+  readonly client: { readonly rpc?: (definition: RpcDefinition) => RpcCalls }
+  readonly data: {
+    on(type: string, handler: (event: { readonly location?: { readonly directory: string } }) => void): () => void
+    readonly session: { get(session: string): SessionInfo | undefined }
+    readonly location: { default(): { readonly directory: string } }
+  }
+  readonly theme?: { readonly text: { readonly base: unknown; readonly muted: unknown } }
+  readonly renderer?: { readonly height: number }
+  readonly keymap: { layer(factory: () => KeymapLayer): void }
+  readonly ui: {
+    readonly toast?: { show(options: ToastOptions): void }
+    readonly dialog?: {
+      alert(options: { title: string; message: string }): Promise<void>
+      show(render: () => unknown): void
+      set(options: { size: "medium" | "large" | "xlarge" }): void
+    }
+    readonly router: { current(): { readonly type: string; readonly sessionID?: string } }
+    readonly slot: (claim: { append: "prompt.footer.status"; render(input: { readonly sessionID?: string }): unknown }) => () => void
+  }
+}
+
+/** Calls the server's half of a location. A call that fails throws an object with a message. */
+export type RpcCalls = Readonly<Record<string, (input: object, options: { location: { directory: string } }) => Promise<unknown>>>
+
+export interface ToastOptions {
+  readonly title?: string
+  readonly message: string
+  readonly variant?: "info" | "success" | "warning" | "error"
+  readonly duration?: number
+}
+
+export interface KeymapLayer {
+  readonly mode?: string
+  readonly commands: readonly KeymapCommand[]
+}
+
+export interface KeymapCommand {
+  readonly id: string
+  readonly title: string
+  readonly description?: string
+  readonly group?: string
+  /** With arguments, the line stays in the prompt until the user sends it. */
+  readonly slash: { readonly name: string; readonly arguments: true }
+  run(input?: string): Promise<void>
 }

@@ -89,6 +89,7 @@ class Plugin {
     register(instance, instance.recall(), true)
     // The first request waits for this, because a prompt that is sent without the host changes the whole prefix later.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
+    instance.terminal.announce("") // now the commands are known
     return instance
   }
 

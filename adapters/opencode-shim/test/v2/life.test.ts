@@ -51,6 +51,20 @@ test("a stream of events that ends is read again, and the stored messages tell w
   await fake.until(() => received("session/event").length === 1)
 })
 
+test("without a host, a message whose facts come from another source keeps its changes", async (t) => {
+  const { opencode, received } = await load(t)
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  opencode.emit("session.step.started", { sessionID: "s", assistantMessageID: "a1", agent: "build", model: { providerID: "p", id: "m" } })
+  opencode.emit("session.step.ended", { sessionID: "s", assistantMessageID: "a1", finish: "stop", tokens: { input: 7, output: 1, cache: { read: 0, write: 0 } } })
+  await fake.until(() => received("session/event").length === 1)
+  opencode.add("s", answer("a1", "ok"))
+  assert.deepEqual(textOf(await opencode.request("s")), ["§u1§ one", "§a1§ ok"])
+  opencode.add("s", user("u2", "two"))
+  fake.follow({ passes: { [fake.received("session/transform").length + 1]: "error" } })
+  assert.deepEqual(textOf(await opencode.request("s")), ["§u1§ one", "§a1§ ok", "two"], "the new prompt made the shim ask for all stored messages")
+})
+
 test("a tool of the host is called directly, and a failure is a text for the model", async (t) => {
   const { opencode, received } = await load(t, { tools }, { results: { "tool/execute": { output: "Dropped." } } })
   await until(() => opencode.tools.has("ctx_reduce"))
@@ -167,6 +181,22 @@ test("without the members of a release, passes work with what there is", async (
   const [, second] = received("session/transform")
   const [a1] = second!.attachment as Array<{ info: { tokens: { input: number } } }>
   assert.equal(a1!.info.tokens.input, 7, "the pass has waited for the event")
+})
+
+test("without the stored messages, a revert and a lost event leave the known facts", async (t) => {
+  const { opencode, received } = await load(t, {}, {}, ({ session: { hook, get }, event, tool }) => ({ session: { hook, get }, event, tool }) as unknown as PluginContext)
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  opencode.emit("session.step.started", { sessionID: "s", assistantMessageID: "a1" })
+  opencode.emit("session.step.ended", { sessionID: "s", assistantMessageID: "a1", finish: "stop", tokens: { input: 7, output: 1, cache: { read: 0, write: 0 } } })
+  opencode.emit("session.revert.committed", { sessionID: "s" })
+  await fake.until(() => received("session/event").length === 1)
+  opencode.cut()
+  await until(() => !opencode.isRead)
+  opencode.add("s", answer("a1", "ok"), user("u2", "two"))
+  await opencode.request("s")
+  const [a1] = received("session/transform")[1]!.attachment as Array<{ info: { tokens: { input: number } } }>
+  assert.equal(a1!.info.tokens?.input, 7)
 })
 
 test("with nothing but the hook, passes work", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Notices } from "../../src/v1/notices.ts"
+import { Notices } from "../src/notices.ts"
 
 // OpenCode shows one toast at a time, so the second notice waits until the first has been seen.
 test("two warnings are two visible notices, one after the other", () => {

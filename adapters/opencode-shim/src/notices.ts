@@ -9,29 +9,29 @@ const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref(
  * notice of trouble comes before all others, because the user has to know at once that prompts are sent without
  * magicctx.
  */
-export class Notices {
-  private readonly waiting: Array<() => string> = []
+export class Notices<T = string> {
+  private readonly waiting: Array<() => T> = []
   private hasUser = false
   /** The notice on the screen, undefined if there is none. */
-  private shown: (() => string) | undefined
+  private shown: (() => T) | undefined
 
-  private readonly show: (text: string, durationMS: number) => void
+  private readonly show: (notice: T, durationMS: number) => void
   private readonly after: (body: () => void, ms: number) => unknown
 
-  constructor(show: (text: string, durationMS: number) => void, after: (body: () => void, ms: number) => unknown = later) {
+  constructor(show: (notice: T, durationMS: number) => void, after: (body: () => void, ms: number) => unknown = later) {
     this.show = show
     this.after = after
   }
 
-  /** Adds a notice. Calls text only when it shows the notice. */
-  add(text: () => string): void {
-    this.waiting.push(text)
+  /** Adds a notice. Calls make only when it shows the notice. */
+  add(make: () => T): void {
+    this.waiting.push(make)
     this.showNext()
   }
 
-  /** Shows a notice before all waiting ones, as soon as a user is there. Calls text only then. */
-  addTrouble(text: () => string): void {
-    this.waiting.unshift(text)
+  /** Shows a notice before all waiting ones, as soon as a user is there. Calls make only then. */
+  addTrouble(make: () => T): void {
+    this.waiting.unshift(make)
     this.shown = undefined
     this.showNext()
   }
@@ -44,12 +44,12 @@ export class Notices {
 
   private showNext(): void {
     if (!this.hasUser || this.shown) return
-    const text = this.waiting.shift()
-    if (text === undefined) return
-    this.shown = text
-    this.show(text(), noticeMS)
+    const make = this.waiting.shift()
+    if (make === undefined) return
+    this.shown = make
+    this.show(make(), noticeMS)
     this.after(() => {
-      if (this.shown !== text) return // a notice of trouble has taken its place
+      if (this.shown !== make) return // a notice of trouble has taken its place
       this.shown = undefined
       this.showNext()
     }, noticeMS)

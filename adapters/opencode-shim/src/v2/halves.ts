@@ -1,0 +1,58 @@
+import type { CommandExecuteResult, NotifyShowParams } from "@magicctx/shim-core"
+import type { RpcDefinition } from "./opencode2.ts"
+
+/** The calls that the half in the terminal makes. The half in the server answers them. */
+export interface Calls {
+  news(asked: Asked): Promise<News>
+  run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
+}
+
+/** A terminal tells which session it shows (empty for none), and the number of the last notice it has seen; at first 0. */
+export interface Asked {
+  session: string
+  seen: number
+}
+
+export interface News {
+  commands: Array<{ name: string; description: string }>
+  /** The line about the session for the footer. */
+  line: string
+  notices: Notice[]
+  /** The number of the newest notice. */
+  seen: number
+}
+
+export interface Notice extends Omit<NotifyShowParams, "directory"> {
+  number: number
+  /** The notice must not wait for others. */
+  isTrouble: boolean
+}
+
+const object = (properties: Record<string, object>, optional: string[] = []) =>
+  ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
+
+const text = { type: "string" }
+const number = { type: "number" }
+const yes = { type: "boolean" }
+const list = (items: object) => ({ type: "array", items })
+
+/** OpenCode carries the calls and the event. The event says that a terminal may learn something new about a session, or, if it is empty, about all. */
+export const definition = {
+  id: "magicctx",
+  methods: {
+    news: {
+      input: object({ session: text, seen: number }),
+      output: object({
+        commands: list(object({ name: text, description: text })),
+        line: text,
+        notices: list(object({ number, isTrouble: yes, title: text, message: text, variant: text }, ["title"])),
+        seen: number,
+      }),
+    },
+    run: {
+      input: object({ session: text, command: text, arguments: text }),
+      output: object({ title: text, message: text, variant: text, stays: yes }, ["title", "stays"]),
+    },
+  },
+  events: { news: { schema: object({ session: text }) } },
+} satisfies RpcDefinition

@@ -1,0 +1,96 @@
+import { asError, askStatus, executeCommand, followStatus, statusLine, type SessionStatus } from "@magicctx/shim-core"
+import { definition, type Asked, type Calls, type News, type Notice } from "./halves.ts"
+import type { Instance } from "./instance.ts"
+import type { RpcRegistration } from "./opencode2.ts"
+
+const mostNotices = 20
+
+/**
+ * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It hears only the
+ * events of the moment, so an event holds nothing: the terminal asks for the news.
+ */
+export class Terminal {
+  private readonly owner: Instance
+  /** The sessions whose status the host sends. */
+  private readonly followed = new Set<string>()
+  private readonly lines = new Map<string, string>()
+  private readonly registration: Promise<RpcRegistration | undefined>
+  private readonly notices: Notice[] = []
+  /** The number of the newest notice. Numbers are times, so those of the next process are larger. */
+  private newest = Date.now()
+  /** The number of the newest notice that a terminal has fetched. */
+  private fetched = 0
+
+  constructor(owner: Instance) {
+    this.owner = owner
+    this.registration = this.register()
+  }
+
+  private async register(): Promise<RpcRegistration | undefined> {
+    const { ctx, directory, log } = this.owner
+    if (!ctx.rpc) {
+      log.warn("this OpenCode connects no plugin with its terminal, so there are no commands, notices and status line")
+      return undefined
+    }
+    const handlers: Calls = {
+      news: async (asked) => this.news(asked),
+      run: (command) => executeCommand(this.owner.host, { ...command, directory }),
+    }
+    return ctx.rpc.register(definition, { ...handlers }).catch((err) => void log.warn("no calls of the terminal", { cause: asError(err).message }))
+  }
+
+  async dispose(): Promise<void> {
+    await (await this.registration)?.dispose()
+  }
+
+  /** Forgets a session that is gone. */
+  forget(session: string): void {
+    this.lines.delete(session)
+  }
+
+  /** Shows a notice in each terminal of the directory, or in the next one if none has asked yet. */
+  notify(notice: Omit<Notice, "number">): void {
+    this.newest = Math.max(Date.now(), this.newest + 1)
+    this.notices.push({ number: this.newest, ...notice })
+    this.notices.splice(0, this.notices.length - mostNotices)
+    this.announce("")
+  }
+
+  /** Notes the status of a session. The host sends it to all directories of the process. */
+  changed(status: SessionStatus): void {
+    const { harness, session } = status
+    const line = statusLine(status)
+    if (harness !== "opencode2" || !this.lines.has(session) || this.lines.get(session) === line) return
+    this.lines.set(session, line)
+    this.announce(session)
+  }
+
+  /** Tells the terminals to ask for the news about a session, or about all sessions. */
+  announce(session: string): void {
+    void this.registration
+      .then((registration) => registration?.events.emit("news", { session }))
+      .catch((err) => this.owner.log.warn("no event for the terminal", { cause: asError(err).message }))
+  }
+
+  private news({ session, seen }: Asked): News {
+    const { enabled, host, isInTrouble } = this.owner
+    if (session && enabled) {
+      followStatus(host, "opencode2", session, this.followed)
+      if (!this.lines.has(session)) {
+        this.lines.set(session, "magicctx")
+        askStatus(host, "opencode2", session).then(
+          (status) => this.changed(status),
+          () => {},
+        )
+      }
+    }
+    const notices = this.notices.filter(({ number }) => number > (seen || this.fetched))
+    this.fetched = this.newest
+    return {
+      commands: (enabled ?? this.owner.recall())?.commands.map(({ name, description }) => ({ name, description })) ?? [],
+      line: isInTrouble ? "magicctx is not working" : (this.lines.get(session) ?? ""),
+      notices,
+      seen: this.newest,
+    }
+  }
+}

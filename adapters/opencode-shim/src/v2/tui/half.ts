@@ -1,0 +1,172 @@
+import { asError, openLog, type Log } from "@magicctx/shim-core"
+import { Notices, noticeMS } from "../../notices.ts"
+import { definition, type Calls, type News, type Notice } from "../halves.ts"
+import type { KeymapCommand, RpcCalls, TerminalContext, ToastOptions } from "../opencode2.ts"
+import { showAnswer } from "./answer.ts"
+import { Footer } from "./footer.ts"
+import { loadSolid, type Solid } from "./solid.ts"
+
+/** The events after which there may be news: our own, and those after which the server's half is another one. */
+const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
+/** How long the answer to a command stays if this OpenCode has no dialogs, in ms. */
+const answerMS = 60_000
+
+/** Whether the terminal has a half already: the user's plugin and that of a project may both bring one. */
+const state = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.terminal")] ??= { hasHalf: false }) as { hasHalf: boolean }
+
+/** The half for a terminal of OpenCode 2. It never fails, and does what this version of OpenCode lets it do. */
+export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
+  if (state.hasHalf) return () => {}
+  state.hasHalf = true
+  const half = new Half(ctx, openLog("opencode-tui"))
+  void half.start(solid)
+  return () => {
+    state.hasHalf = false
+    half.dispose()
+  }
+}
+
+class Half {
+  private readonly ctx: TerminalContext
+  private readonly log: Log
+  private readonly footer = new Footer()
+  private readonly notices = new Notices<Notice>(({ title, message, variant }, duration) => {
+    this.toast({ ...(title && { title }), message, variant, duration })
+  })
+  private calls: RpcCalls | undefined
+  private solid: Solid | undefined
+  /** The number of the last notice from each directory. */
+  private readonly seen = new Map<string, number>()
+  private readonly stops: Array<() => void> = []
+  private hasCommands = false
+  private isAsking = false
+  private mustAskAgain = false
+  private isDisposed = false
+
+  constructor(ctx: TerminalContext, log: Log) {
+    this.ctx = ctx
+    this.log = log
+  }
+
+  async start(solid: typeof loadSolid): Promise<void> {
+    const { ctx, notices } = this
+    const missing: string[] = []
+    const attempt = async (feature: string, body: () => Promise<void> | void) => {
+      try {
+        await body()
+      } catch (err) {
+        missing.push(feature)
+        this.log.warn("missing in this OpenCode", { feature, cause: asError(err).message })
+      }
+    }
+    await attempt("commands, notices and status line", () => {
+      this.calls = ctx.client.rpc!(definition)
+      for (const type of wakers) this.stops.push(ctx.data.on(type, () => void this.ask()))
+    })
+    if (this.calls) await attempt("status line", async () => this.footer.draw(ctx, (this.solid = await solid()), () => void this.ask()))
+    if (missing.length > 0) this.toast({ title: "magicctx", message: `This version of OpenCode shows no ${missing.join(", ")} of magicctx.`, variant: "info" })
+    notices.userIsHere()
+    await this.ask()
+  }
+
+  dispose(): void {
+    this.isDisposed = true
+    for (const stop of this.stops.splice(0)) stop()
+  }
+
+  /** The session on the screen, and its directory. */
+  private place(): { session: string; directory: string } {
+    const { data, location, ui } = this.ctx
+    const { sessionID: session = "" } = ui.router.current()
+    const of = session ? data.session.get(session)?.location : location
+    return { session, directory: (of ?? data.location.default()).directory }
+  }
+
+  /** Asks the server's half for the news. */
+  private async ask(): Promise<void> {
+    this.mustAskAgain = true
+    if (this.isAsking) return
+    this.isAsking = true
+    try {
+      while (this.mustAskAgain && !this.isDisposed) {
+        this.mustAskAgain = false
+        const { session, directory } = this.place()
+        const news = await this.calls?.news!({ session, seen: this.seen.get(directory) ?? 0 }, { location: { directory } })
+        if (news && !this.isDisposed) this.show(session, directory, news as News)
+      }
+    } catch (err) {
+      // The server's half is not there yet, or no longer. It announces itself.
+      this.log.info("no news", { cause: messageOf(err) })
+    } finally {
+      this.isAsking = false
+    }
+  }
+
+  private show(session: string, directory: string, { commands, line, notices, seen }: News): void {
+    this.seen.set(directory, seen)
+    this.footer.set(session, line)
+    for (const notice of notices) {
+      if (notice.isTrouble) this.notices.addTrouble(() => notice)
+      else this.notices.add(() => notice)
+    }
+    if (commands.length > 0 && !this.hasCommands) this.register(commands)
+  }
+
+  /** Registers the commands. They have arguments, so that OpenCode takes no such line for a prompt. */
+  private register(commands: News["commands"]): void {
+    this.hasCommands = true
+    const all = commands.map(({ name, description }): KeymapCommand => ({
+      id: `magicctx.${name}`,
+      title: name,
+      description,
+      group: "magicctx",
+      slash: { name, arguments: true },
+      run: (input) => this.run(name, input ?? ""),
+    }))
+    try {
+      this.ctx.keymap.layer(() => ({ mode: "global", commands: all }))
+    } catch (err) {
+      this.log.warn("no commands", { cause: asError(err).message })
+      this.toast({ title: "magicctx", message: "This version of OpenCode takes no commands of magicctx.", variant: "info" })
+    }
+  }
+
+  private async run(command: string, input: string): Promise<void> {
+    const { session, directory } = this.place()
+    if (!session) return this.toast({ title: "magicctx", message: `/${command} is about a session: open one first.`, variant: "warning" })
+    try {
+      const answer = (await this.calls!.run!({ session, command, arguments: input.trim() }, { location: { directory } })) as Awaited<ReturnType<Calls["run"]>>
+      const { title = "magicctx", message, variant, stays } = answer
+      if (!stays || !this.dialog(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS })
+    } catch (err) {
+      this.toast({ title: "magicctx", message: `/${command}: ${messageOf(err)}`, variant: "error" })
+    }
+  }
+
+  /** Shows a text until the user closes it. Returns false if this OpenCode has no dialogs. */
+  private dialog(title: string, message: string): boolean {
+    const { ctx, solid } = this
+    for (const show of [() => showAnswer(ctx, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
+      try {
+        show()
+        return true
+      } catch (err) {
+        this.log.warn("no dialog", { cause: asError(err).message })
+      }
+    }
+    return false
+  }
+
+  private toast(options: ToastOptions): void {
+    try {
+      this.ctx.ui.toast!.show(options)
+    } catch (err) {
+      this.log.warn("no toast", { message: options.message, cause: asError(err).message })
+    }
+  }
+}
+
+/** OpenCode's RPC throws plain objects. */
+function messageOf(err: unknown): string {
+  return (err as { message?: string } | undefined)?.message ?? String(err)
+}

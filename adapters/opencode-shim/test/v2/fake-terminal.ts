@@ -1,0 +1,136 @@
+import assert from "node:assert/strict"
+import type { KeymapCommand, RpcDefinition, RpcHandlers, TerminalContext, ToastOptions } from "../../src/v2/opencode2.ts"
+import type { Solid } from "../../src/v2/tui/solid.ts"
+
+type Schema = { type: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: boolean; items?: Schema }
+
+/** Checks a value as OpenCode does before it carries the value to the other process. */
+function check(value: unknown, schema: Schema, path = "value"): void {
+  const is = Array.isArray(value) ? "array" : typeof value
+  assert.equal(is, schema.type, path)
+  if (schema.items) for (const [i, item] of (value as unknown[]).entries()) check(item, schema.items, `${path}[${i}]`)
+  if (!schema.properties) return
+  const members = value as Record<string, unknown>
+  for (const name of schema.required ?? []) assert.ok(name in members, `${path} lacks ${name}`)
+  for (const [name, member] of Object.entries(members)) {
+    assert.ok(schema.properties[name], `${path} has ${name}`)
+    check(member, schema.properties[name], `${path}.${name}`)
+  }
+}
+
+const carried = <T>(value: T, schema: object): T => {
+  const copy = value === undefined ? value : JSON.parse(JSON.stringify(value))
+  check(copy, schema as Schema)
+  return copy
+}
+
+/** OpenCode between a plugin's half in the server and its halves in the terminals. */
+export class FakeRpc {
+  private registered: { definition: RpcDefinition; handlers: RpcHandlers } | undefined
+  readonly terminals: FakeTerminal[] = []
+  readonly called: Array<[string, unknown]> = []
+
+  async register(definition: RpcDefinition, handlers: RpcHandlers) {
+    this.registered = { definition, handlers }
+    const emit = async (name: string, data: object) => {
+      carried(data, definition.events[name]!.schema)
+      for (const terminal of this.terminals) terminal.emit(`rpc.${definition.id}.${name}`)
+    }
+    return { events: { emit }, dispose: async () => void (this.registered = undefined) }
+  }
+
+  async call(name: string, input: object): Promise<unknown> {
+    const { registered } = this
+    if (!registered) throw { type: "rpc.unavailable", message: "RPC is unavailable: magicctx" } // eslint-disable-line
+    const { input: takes, output } = registered.definition.methods[name]!
+    this.called.push([name, carried(input, takes)])
+    return carried(await registered.handlers[name]!(carried(input, takes) as never), output)
+  }
+}
+
+interface Node {
+  content?: string
+  children: Node[]
+}
+
+const textsOf = ({ content, children }: Node): string[] => [...(content === undefined ? [] : [content]), ...children.flatMap(textsOf)]
+
+/** A terminal of OpenCode 2. It keeps to the declarations of 2.0.26, unless a test takes members away. */
+export class FakeTerminal {
+  session: string | undefined
+  readonly toasts: ToastOptions[] = []
+  readonly alerts: Array<{ title: string; message: string }> = []
+  /** The texts of the dialogs, and the rows by which the user has scrolled. */
+  readonly dialogs: string[][] = []
+  scrolled = 0
+  press: (key: { name: string }) => void = () => {}
+  readonly commands = new Map<string, KeymapCommand>()
+  readonly handlers = new Map<string, Array<() => void>>()
+  readonly directories: string[] = []
+  /** The texts of the footer's elements, by session. */
+  readonly footers = new Map<string, Record<string, unknown>>()
+  private readonly effects: Array<() => void> = []
+  readonly ctx: TerminalContext
+
+  constructor(directory: string, rpc: FakeRpc) {
+    rpc.terminals.push(this)
+    this.ctx = {
+      client: {
+        rpc: ({ methods }) => Object.fromEntries(Object.keys(methods).map((name) => [name, async (input, { location }) => {
+          this.directories.push(location.directory)
+          return rpc.call(name, input)
+        }])),
+      },
+      data: {
+        on: (type, handler) => {
+          const run = () => handler({ location: { directory } })
+          this.handlers.set(type, [...(this.handlers.get(type) ?? []), run])
+          return () => this.handlers.set(type, this.handlers.get(type)!.filter((one) => one !== run))
+        },
+        session: { get: (id) => ({ id, location: { directory } }) },
+        location: { default: () => ({ directory }) },
+      },
+      theme: { text: { base: "white", muted: "grey" } },
+      renderer: { height: 40 },
+      keymap: { layer: (factory) => factory().commands.forEach((command) => this.commands.set(command.slash.name, command)) },
+      ui: {
+        toast: { show: (options) => void this.toasts.push(options) },
+        dialog: {
+          alert: async (options) => void this.alerts.push(options),
+          show: (render) => void this.dialogs.push(textsOf(render() as Node)),
+          set: () => {},
+        },
+        router: { current: () => (this.session === undefined ? { type: "home" } : { type: "session", sessionID: this.session }) },
+        slot: ({ append, render }) => {
+          assert.equal(append, "prompt.footer.status")
+          for (const session of ["s", "other"]) this.footers.set(session, render({ sessionID: session }) as Record<string, unknown>)
+          return () => {}
+        },
+      },
+    }
+  }
+
+  emit(type: string): void {
+    for (const run of this.handlers.get(type) ?? []) run()
+  }
+
+  /** Solid, with elements that are plain objects. All effects run again after each change. */
+  readonly solid = async (): Promise<Solid> => ({
+    createSignal: (value) => [() => value, (set) => {
+      value = set()
+      for (const effect of this.effects) effect()
+    }],
+    createElement: (tag) => ({ tag, children: [], scrollBy: (rows: number) => (this.scrolled += rows) }) as never,
+    insertNode: (parent, child) => void (parent as unknown as Node).children.push(child as unknown as Node),
+    useKeyboard: (pressed) => void (this.press = pressed),
+    setProp: (element, name, value) => Object.assign(element, { [name]: value }),
+    effect: (body) => {
+      this.effects.push(body)
+      body()
+    },
+  })
+
+  get line(): unknown {
+    return this.footers.get("s")?.content
+  }
+}

@@ -1,0 +1,47 @@
+// Checks the entry for OpenCode 2 against the first declarations of its interface, which are in the package of 1.18.33.
+//
+//   npm run typecheck:opencode
+//
+// No package declares the interface of 2.0.26. src/v2/opencode2.ts does, in our words, so the compiler refuses a member
+// that 2.0.26 lacks.
+import { execFileSync, spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+const root = join(import.meta.dirname, "..", "..", "..")
+const modules = join(root, "node_modules")
+const cache = join(modules, ".cache", "magicctx-opencode-types")
+
+const version = "1.18.33"
+const digest = "sha512-fmhqCBJvNt+Vfbx6ckKP19S3xwMBhUXLCBQaK92R4wnv3wsWTZYkJQwYf2egiWfJNOl47jhs3vP7uQkl0mvHQw=="
+
+const dir = join(cache, version)
+if (!existsSync(join(dir, "package.json"))) {
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(dir, { recursive: true })
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm"
+  const out = execFileSync(npm, ["pack", "--json", "--pack-destination", cache, `@opencode-ai/plugin@${version}`], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
+  const tarball = join(cache, JSON.parse(out)[0].filename)
+  const found = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`
+  if (found !== digest) throw new Error(`@opencode-ai/plugin@${version} has the digest ${found}, expected ${digest}`)
+  execFileSync("tar", ["xzf", tarball, "-C", dir, "--strip-components=1"])
+  rmSync(tarball)
+}
+
+const config = join(cache, "tsconfig.json")
+writeFileSync(
+  config,
+  JSON.stringify({
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: {
+      paths: { "@opencode-ai/plugin/v2/promise": [join(dir, "dist", "v2", "promise", "index.d.ts")] },
+      typeRoots: [join(modules, "@types")],
+    },
+    include: [],
+    files: [join(import.meta.dirname, "plugin.ts")],
+  }),
+)
+const { status } = spawnSync(process.execPath, [join(modules, "typescript", "bin", "tsc"), "--noEmit", "-p", config], { stdio: "inherit" })
+console.log(`OpenCode ${version}: ${status === 0 ? "the plugin fits its types" : "the plugin does not fit its types"}`)
+process.exit(status)

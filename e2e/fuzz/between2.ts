@@ -1,0 +1,154 @@
+import { foreign, fork, revert, unsavedTag } from "./between.ts"
+import { checkpoint } from "./entries.ts"
+import { planReminder, Row, userMessage } from "./opencode.ts"
+import type { OpenCode2 } from "./opencode2.ts"
+import { chainOf, models } from "./provider.ts"
+import { prose, type Random } from "./random.ts"
+import { excerpt } from "./rules.ts"
+import { minute, type World } from "./world.ts"
+
+/** The weights of random events between two turns in OpenCode 2. */
+const weights = {
+  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, agent: 5,
+  foreign: 1, reload: 1.5, loseDatabase: 0.5, other: 3, warm: 6, cut: 2, abandon: 4,
+}
+
+/** Something that happens between two turns, mostly nothing. */
+export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
+  const { session } = world
+  // The beta does not tell the times of a fork's messages, so the host does not know it for a copy.
+  const what = random.weighted(two.version.isBeta ? { ...weights, fork: 0 } : weights)
+  if (what !== "nothing") world.note(what)
+  switch (what) {
+    case "instructions":
+      world.instructions++
+      return
+    case "effort":
+      return add(world, "effort", random.pick(["high", "low"]))
+    case "synthetic": // for example the report of a subagent
+    case "shell": {
+      const text = prose(random, random.pick([50, 1000, 6000]))
+      world.attached.push(text.slice(0, 12))
+      return add(world, what, what === "shell" ? `The following shell command was executed by the user:\n\nCommand:\nmake\n\nOutput:\n${text}` : text)
+    }
+    case "plugin": {
+      const text = prose(random, random.pick([50, 1000]))
+      world.attached.push(text.slice(0, 12))
+      return add(world, what, text)
+    }
+    case "compact":
+      return compact(world, two, random)
+    case "unsavedTag":
+      return unsavedTag(world, random)
+    case "revert":
+      if (random.chance(0.5)) two.emit("session.revert.staged", { sessionID: session.id })
+      return revert(world, random)
+    case "unstage":
+      two.emit("session.revert.staged", { sessionID: session.id })
+      return two.emit("session.revert.cleared", { sessionID: session.id })
+    case "fork":
+      await fork(world, random)
+      return two.emit("session.forked", { sessionID: world.session.id })
+    case "switchModel":
+      session.model = random.chance(0.5) ? models[0]! : random.pick(models)
+      return
+    case "idle":
+      return world.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
+    case "agent":
+      session.agent = session.agent === "plan" ? "build" : "plan"
+      return
+    case "foreign":
+      return foreign(world, random)
+    case "reload":
+      await world.plugin.dispose()
+      await world.plugin.load(world.server)
+      for (const judge of world.judges.values()) judge.happened.reloaded = true
+      return
+    case "loseDatabase":
+      world.machine.loseDatabase()
+      for (const judge of world.judges.values()) judge.databaseLost()
+      return
+    case "other":
+      world.session = random.pick([...world.sessions.values()])
+      world.refusals = 0
+      return
+    case "warm":
+      return warm(world, two)
+    case "cut":
+      two.cut()
+      if (random.chance(0.3)) await new Promise((resolve) => setTimeout(resolve, 550)) // until the shim subscribes again
+      return
+    case "abandon":
+      return abandon(world, two, random)
+  }
+}
+
+/** Adds a message in the role of the user or of the system that nobody has typed. */
+function add(world: World, kind: string, text: string): void {
+  const message = userMessage(world.session, world.ids, world.machine)
+  message.info.kind = kind
+  message.parts.push({ id: world.ids.next("prt"), sessionID: world.session.id, messageID: message.info.id, type: "text", text, synthetic: true })
+  world.session.rows.push(new Row(message))
+}
+
+/** The instructions of OpenCode's context: some of them change with time. */
+export function instructions(world: World): string {
+  return `Today's date: ${new Date(world.machine.now()).toDateString()}\nInstructions from: AGENTS.md, version ${world.instructions}`
+}
+
+/** Tells the model about changed instructions, as OpenCode does before a step. */
+export function update(world: World, random: Random): void {
+  const { session } = world
+  const now = instructions(world)
+  if (session.told === now) return
+  session.told = now
+  add(world, "system", `The instructions are now:\n${now}`)
+  // The newest prompt may be admitted after the change.
+  const { rows } = session
+  const last = rows.at(-2)!
+  if (last.message.info.role === "user" && random.chance(0.5)) rows.splice(-2, 2, rows.at(-1)!, last)
+}
+
+/** OpenCode renders the instructions anew after a compaction and after a revert. */
+export function renew(world: World): void {
+  const { session } = world
+  session.baseline = session.told = instructions(world)
+}
+
+/** The plan plugin of OpenCode puts a reminder into the array of a request, and stores it as a message afterwards. */
+export function remind(world: World): Row {
+  add(world, "plugin", planReminder)
+  return world.session.rows.at(-1)!
+}
+
+/** OpenCode compacts the session, with the plugin's summary or with its own. */
+export async function compact(world: World, two: OpenCode2, random: Random): Promise<void> {
+  const { session } = world
+  const visible = session.visible()
+  if (visible.length < 4) return
+  two.emit("session.compaction.started", { sessionID: session.id })
+  const reads = random.chance(0.5) ? visible : visible.slice(0, -random.int(1, 3))
+  const given = await two.compaction(session, reads.map((row) => row.copy()))
+  const baseline = world.judge.baseline
+  if (given !== undefined && (baseline === undefined || !given.startsWith(baseline))) world.find("compaction", `the summary does not begin with the head: ${excerpt(given)}`)
+  world.note(given === undefined ? "compacted by OpenCode" : "compacted by us")
+  add(world, "compaction", checkpoint(given ?? prose(random, random.pick([300, 1500])), random.chance(0.5) ? prose(random, 600) : ""))
+  session.rows.at(-1)!.message.info.summary = true
+  renew(world)
+  world.plugin.tell("session.compacted", { sessionID: session.id })
+}
+
+/** OpenCode keeps the cached prefix warm. The request must have the prefix of the last one. */
+async function warm(world: World, two: OpenCode2): Promise<void> {
+  if (world.session.rows.length === 0) return
+  const { turns, raw, system } = await two.warm(world.session)
+  world.judge.warm(chainOf({ system, turns }), raw, world.session.model)
+}
+
+/** The user interrupts a turn at once, and types another prompt. */
+function abandon(world: World, two: OpenCode2, random: Random): void {
+  const message = userMessage(world.session, world.ids, world.machine)
+  message.parts.push({ id: world.ids.next("prt"), sessionID: world.session.id, messageID: message.info.id, type: "text", text: prose(random, random.pick([50, 500])) })
+  world.session.rows.push(new Row(message))
+  two.abandon(world.session)
+}

@@ -1,0 +1,268 @@
+import type { Message, Part } from "./opencode.ts"
+import type { Model } from "./provider.ts"
+import { note } from "./rules.ts"
+
+/**
+ * The array that OpenCode 2 makes from its stored messages, and the way back. The world and the judge know only the
+ * messages of OpenCode 1. Each part of an entry names its part of OpenCode 1 in its metadata, which the shim keeps and
+ * never sends.
+ */
+
+/** OpenCode's class of a message. */
+export class Entry {
+  declare readonly id?: string
+  declare readonly role: "system" | "user" | "assistant" | "tool"
+  declare readonly content: EntryPart[]
+  declare readonly metadata?: Record<string, unknown>
+
+  constructor(members: object) {
+    Object.assign(this, members)
+  }
+}
+
+export class CacheHint {
+  readonly type = "ephemeral"
+}
+
+export interface EntryPart {
+  type: string
+  text?: string
+  id?: string
+  name?: string
+  input?: unknown
+  result?: { type: string; value: unknown }
+  providerMetadata?: Record<string, unknown>
+  media?: { mediaType: string; source: { type: string; data: string } }
+  mediaType?: string
+  data?: string
+  effort?: string
+  cache?: unknown
+  metadata?: { origin?: string; attachment?: object }
+  [more: string]: unknown
+}
+
+/** Which version of OpenCode 2 makes the array. */
+export interface Version {
+  isBeta: boolean
+  /** Whether an answer without any content is a message of the array. */
+  keepsEmpty: boolean
+}
+
+/** An array before the hook: its entries, and the message that each of them was made from. */
+export interface Raw {
+  entries: Entry[]
+  owners: Map<Entry, Message>
+  /** The entry of each message, for an answer without its results. */
+  first: Map<Message, Entry>
+  /** The key by which the shim must name each message. */
+  keys: Map<string, string>
+}
+
+export function arrayOf(messages: readonly Message[], model: Model, version: Version): Raw {
+  const raw: Raw = { entries: [], owners: new Map(), first: new Map(), keys: new Map() }
+  const taken = new Set<string>()
+  let last = "start"
+  for (const message of messages) {
+    const [entry, ...results] = entriesOf(message, model, version)
+    if (!entry) continue
+    raw.first.set(message, entry)
+    for (const each of [entry, ...results]) {
+      raw.entries.push(each)
+      raw.owners.set(each, message)
+    }
+    last = entry.id ?? unused(`${entry.role}-after-${last}`, taken)
+    raw.keys.set(message.info.id, last)
+  }
+  return raw
+}
+
+function unused(name: string, taken: Set<string>): string {
+  let found = name
+  for (let n = 2; taken.has(found); n++) found = `${name}#${n}`
+  taken.add(found)
+  return found
+}
+
+/** The words with which OpenCode 2 begins the summary of a compaction. */
+export function checkpoint(summary: string, recent: string): string {
+  const end = recent ? `\n\n<recent-context>\n${recent}\n</recent-context>` : ""
+  return `<conversation-checkpoint>\nThe following is a summary and serialized record of earlier conversation.\n\n<summary>\n${summary}\n</summary>${end}\n</conversation-checkpoint>`
+}
+
+/** The entries of a message: for an answer also one for each of its results. */
+function entriesOf({ info, parts }: Message, model: Model, version: Version): Entry[] {
+  const { id } = info
+  if (info.role === "assistant") return answerOf(id, { info, parts }, model, version)
+  switch (info.kind) {
+    case "system":
+      return [new Entry({ role: "system", content: parts.map(textOf) })]
+    case "effort":
+      return [new Entry({ role: "system", content: [{ type: "effort", effort: parts[0]!.text }] })]
+    case "plugin": // another plugin puts a plain object into each array
+      return [{ role: "user", content: parts.map(textOf) }]
+    case "synthetic":
+    case "shell":
+    case "compaction":
+      return [new Entry({ id, role: "user", content: parts.map(textOf) })]
+  }
+  return [new Entry({ id, role: "user", content: parts.map((part) => promptPart(part, version)), metadata: {} })]
+}
+
+function textOf({ id, text }: Part): EntryPart {
+  return { type: "text", text: text!, metadata: { origin: id! } }
+}
+
+function promptPart(part: Part, { isBeta }: Version): EntryPart {
+  if (part.type === "file") {
+    const [, data = ""] = part.url!.split("base64,")
+    const metadata = { origin: part.id! }
+    return isBeta
+      ? { type: "media", mediaType: part.mime!, data, filename: "a.png", metadata }
+      : { type: "media", media: { mediaType: part.mime!, source: { type: "base64", data } }, filename: "a.png", metadata }
+  }
+  if (!part.isAttached) return { ...textOf(part), ...(part.isMarked === true && { cache: new CacheHint() }) }
+  return { type: "text", text: part.text!, metadata: { origin: part.id!, attachment: { source: { uri: "file:///a.txt" }, name: "a.txt" } } }
+}
+
+function answerOf(id: string, { info, parts }: Message, model: Model, { keepsEmpty }: Version): Entry[] {
+  const isOurs = info.providerID === model.provider && info.modelID === model.id
+  const content = parts.flatMap((part): EntryPart[] => {
+    const metadata = { origin: part.id! }
+    switch (part.type) {
+      case "text":
+        return part.text ? [textOf(part)] : []
+      case "reasoning":
+        if (info.error) return part.text ? [textOf(part)] : []
+        if (!part.text && !part.metadata) return []
+        return [{ type: "reasoning", text: part.text!, ...(isOurs && part.metadata && { providerMetadata: part.metadata }), metadata }]
+      case "tool":
+        return [{ type: "tool-call", id: part.callID!, name: part.tool!, input: part.state!.input, metadata }]
+    }
+    return []
+  })
+  if (content.length === 0 && !keepsEmpty) return []
+  const results = parts.flatMap((part) => {
+    const result = part.type === "tool" && resultOf(part)
+    return result ? [new Entry({ role: "tool", content: [{ type: "tool-result", id: part.callID!, name: part.tool!, result, metadata: { origin: part.id! } }] })] : []
+  })
+  return [new Entry({ id, role: "assistant", content }), ...results]
+}
+
+/** The separator between the message of a failure and the output that came before it. */
+const before = "\nbefore it: "
+
+/** The result of a call in one of OpenCode's forms; undefined if the call has not ended. */
+function resultOf({ state, form }: Part): EntryPart["result"] | undefined {
+  const { status, output = "", error = "" } = state!
+  if (status === "error") {
+    const [message, partial] = error.split(before)
+    return { type: "error", value: { error: { type: "tool.execution", message }, content: partial === undefined ? [] : [{ type: "text", text: partial }] } }
+  }
+  if (status !== "completed") return undefined
+  switch (form) {
+    case "json":
+      return { type: "json", value: JSON.parse(output) as unknown }
+    case "content": {
+      const line = output.indexOf("\n")
+      const texts = line < 0 ? [output] : [output.slice(0, line), output.slice(line + 1)]
+      return { type: "content", value: [...texts.map((text) => ({ type: "text", text })), { type: "file", uri: "data:image/png;base64,AAAA", mime: "image/png" }] }
+    }
+  }
+  return { type: "text", value: output }
+}
+
+/** The failure of a call that had already written something. */
+export const failed = (message: string, partial: string): string => (partial ? message + before + partial : message)
+
+/** The texts of a result. */
+export function textsOf({ type, value }: NonNullable<EntryPart["result"]>): string {
+  if (type === "content") {
+    const texts = (value as { type: string; text?: string }[]).flatMap((item) => (item.type === "text" ? [item.text!] : []))
+    // The host adds its notes to the first text.
+    const added = texts.length > 1 ? (note.exec(texts[0]!)?.[0] ?? "") : ""
+    return texts.join("\n").replace(added, "") + added
+  }
+  if (typeof value === "string") return value
+  const failure = value as { error?: { message?: string }; content?: { text?: string }[] }
+  if (type === "error" && failure.error?.message !== undefined) return failed(failure.error.message, (failure.content ?? []).map(({ text }) => text ?? "").join("\n"))
+  return JSON.stringify(value)
+}
+
+const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
+
+/** An array after the hook, read with the help of the array before it. */
+export interface Wire {
+  messages: Message[]
+  /** The message that each entry belongs to. */
+  owners: Map<Entry, string>
+}
+
+export function read(wire: readonly Entry[], raw: Raw): Wire {
+  const byID = new Map<string, Message>()
+  const byOrigin = new Map<string, Message>()
+  for (const [entry, message] of raw.owners) {
+    if (entry.id !== undefined) byID.set(entry.id, message)
+    for (const part of entry.content) if (part.metadata?.origin) byOrigin.set(part.metadata.origin, message)
+  }
+  const owners = new Map<Entry, string>()
+  const messages: Message[] = []
+  let heads = 0
+  let answer: Message | undefined
+  for (const entry of wire) {
+    const origin = entry.content.find((part) => part.metadata?.origin)?.metadata!.origin
+    const source = raw.owners.get(entry) ?? byID.get(entry.id ?? "") ?? byOrigin.get(origin ?? "")
+    if (!source) {
+      const id = messages.length === heads ? (headIDs[heads++] ?? "unknown") : "unknown"
+      owners.set(entry, id)
+      const parts = entry.content.map((part, i): Part => ({ id: `${id}-${i}`, type: part.type, text: part.text ?? "" }))
+      messages.push({ info: { ...raw.owners.get(raw.entries[0]!)!.info, id, role: entry.role === "assistant" ? "assistant" : "user" }, parts })
+      continue
+    }
+    owners.set(entry, source.info.id)
+    if (entry.role === "tool") {
+      const call = answer?.info.id === source.info.id ? answer.parts.find(({ callID, type, id }) => type === "tool" && (origin ? id === origin : callID === entry.content[0]!.id)) : undefined
+      const text = textsOf(entry.content[0]!.result!)
+      if (call) call.state![call.state!.status === "error" ? "error" : "output"] = text
+      continue
+    }
+    const message = { info: source.info, parts: partsOf(entry, source, raw) }
+    answer = entry.role === "assistant" ? message : undefined
+    messages.push(message)
+  }
+  return { messages, owners }
+}
+
+/** An array as the steps that the shim sends, which e2e/judge reads. */
+export function stepsOf(entries: readonly Entry[], owner: (entry: Entry) => string, raw: Raw, asked: { provider: string; id: string }): unknown[] {
+  const infos = new Map([...raw.first.keys()].map(({ info }) => [info.id, info]))
+  const steps: { id: string; info: object; message: Entry; results?: Entry[] }[] = []
+  for (const entry of entries) {
+    const last = steps.at(-1)
+    if (entry.role === "tool" && last) {
+      ;(last.results ??= []).push(entry)
+      continue
+    }
+    const id = owner(entry)
+    const { providerID = asked.provider, modelID = asked.id } = infos.get(id) ?? {}
+    steps.push({ id, info: entry.role === "assistant" ? { providerID, modelID } : { asked: { provider: asked.provider, model: asked.id } }, message: entry })
+  }
+  return steps
+}
+
+/** The parts of OpenCode 1 that an entry holds. */
+function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
+  const original = raw.first.get(source)!
+  const used = new Set<string>()
+  return entry.content.map((part, i): Part => {
+    // A patch that replaces a whole part removes its origin. Then the other parts keep their places.
+    const place = entry.content.length === original.content.length ? original.content[i]!.metadata?.origin : undefined
+    const origin = part.metadata?.origin ?? (place !== undefined && !used.has(place) ? place : undefined)
+    const was = source.parts.find(({ id }) => id === origin)
+    if (origin) used.add(origin)
+    if (!was) return { id: part.type === "effort" ? source.parts[0]!.id! : `extra-${i}`, type: part.type === "effort" ? "text" : part.type, text: part.text ?? part.effort ?? "" }
+    if (part.type === "text") return { ...was, type: "text", text: part.text! }
+    // The result is another entry. Without it, the call has not ended.
+    if (part.type === "tool-call") return { ...was, state: { ...was.state!, input: part.input, ...("output" in was.state! && { output: "" }), ...("error" in was.state! && { error: "" }) } }
+    return was
+  })
+}

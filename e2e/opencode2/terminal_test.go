@@ -1,0 +1,173 @@
+package opencode2_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencode2"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
+	"github.com/magicctx/magicctx-host/e2e/stage"
+)
+
+// newTerminalWorld skips the test without a beta: the fake has no terminal.
+func newTerminalWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, stage.WithoutHistorian)
+	if w.options.Source == "" {
+		t.Skipf("%s does not name the source of an OpenCode 2; see docs/environment.md", opencode2.Variable)
+	}
+	return w
+}
+
+// likeARelease gives the beta the members of a release that both halves use. What they draw, the beta's own toasts,
+// dialogs, keymap and renderer draw.
+func (w *world) likeARelease() {
+	w.t.Helper()
+	release, err := filepath.Abs(filepath.Join("testdata", "release"))
+	check(w.t, err)
+	w.options.Plugins = []any{filepath.Join(release, "index.js")}
+	w.options.TerminalPlugins = []string{filepath.Join(release, "tui.js")}
+	w.options.Env = append(w.options.Env,
+		"MAGICCTX_TEST_PLUGIN="+product.Shim, "MAGICCTX_TEST_TERMINAL="+filepath.Join(filepath.Dir(product.Shim), "tui.js"),
+		"MAGICCTX_TEST_RPC="+filepath.Join(w.user.Home.Runtime, "rpc"), "MAGICCTX_TEST_SOURCE="+w.options.Source,
+	)
+}
+
+// A screen is a terminal with an open session.
+type screen struct {
+	*world
+	*pitest.Terminal
+}
+
+func (w *world) terminal(s *opencode2.Session) screen {
+	w.t.Helper()
+	t, err := w.server.Terminal(w.ctx, s)
+	if errors.Is(err, pitest.ErrNoTerminal) {
+		w.t.Skip(err)
+	}
+	check(w.t, err)
+	w.t.Cleanup(func() {
+		if err := t.Stop(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return screen{w, t}
+}
+
+// wait waits until the screen shows all words.
+func (s screen) wait(words ...string) string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, 90*time.Second)
+	defer cancel()
+	lines, err := s.Await(ctx, words...)
+	check(s.t, err)
+	return strings.Join(lines, "\n")
+}
+
+// A person sees the status line and the toasts, and runs the commands without a turn of the model.
+func TestTerminal(t *testing.T) {
+	w := newTerminalWorld(t)
+	w.likeARelease()
+	w.start()
+	s := w.session(small)
+	w.say(s, "hello", mockllm.Say("Hi."))
+	terminal := w.terminal(s)
+	terminal.wait("Hi.", "\nmagicctx ", "% of 30k")
+
+	toast := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
+		defer cancel()
+		_, err := terminal.Await(ctx, "┃  magicctx ", "k → ", " dropped")
+		toast <- err
+	}()
+	for i := 0; w.status(s).Busts == 0; i++ {
+		if i == 12 {
+			t.Fatal("no bust")
+		}
+		id := string(rune('a' + i))
+		w.say(s, "step "+id, calls(mockllm.Text("I look."), read("c"+id, "long.txt")), mockllm.Say("Seen "+id+"."))
+	}
+	check(t, <-toast)
+	terminal.wait("last bust: 85% full")
+
+	requests := len(w.mock.Requests())
+	said, err := w.user.Host(w.ctx, "status", s.ID)
+	check(t, err)
+	terminal.run("/ctx-status", "Next bust: ", "esc closes")
+	time.Sleep(10 * time.Second) // a toast would be gone
+	screen := terminal.wait("Next bust: ")
+	for range 12 {
+		check(t, terminal.Type("j"))
+		time.Sleep(50 * time.Millisecond)
+	}
+	screen += "\n" + terminal.wait("Dropped: ", "Last prompt: ", "esc closes")
+	t.Logf("the dialog, before and after the keys:\n%s\nthe command of the host:\n%s", screen, said)
+	for _, fact := range factsOf(said) {
+		if !strings.Contains(joined(screen), fact) {
+			t.Errorf("the dialog lacks %q", fact)
+		}
+	}
+	check(t, terminal.Type("\x1b"))
+	time.Sleep(time.Second)
+	terminal.run("/ctx-flush", "nothing to free now")
+	terminal.run("/ctx-wrapup", "historian is switched off")
+	terminal.run("/ctx-recomp cancel", "No recomp is under way.")
+	if n := len(w.mock.Requests()); n != requests {
+		t.Errorf("the commands made %d requests", n-requests)
+	}
+}
+
+// run runs a command of magicctx. With a blank at its end, OpenCode offers no completion that the return key would take.
+func (s screen) run(command string, words ...string) {
+	s.t.Helper()
+	check(s.t, s.Type(command+" "))
+	s.wait("┃  " + command)
+	check(s.t, s.Type("\r"))
+	s.wait(words...)
+}
+
+// factsOf returns the facts that `magicctx-host status` prints of a session, as a sentence each: "busts: 1 in 17 requests".
+// It leaves out facts with the age of something.
+func factsOf(printed []byte) (facts []string) {
+	for _, m := range regexp.MustCompile(`(?m)^     ([a-z][a-z ]{10}) (\S.*(?:\n {17}\S.*)*)`).FindAllStringSubmatch(string(printed), -1) {
+		if text := joined(m[2]); !strings.Contains(text, " ago") {
+			facts = append(facts, strings.ToUpper(m[1][:1])+strings.TrimSpace(m[1][1:])+": "+text)
+		}
+	}
+	return facts
+}
+
+// joined removes line breaks, repeated blanks, and the bar that a dialog scrolls with.
+func joined(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
+}
+
+// The beta itself has no calls between the halves. The half says so in its log, and the terminal works.
+func TestTerminalOfTheBeta(t *testing.T) {
+	w := newTerminalWorld(t)
+	w.options.TerminalPlugins = []string{filepath.Join(filepath.Dir(product.Shim), "tui.js")}
+	w.start()
+	s := w.session(large)
+	w.say(s, "hello", mockllm.Say("Hi."))
+	terminal := w.terminal(s)
+	terminal.wait("Hi.", "commands")
+	logs, err := filepath.Glob(filepath.Join(w.user.Home.Temp, "*", "opencode-tui-*.log"))
+	check(t, err)
+	if len(logs) != 1 {
+		t.Fatalf("%d logs", len(logs))
+	}
+	log, err := os.ReadFile(logs[0])
+	check(t, err)
+	if !strings.Contains(string(log), "This version of OpenCode shows no commands, notices and status line of magicctx.") {
+		t.Errorf("the log is\n%s", log)
+	}
+}

@@ -1,0 +1,83 @@
+// The half in the terminal, with the members of a release that the beta lacks. The beta's own toasts, dialogs, keymap and
+// renderer do the work. As in a release, OpenTUI puts the terminal's Solid in the place of the half's imports.
+import { connect } from "node:net"
+import { createInterface } from "node:readline"
+
+const tui = `${process.env.MAGICCTX_TEST_SOURCE}/packages/tui`
+const from = (name) => import(Bun.resolveSync(name, tui))
+
+export default {
+  id: "magicctx",
+  async setup(ctx) {
+    const { ensureRuntimePluginSupport } = await from("@opentui/solid/runtime-plugin-support/configure")
+    ensureRuntimePluginSupport()
+    const { default: half } = await import(process.env.MAGICCTX_TEST_TERMINAL)
+    const { getOwner, runWithOwner } = await from("solid-js")
+    const { useToast } = await import(`${tui}/src/ui/toast.tsx`)
+    const { useDialog } = await import(`${tui}/src/ui/dialog.tsx`)
+    const { DialogAlert } = await import(`${tui}/src/ui/dialog-alert.tsx`)
+
+    const { rpc, on } = calls(ctx)
+    let isOpen = false
+    // Only a component can use toasts, dialogs and the keymap of the beta.
+    ctx.ui.slot("app", () => {
+      if (isOpen) return null
+      isOpen = true
+      const owner = getOwner()
+      const toast = useToast()
+      const dialog = useDialog()
+      const input = {
+        get sessionID() {
+          return ctx.ui.router.current().sessionID
+        },
+      }
+      queueMicrotask(() =>
+        half.setup({
+          ...ctx,
+          renderer: { height: 20 }, // as if the terminal were small, so that a long answer has to scroll
+          client: { rpc },
+          data: { ...ctx.data, on },
+          keymap: { layer: (factory) => runWithOwner(owner, () => ctx.keymap.layer(factory)) },
+          ui: {
+            router: ctx.ui.router,
+            toast,
+            dialog: {
+              alert: ({ title, message }) => DialogAlert.show(dialog, title, message),
+              show: (render, closed) => dialog.replace(render, closed),
+              set: ({ size }) => dialog.setSize(size),
+            },
+            slot: ({ render }) => ctx.ui.slot("app.bottom", () => render(input)),
+          },
+        }),
+      )
+      return null
+    })
+  },
+}
+
+/** The calls of the half in the server. */
+function calls(ctx) {
+  const socket = connect(process.env.MAGICCTX_TEST_RPC)
+  const waiting = new Map()
+  const handlers = []
+  let next = 0
+  createInterface({ input: socket }).on("line", (line) => {
+    const { event, id, output, error } = JSON.parse(line)
+    if (event) for (const { type, handler } of handlers) type === event && handler({})
+    else if (error) waiting.get(id).reject(error)
+    else waiting.get(id).resolve(output)
+  })
+  const call = (name) => (input) =>
+    new Promise((resolve, reject) => {
+      waiting.set(++next, { resolve, reject })
+      socket.write(JSON.stringify({ id: next, name, input }) + "\n")
+    })
+  return {
+    rpc: ({ methods }) => Object.fromEntries(Object.keys(methods).map((name) => [name, call(name)])),
+    on(type, handler) {
+      if (!type.startsWith("rpc.")) return ctx.data.on(type, handler)
+      handlers.push({ type, handler })
+      return () => {}
+    },
+  }
+}

@@ -1,0 +1,18 @@
+// Loads the half of magicctx for the terminals of OpenCode 2. index.js, beside this file, says more.
+import { existsSync } from "node:fs"
+import { homedir } from "node:os"
+import { isAbsolute, join } from "node:path"
+import { pathToFileURL } from "node:url"
+
+function dataDirectory() {
+  const { MAGIC_CONTEXT_DATA_DIR: own, XDG_DATA_HOME: data } = process.env
+  if (own) return own
+  return join(data && isAbsolute(data) ? data : join(homedir(), ".local", "share"), "cortexkit", "magic-context")
+}
+
+async function setup(ctx) {
+  const file = join(dataDirectory(), "opencode-shim", "tui.js")
+  if (existsSync(file)) return (await import(pathToFileURL(file).href)).default.setup(ctx)
+}
+
+export default { id: "magicctx-project", setup }

@@ -1,0 +1,76 @@
+package indexing
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// maxCommits is the number of commits that a run reads of a repository, the newest first.
+const maxCommits = 20_000
+
+// harnessGit stands for a harness in the session that holds the commits of a project.
+const harnessGit = "git"
+
+// Commits reads the commits that lead to the HEAD of a directory, and returns how many it has read. It reads only the
+// commits that do not lead to the HEAD of the last complete run, also those of branches that were merged since. After
+// an error, the next run begins again, and stores nothing twice.
+func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read int, err error) {
+	if !project.IsRepository(identity) {
+		return 0, nil
+	}
+	head, err := project.Head(ctx, directory)
+	if err != nil {
+		return 0, err
+	}
+	var state index.State
+	err = x.Index.Update(ctx, func(tx *index.Tx) (err error) {
+		state, err = tx.Session(index.Session{Harness: harnessGit, ID: identity, Project: identity, Directory: directory})
+		return err
+	})
+	if err != nil || state.Stamp == head {
+		return 0, err
+	}
+	var batch []index.Message
+	write := func() error {
+		all := batch
+		batch = batch[:0]
+		return x.update(ctx, func(tx *index.Tx) error {
+			for i := range all {
+				if err := tx.Put(state.Row, identity, all[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	take := func(c project.Commit) error {
+		read++
+		if batch = append(batch, ofCommit(&c)); len(batch) == batchMessages {
+			return write()
+		}
+		return nil
+	}
+	err = project.Commits(ctx, directory, head, state.Stamp, maxCommits, take)
+	if err != nil && state.Stamp != "" && ctx.Err() == nil { // git no longer has the commit, for example after a rebase
+		err = project.Commits(ctx, directory, head, "", maxCommits, take)
+	}
+	if err == nil {
+		err = write()
+	}
+	if err != nil {
+		return read, err
+	}
+	return read, x.Index.Update(ctx, func(tx *index.Tx) error { return tx.Finish(state.Row, head) })
+}
+
+func ofCommit(c *project.Commit) index.Message {
+	text := clean(c.Subject, maxChunk)
+	if body := clean(c.Body, maxChunk); body != "" {
+		text += "\n\n" + body
+	}
+	m := index.Message{Key: c.ID, At: c.At, Chunks: []index.Chunk{{Kind: index.Commit, Role: index.Tool, Text: text}}}
+	m.Hash = hash(m.Chunks)
+	return m
+}

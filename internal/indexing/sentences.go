@@ -1,0 +1,73 @@
+package indexing
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// rule matches a sentence in which a user says how things are done from then on.
+var rule = regexp.MustCompile(`(?i)\b(?:always|never|from now on|at all times|as a rule|general rule|must(?: not| never)?|not allowed|forbidden|no longer|without asking)\b` +
+	`|^(?:and |but |so |also,? |please,? |ok,? )*(?:do not|don't|only use|make sure|remember)\b|\bplease (?:do not|don't)\b|\bwe (?:do not|don't|only)\b`)
+
+// decision matches a sentence in which one of several ways is taken.
+var decision = regexp.MustCompile(`(?i)\b(?:decided?|decision|agreed|we (?:go|stay|keep|take|use|drop)|(?:let us|let's) (?:go|stay|keep|take|use|drop|run)|then we (?:go|use|take)` +
+	`|(?:it is|then)[.!]?$|off the table|is fine[.;,]|instead of|rather than|i (?:would|suggest|chose|choose)|stays? (?:with|for|on))\b`)
+
+// maxSentences bounds the rules and decisions of one message, and a longer sentence than maxSentence is most likely
+// pasted data.
+const (
+	maxSentences = 5
+	maxSentence  = 400
+)
+
+// statements returns the rules and decisions that a text contains, as chunks of their own: the rules of a user, and the
+// decisions of both.
+func statements(role index.Role, text, context string) (all []index.Chunk) {
+	for sentence := range sentences(text) {
+		kind := index.Kind("")
+		switch {
+		case role == index.User && rule.MatchString(sentence):
+			kind = index.Rule
+		case role == index.User && decision.MatchString(sentence):
+			kind = index.Decision
+		}
+		if kind == "" || len(sentence) > maxSentence || strings.HasSuffix(sentence, "?") {
+			continue
+		}
+		all = append(all, index.Chunk{Kind: kind, Role: role, Text: sentence, Context: context})
+		if len(all) == maxSentences {
+			break
+		}
+	}
+	return all
+}
+
+// sentences yields the sentences of a text, without blocks of code.
+func sentences(text string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		isCode := false
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "```") {
+				isCode = !isCode
+			}
+			if isCode || line == "" {
+				continue
+			}
+			for line != "" {
+				end := len(line)
+				for _, mark := range [...]string{". ", "! ", "? "} {
+					if i := strings.Index(line, mark); i >= 0 {
+						end = min(end, i+1)
+					}
+				}
+				if !yield(strings.TrimLeft(line[:end], "-*> ")) {
+					return
+				}
+				line = strings.TrimSpace(line[end:])
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package project
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// A Commit is a commit with its message.
+type Commit struct {
+	ID            string
+	At            int64 // Unix ms
+	Subject, Body string
+}
+
+// Head returns the newest commit of a directory. It fails if there is none, or git is missing.
+func Head(ctx context.Context, directory string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	head, err := git(ctx, directory, "rev-parse", "--verify", "HEAD^{commit}", "--")
+	head, _, _ = strings.Cut(head, "\n") // "--" is printed, too
+	if err == nil && !commit.MatchString(head) {
+		err = fmt.Errorf("git names %q as HEAD", head)
+	}
+	return head, err
+}
+
+// Bounds of one commit: a longer message is most likely data.
+const (
+	maxMessage = 64 << 10
+	fieldEnd   = "\x1f"
+	recordEnd  = 0x1e
+)
+
+// Commits calls yield with the newest commits that lead to head, without merges, at most limit, the newest first. It
+// leaves out the commits that lead to known, unless known is "". It reads no more than it yields, so a repository may be large.
+func Commits(ctx context.Context, directory, head, known string, limit int, yield func(Commit) error) error {
+	args := []string{
+		"-c", "log.showSignature=false", "log", "--no-merges", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8",
+		"--max-count=" + strconv.Itoa(limit), "--format=%H%x1f%ct%x1f%s%x1f%b%x1e", head,
+	}
+	if known != "" {
+		args = append(args, "^"+known)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := command(ctx, directory, append(args, "--")...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	err = readCommits(bufio.NewReader(out), yield)
+	if err != nil {
+		cancel()
+	}
+	if ended := cmd.Wait(); err == nil && ended != nil {
+		err = fmt.Errorf("git log: %w: %s", ended, bytes.TrimSpace(said.Bytes()))
+	}
+	return err
+}
+
+func readCommits(r *bufio.Reader, yield func(Commit) error) error {
+	var record []byte
+	for {
+		part, err := r.ReadSlice(recordEnd)
+		record = append(record, part[:min(len(part), maxMessage-len(record))]...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		fields := strings.SplitN(strings.TrimLeft(strings.TrimSuffix(string(record), string(rune(recordEnd))), "\n"), fieldEnd, 4)
+		record = record[:0]
+		if len(fields) < 4 || !commit.MatchString(fields[0]) { // a message holds the end of a record
+			continue
+		}
+		seconds, _ := strconv.ParseInt(fields[1], 10, 64)
+		if err := yield(Commit{fields[0], seconds * 1000, fields[2], strings.TrimSpace(fields[3])}); err != nil {
+			return err
+		}
+	}
+}
