@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ const (
 // A Recaller delivers what earlier messages know.
 type Recaller struct {
 	Options
+	reader reader
 }
 
 // Options configure a Recaller.
@@ -54,6 +56,9 @@ type Options struct {
 
 // New returns a recaller.
 func New(o Options) *Recaller { return &Recaller{Options: o} }
+
+// Close closes the index, if it is open. It is called when no lookup runs any longer.
+func (r *Recaller) Close() { r.reader.stop() }
 
 // Feature attaches the recaller to the passes.
 func (r *Recaller) Feature() pass.Feature {
@@ -86,6 +91,9 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	}
 	news := s.Pipe.News()
 	if len(news) == 0 {
+		return
+	}
+	if _, err := os.Stat(index.PathIn(r.Dir)); err != nil {
 		return
 	}
 	t := lines.Of(s)
@@ -148,7 +156,11 @@ func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64
 		found := make(chan []fact, 1)
 		t.pending = found
 		r.Background.Go(func() {
-			facts, err := r.find(in, cues, least)
+			var facts []fact
+			err := r.reader.use(r.Background.Lifetime(), r.Dir, func(x *index.Index) (err error) {
+				facts, err = find(r.Background.Lifetime(), x, in, cues, least)
+				return err
+			})
 			if err != nil && !errors.Is(err, index.ErrMissing) {
 				r.Log.Info("nothing is recalled", "session", in.session, "error", err)
 			}
@@ -163,17 +175,6 @@ func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64
 	case <-wait.C:
 	}
 	return facts[:min(len(facts), maxConsidered)]
-}
-
-// find opens the index for each lookup, because an index that is open cannot be made anew on all systems.
-func (r *Recaller) find(in scope, cues []cue, least float64) ([]fact, error) {
-	ctx := r.Background.Lifetime()
-	x, err := index.OpenReadOnly(ctx, r.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	return find(ctx, x, in, cues, least)
 }
 
 func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
