@@ -200,12 +200,12 @@ var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {
-		for _, query := range queriesOf(n) {
+		for i, query := range queriesOf(n) {
 			rare, err := f.rarest(query)
 			if err != nil {
 				return err
 			}
-			if len(rare) < len(query) {
+			if len(rare) < len(query) || i > 0 && f.known[rare[0]] > maxOfDirectory {
 				continue
 			}
 			hits, err := f.chunks(query, index.Text, func(*index.Hit) bool { return true })
@@ -217,6 +217,9 @@ func (f *finder) names(c *cue) error {
 	}
 	return nil
 }
+
+// maxOfDirectory bounds the chunks with the name of a directory, so that a rule about it is found among them.
+const maxOfDirectory = 300
 
 // queriesOf returns the terms by which statements about a name are found.
 func queriesOf(n name) (all [][]string) {

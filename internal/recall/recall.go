@@ -76,6 +76,9 @@ type told struct {
 	rows   []store.RecallRow
 	// unstored are the rows that no pass has stored yet.
 	unstored []store.RecallRow
+	// asked are the names that were looked up, and the passes that did. A session uses few files and commands, and
+	// most of them again and again.
+	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
 	pending chan []fact
 }
@@ -118,7 +121,11 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	codec := s.Pipe.Codec
 	var cues []cue
 	for _, n := range slices.Backward(news) {
-		if c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars); !c.isEmpty() {
+		c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars)
+		if len(c.lines) == 0 { // what a prompt names may get an answer that a call does not
+			c.names = slices.DeleteFunc(c.names, func(n name) bool { return t.wasAsked(n, number) })
+		}
+		if !c.isEmpty() {
 			cues = append(cues, c)
 		}
 	}
@@ -194,6 +201,20 @@ func (f *fact) id() int64 {
 	}
 	h.Write([]byte(strings.Join(strings.Fields(strings.ToLower(text)), " ")))
 	return int64(h.Sum64())
+}
+
+// wasAsked reports whether a name was looked up in one of the last passes, and notes that it is looked up now.
+func (t *told) wasAsked(n name, number int) bool {
+	const again = 50
+	at, ok := t.asked[n]
+	if ok && number-at < again {
+		return true
+	}
+	if t.asked == nil {
+		t.asked = map[name]int{}
+	}
+	t.asked[n] = number
+	return false
 }
 
 func (t *told) has(fact int64) bool {
