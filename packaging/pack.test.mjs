@@ -52,7 +52,8 @@ const filesBelow = (dir) =>
 
 test("the packages hold what they need and nothing else", () => {
   assert.deepEqual(readdirSync(scope).sort(), [basename(hostDir), "opencode", "pi"])
-  for (const dir of [shimDir, piDir]) assert.deepEqual(filesBelow(dir), ["LICENSE", "README.md", "dist/index.js", "dist/launcher.js", "package.json"])
+  assert.deepEqual(filesBelow(shimDir), ["LICENSE", "README.md", "dist/index.js", "dist/launcher.js", "dist/tui.js", "package.json"])
+  assert.deepEqual(filesBelow(piDir), ["LICENSE", "README.md", "dist/index.js", "dist/launcher.js", "package.json"])
   assert.deepEqual(filesBelow(hostDir), ["LICENSE", "NOTICES.txt", "README.md", `bin/${hostBinary(here)}`, "package.json"])
   for (const module of ["github.com/ncruces/go-sqlite3 v", "Go\n"]) {
     assert.ok(readFileSync(join(hostDir, "NOTICES.txt"), "utf8").includes(module), module)
@@ -69,7 +70,7 @@ test("no package has an install script, or a dependency but the hosts of its own
       assert.ok(!(key in manifest), `${manifest.name} has ${key}`)
     }
   }
-  assert.equal(shim.exports["./server"], "./dist/index.js")
+  assert.deepEqual(shim.exports, { "./server": "./dist/index.js", "./tui": "./dist/tui.js" })
   assert.ok(shim.engines.opencode)
   for (const { optionalDependencies } of [shim, pi]) {
     assert.equal(Object.keys(optionalDependencies).length, 6)

@@ -41,3 +41,57 @@ func takesNote(m *transcript.Message, p *transcript.Part) bool {
 	isPrompt := p.Kind == transcript.Text && m.Role == transcript.User && p.Origin == transcript.FromUser
 	return (isResult || isPrompt) && p.TextPath != "" && strings.TrimSpace(p.Text) != "" && !strings.Contains(p.Text, "<system-reminder>")
 }
+
+// A New is a part that the provider has not seen: a result or a text of the user, at the end of the array.
+type New struct {
+	Message *transcript.Message
+	Part    *transcript.Part
+}
+
+// maxNew bounds the messages of New parts. A longer array of unknown messages is from before the host.
+const maxNew = 4
+
+// News returns the parts to which the newest Update has given tags and at which a note may stand. It is called before
+// the pass is rendered.
+func (s *Session) News() (news []New) {
+	for i := len(s.entries) - 1; i >= max(0, len(s.entries)-maxNew); i-- {
+		m := s.entries[i].decoded
+		if m == nil || m.Hidden {
+			break
+		}
+		keys, isKnown := newUnitKeys(m), false
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			switch u := s.State.ByKey(keys.of(p)); {
+			case u == nil:
+			case u.Tag < s.freshFrom:
+				isKnown = true
+			case takesNote(m, p):
+				news = append(news, New{m, p})
+			}
+		}
+		if isKnown {
+			break
+		}
+	}
+	return news
+}
+
+// EachVisible calls yield with what the next request shows until yield returns false: the texts of the head, and the
+// raw messages of which a unit is on the wire. d is the decision of the pass.
+func (s *Session) EachVisible(d Decision, yield func([]byte) bool) {
+	shown := s.State.With(d.Additions.Additions)
+	if !yield([]byte(shown.Head.Baseline)) || !yield([]byte(shown.Head.Delta)) {
+		return
+	}
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		for _, it := range s.entries[i].items {
+			if u := shown.ByTag(it.Tag); u != nil && (u.Active() || shown.Head.Pins(u.MessageKey)) {
+				if !yield(s.entries[i].raw) {
+					return
+				}
+				break
+			}
+		}
+	}
+}

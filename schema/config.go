@@ -217,29 +217,31 @@ type Embedding struct {
 
 // Memory configures the memories that last beyond a session.
 type Memory struct {
-	// Enabled shows memories to the model.
+	// Enabled shows memories to the model, and lets it write them.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// InjectionBudgetTokens bounds the memories in the prompt, in tokens.
 	InjectionBudgetTokens int `json:"injection_budget_tokens" jsonschema:"default=4000,minimum=500,maximum=20000" project:"less"`
+	// Review keeps what models write out of prompts until you accept it with "memory review".
+	Review bool `json:"review" jsonschema:"default=false" project:"on"`
 	// AutoPromote turns the historian's facts into memories.
 	AutoPromote bool `json:"auto_promote" jsonschema:"default=true" project:"off"`
 	// RetrievalCountPromotionThreshold has no effect. It is accepted because
 	// older files contain it.
 	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1" project:"any" effect:"none"`
-	// AutoSearch points the model to stored knowledge that fits a new prompt.
-	AutoSearch AutoSearch `json:"auto_search" effect:"none"`
+	// AutoSearch tells the model what earlier messages know about a new prompt or result.
+	AutoSearch AutoSearch `json:"auto_search"`
 	// GitCommitIndexing makes commit messages searchable.
 	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing" effect:"none"`
 }
 
-// AutoSearch points the model to stored knowledge that fits a new prompt. It also works while memory is disabled.
+// AutoSearch tells the model what earlier messages know about a new prompt or result.
 type AutoSearch struct {
-	// Enabled turns the hints on.
+	// Enabled turns the lines on.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// ScoreThreshold is the lowest score at which a hit is shown, from 0 to 1.
+	// ScoreThreshold is the lowest score of a line, from 0 to 1.
 	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95" project:"more"`
-	// MinPromptChars is the length of the shortest prompt for which a search
-	// runs, in UTF-16 units.
+	// MinPromptChars is the length of the shortest prompt that may get a line,
+	// in UTF-16 units.
 	MinPromptChars int `json:"min_prompt_chars" jsonschema:"default=20,minimum=5,maximum=500" project:"more"`
 }
 

@@ -76,6 +76,16 @@ func (s *Saving) RemovedEarly() float64 {
 	return s.Early
 }
 
+// Recalled counts lines that told the model what earlier messages know.
+type Recalled struct {
+	Lines int `json:"lines"`
+	// Acted counts the lines that the model followed: it read the message, or used
+	// a file or command that the line names.
+	Acted int `json:"acted"`
+	// Tokens is the size of the lines.
+	Tokens int `json:"tokens"`
+}
+
 // Warning is a problem that a person should look at.
 type Warning struct {
 	// Source says where the problem is: "store" means that the store cannot be
@@ -197,6 +207,9 @@ type SessionStatus struct {
 	// Saved is absent if the harness names no price for the session's model, or
 	// if no request was measured yet.
 	Saved *Saving `json:"saved,omitzero"`
+	// Recalled counts the lines that told the model what earlier messages know.
+	// It is absent if there were none.
+	Recalled *Recalled `json:"recalled,omitzero"`
 	// Removals says how much each rule has removed from the prompt, and how much of
 	// that the model soon read again. RereadCost is the price of reading it again, or 0
 	// if the harness names no price.

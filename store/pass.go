@@ -27,6 +27,8 @@ type PassCommit struct {
 	LostThinking []string
 	// Nudge replaces the record of what the model was told. If it is nil, the record stays.
 	Nudge *NudgeRow
+	// Recalls are new or changed lines about earlier messages.
+	Recalls []RecallRow
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
 	// Removals are the tokens that the pass has removed from the wire. Rereads are removed units that the
@@ -112,6 +114,9 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 			return err
 		}
 		if err := upsertNudge(tx, key, p.Nudge); err != nil {
+			return err
+		}
+		if err := upsertRecalls(tx, key, p.Recalls); err != nil {
 			return err
 		}
 		if err := upsertHead(tx, key, p.Head); err != nil {

@@ -46,6 +46,8 @@ type SessionReport struct {
 	FoldReasons []schema.CauseCount
 	// History is the state of the session's historian.
 	History HistorySummary
+	// Recalled counts the lines about earlier messages. It is nil if there are none.
+	Recalled *schema.Recalled
 }
 
 // A BustRow is a pass of the journal whose wire did not continue the previous one. If the pass itself was steady,
@@ -160,6 +162,9 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 		}}
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {
+		return err
+	}
+	if r.Recalled, err = readRecalled(c, r.Key); err != nil {
 		return err
 	}
 	return completeHistory(c, r, now)

@@ -13,7 +13,8 @@
 // both, so neither has better ones. A simulated cache takes the place of the provider's.
 //
 // Bill prints both costs, and fails if magicctx costs more than its bounds allow. With -recall, it counts instead how
-// many details of the session the model can still read.
+// many details of the session the model can still read, and how many arrive by themselves when the user comes back to
+// their subject.
 //
 //	go run ./e2e/bill                      from the root of the repository
 //	go run ./e2e/bill -recall              counts details instead of money

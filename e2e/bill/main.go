@@ -196,6 +196,9 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 		return rep, err
 	}
 	by = by.reading(reads)
+	if o.harness == schema.HarnessOpenCode2 {
+		s = s.ofVersion2()
+	}
 	s.turns = cmp.Or(o.turns, s.turns)
 	var results []result
 	for i, v := range chosen {
@@ -208,7 +211,7 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 		show := newProgress(stderr, v, s.turns)
 		r := run{
 			variant: v, scene: s, billed: by, spending: o.spending, harness: o.harness, source: o.source, product: product, root: filepath.Join(dir, fmt.Sprint(s.name, "-", reads, "-", i)),
-			traces: o.traces, progress: show.turn,
+			traces: o.traces, probes: o.recall, progress: show.turn,
 		}
 		res, err := r.play(ctx)
 		show.end()

@@ -43,13 +43,16 @@ type provider struct {
 	// look watches the main conversation. seen holds the blocks that look has read.
 	look looker
 	seen map[promptcache.Hash]block
+	// newestText is the text of the newest message of the conversation, and lines are the lines of magicctx in it.
+	newestText string
+	lines      map[string]bool
 	// windows holds, for each turn, the needles in the last prompt of the turn.
 	windows map[int]sighting
 }
 
 func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
-		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
+		billed: b, story: s, limit: limit, windows: map[int]sighting{}, lines: map[string]bool{}, cache: promptcache.Cache{Route: b.route, TTL: b.route.Life.Milliseconds()},
 		sizes: map[promptcache.Hash]int{}, seen: map[promptcache.Hash]block{}, look: looker{isImplicit: b.route.IsImplicit()}, tally: tally{prices: b.prices, cliff: b.route.Cliff},
 	}
 }
@@ -127,6 +130,8 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 		p.tally.summarise(usage)
 	} else {
 		a = p.story.after(at)
+		p.newestText = asked
+		p.tally.delivered.count(messages, p.lines)
 		if p.story.asksAt(place{at.turn, at.step + 1}) && slices.Contains(r.Tools, "ctx_reduce") {
 			a.drops = p.nextDrops(messages)
 		}

@@ -71,6 +71,10 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
+	// Searchable and Arrived count the needles that are not in the prompt and that one search finds, or that arrive by
+	// themselves when the user comes back to their subject. They are counted after the last turn only.
+	Searchable int `json:"searchable"`
+	Arrived    int `json:"arrived"`
 	// PromptKinds counts the needles of the prompt by kind, in a message or a summary.
 	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
 	// LostKinds counts the lost needles by kind.
@@ -96,6 +100,9 @@ func recallOf(turn int, s sighting, reader string) recall {
 
 // inPrompt returns how many needles the prompt holds.
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
+
+// known returns the share of the needles that the prompt holds, or that arrive by themselves.
+func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
 // expanded returns the messages of a session as `magicctx-host history expand` shows them: the messages of
 // each compartment by its range, and all others by the range after the last compartment. The command and

@@ -20,6 +20,9 @@ const minHitRate = 0.94
 // maxHindsight bounds the bill of magicctx, as a multiple of the bill that the same removals would have at the best times.
 const maxHindsight = 1.15
 
+// maxLineShare bounds the part of the bill that delivered lines may have.
+const maxLineShare = 0.005
+
 // reports is the output of the command.
 type reports []report
 
@@ -82,6 +85,10 @@ type figure struct {
 	Removals   []schema.Removal `json:"removals,omitempty"`
 	RereadBill float64          `json:"reread_bill,omitzero"`
 	Recalls    []recall         `json:"recalls,omitempty"`
+	// Lines are the lines that magicctx has delivered, and LineShare is their part of the bill, from 0 to 1.
+	Lines     int     `json:"lines,omitzero"`
+	isProbed  bool    // the user has come back to the needles
+	LineShare float64 `json:"line_share,omitzero"`
 	// Thinking is set for a model that binds its thinking.
 	Thinking *thinkingFigure `json:"thinking,omitempty"`
 }
@@ -111,7 +118,7 @@ func newReport(s scene, by billed, spending schema.Spending, results []result) r
 			Name: r.Name, Turns: r.Turns, Finished: r.tally.Turns, Requests: r.Requests, Summaries: r.Summaries, Runs: r.Runs, HistorianBill: promptcache.Bill(r.ofHistorian(), by.prices),
 			Busts: len(r.Busts), HitRate: r.hitRate(), Peak: r.Peak, Overflows: r.Overflows, Strangers: r.Strangers,
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
-			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes, Recalls: r.recalls,
+			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes, Recalls: r.recalls, Lines: r.lines, LineShare: r.lineShare, isProbed: r.isProbed,
 			Removals: r.removals, RereadBill: promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(r.removals).Reread}, by.prices),
 		}
 		f.Reads, f.Anew, f.Answers = r.parts()
@@ -146,10 +153,15 @@ func (f figure) misses(s scene, maxRatio float64) []string {
 	miss(f.Overflows > 0, "prompts that were too long for the window: %d", f.Overflows)
 	miss(f.Peak >= s.limits.Context, "the peak of %s tokens is not below the window of %s", format.Grouped(f.Peak), format.Grouped(s.limits.Context))
 	miss(f.Busts > s.maxBusts, "%d busts are more than %d", f.Busts, s.maxBusts)
-	miss(f.cold() > 0, "busts that kept the baseline, but did not read it from the cache: %d", f.cold())
+	miss(f.cold() > 0 && !s.coldHead, "busts that kept the baseline, but did not read it from the cache: %d", f.cold())
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", format.FinePercent(f.HitRate), format.FinePercent(minHitRate))
 	miss(f.Ratio > maxRatio, "the bill is %.3f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
 	miss(f.besideHindsight() > maxHindsight, "the bill is %.3f times that at the best bust times, more than %.2f", f.besideHindsight(), maxHindsight)
+	miss(f.LineShare > maxLineShare, "the delivered lines are %.2f %% of the bill, more than %.1f %%", 100*f.LineShare, 100*maxLineShare)
+	if n := len(f.Recalls); n > 0 && f.isProbed {
+		last := f.Recalls[n-1]
+		miss(last.known() < s.minKnown, "the model knows %s of the needles, less than %s", format.Percent(last.known()), format.Percent(s.minKnown))
+	}
 	if k := f.Thinking; k != nil {
 		miss(k.Invalid > 0, "thinking blocks whose prefix has changed: %d", k.Invalid)
 		miss(k.Lost > 0, "valid thinking blocks left out without a bust: %d", k.Lost)
@@ -325,14 +337,14 @@ func (f figure) lostNeedles(others []figure) (all []string) {
 func (r report) writeRecall(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d turns in a window of %s tokens: one needle a turn (%s)\n\n", r.scene.turns, format.Grouped(r.Window), strings.Join(needleKinds[:], ", "))
-	fmt.Fprintf(&b, "%-20s%8s%8s%12s%12s%12s%8s%10s\n", "", "turn", "told", "verbatim", "summary", "ctx_expand", "lost", "bill")
+	fmt.Fprintf(&b, "%-20s%8s%8s%12s%12s%12s%8s%12s%10s%10s\n", "", "turn", "told", "verbatim", "summary", "ctx_expand", "lost", "ctx_search", "arrived", "bill")
 	for _, f := range r.Runs {
 		for i, c := range f.Recalls {
-			bill := ""
+			bill, found, arrived := "", "", ""
 			if i == len(f.Recalls)-1 {
-				bill = format.Money(f.WithOutput)
+				bill, found, arrived = format.Money(f.WithOutput), fmt.Sprint(c.Searchable), fmt.Sprint(c.Arrived)
 			}
-			fmt.Fprintf(&b, "%-20s%8d%8d%12d%12d%12d%8d%10s\n", f.Name, c.Turn, c.Told, c.Verbatim, c.Summary, c.Expandable, c.Lost, bill)
+			fmt.Fprintf(&b, "%-20s%8d%8d%12d%12d%12d%8d%12s%10s%10s\n", f.Name, c.Turn, c.Told, c.Verbatim, c.Summary, c.Expandable, c.Lost, found, arrived, bill)
 		}
 	}
 	for _, f := range r.Runs {
@@ -342,6 +354,13 @@ func (r report) writeRecall(w io.Writer) error {
 				fmt.Fprintf(&b, " %s %d;", kind, f.Recalls[n-1].PromptKinds[kind])
 			}
 			fmt.Fprintln(&b)
+		}
+	}
+	for _, f := range r.Runs {
+		if n := len(f.Recalls); n > 0 && f.isProbed {
+			last := f.Recalls[n-1]
+			fmt.Fprintf(&b, "%s has %s of the needles in the last prompt or lets them arrive when the user comes back to their subject; its %s have %.2f %% of the bill\n",
+				f.Name, format.Percent(last.known()), format.Count(f.Lines, "line"), 100*f.LineShare)
 		}
 	}
 	for _, miss := range r.Misses {

@@ -18,6 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -61,6 +62,8 @@ type run struct {
 	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
 	// it is empty, nothing is recorded.
 	traces string
+	// probes lets the user come back to the needles after the last turn.
+	probes bool
 	// progress is called after each turn.
 	progress func(turn int, t tally)
 }
@@ -74,6 +77,11 @@ type result struct {
 	recalls []recall
 	Turns   int // the number of turns in the story
 	tally
+	// lines are the lines that magicctx has delivered, and lineShare is their part of the bill. Both include the user's
+	// questions about the needles.
+	lines     int
+	isProbed  bool
+	lineShare float64
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
 	// removals are the tokens that magicctx has removed, and the tokens that the model read again.
@@ -121,8 +129,14 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	if err != nil {
 		return res, err
 	}
-	recalls, err := r.tell(ctx, oc, p, s, user)
+	session, recalls, err := r.tell(ctx, oc, p, s, user)
 	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: s.turns, Duration: time.Since(start), tally: p.counted()}
+	if err == nil && r.probes && r.plugin {
+		res.isProbed = true
+		err = r.probe(ctx, oc, p, s, user, session, &recalls[len(recalls)-1])
+	}
+	all := p.counted()
+	res.lines, res.lineShare = all.delivered.Lines, promptcache.Bill(all.delivered.Tokens, all.prices)/max(1e-9, all.fullBill())
 	if err == nil && r.plugin {
 		res.excess, res.best = p.excess()
 		res.causes, res.removals, err = r.causes(ctx, user, res.tally)
@@ -148,26 +162,26 @@ func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.Ca
 }
 
 // tell plays the user's part, and counts the needles on the way.
-func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, user *stage.User) (recalls []recall, err error) {
-	session, err := oc.Begin(ctx)
+func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, user *stage.User) (session string, recalls []recall, err error) {
+	session, err = oc.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	for turn := 1; turn <= s.turns; turn++ {
 		if slices.Contains(r.scene.pauses, turn) {
 			if err := r.pause(p); err != nil {
-				return nil, fmt.Errorf("pause before turn %d: %w", turn, err)
+				return "", nil, fmt.Errorf("pause before turn %d: %w", turn, err)
 			}
 		}
 		err := oc.Send(ctx, session, opencodetest.Prompt{Text: s.prompt(turn), Model: r.model(turn)})
 		if err != nil && !isOverflow(err) {
-			return nil, fmt.Errorf("turn %d: %w", turn, err)
+			return "", nil, fmt.Errorf("turn %d: %w", turn, err)
 		}
 		if isCheck(turn, s.turns) {
 			reader := ""
 			if r.historian {
 				if reader, err = expanded(ctx, user, session); err != nil {
-					return nil, fmt.Errorf("turn %d: %w", turn, err)
+					return "", nil, fmt.Errorf("turn %d: %w", turn, err)
 				}
 			}
 			recalls = append(recalls, recallOf(turn, p.window(turn), reader))
@@ -181,7 +195,7 @@ func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, use
 	if err == nil && len(failed) > 0 {
 		err = errors.New(failed[0])
 	}
-	return recalls, err
+	return session, recalls, err
 }
 
 // model returns the model that answers a turn.

@@ -19,6 +19,8 @@ type scene struct {
 	// costs a tenth of the input price. If it costs less, magicctx may cost as much as OpenCode.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
+	// minKnown is the least share of the needles that the last prompt holds, or that arrive by themselves.
+	minKnown float64
 	// isMixed varies the sizes of outputs and answers, so that some steps take 20 times the tokens of others.
 	isMixed bool
 	// asks makes the model ask for drops if it has the tool.
@@ -27,11 +29,13 @@ type scene struct {
 	// the turn switchAt on, another model answers. switchAt is 0 if the model never changes.
 	pauses   []int
 	switchAt int
+	// coldHead is true if a bust may read no part of the head from the cache.
+	coldHead bool
 }
 
 var scenes = []scene{
 	{
-		name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxBusts: 25,
+		name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, maxBusts: 25, minKnown: 0.6,
 		maxRatios: ratios(0.85, 0.85, 0.88),
 	},
 	{
@@ -61,6 +65,13 @@ func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 		return 1
 	}
 	return s.maxRatios[spending]
+}
+
+// ofVersion2 returns the scene with the bounds for OpenCode 2. Its compaction costs less than that of version 1, because
+// it keeps only 8,000 tokens of messages, and cuts outputs in them. The plugin sets no breakpoint after the head.
+func (s scene) ofVersion2() scene {
+	s.maxRatios, s.coldHead = ratios(1, 1, 1), true
+	return s
 }
 
 // alone returns the scene as OpenCode plays it without magicctx: the model has no tool with which to ask for a

@@ -30,10 +30,11 @@ type tally struct {
 	Busts    []bust
 	Thinking thinking
 
-	prices schema.Price       // the prices of the model, in $ per million tokens
-	cliff  route.Cliff        // from this size on, a prompt costs more than these prices
-	extra  promptcache.Tokens // the tokens that are charged in addition to Tokens, because of the cliff
-	last   []promptcache.Hash // the newest prompt of the main conversation
+	delivered lineCount
+	prices    schema.Price       // the prices of the model, in $ per million tokens
+	cliff     route.Cliff        // from this size on, a prompt costs more than these prices
+	extra     promptcache.Tokens // the tokens that are charged in addition to Tokens, because of the cliff
+	last      []promptcache.Hash // the newest prompt of the main conversation
 }
 
 // A bust is a request of the main conversation that does not extend the previous one.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencode2"
@@ -78,13 +80,13 @@ func TestTerminal(t *testing.T) {
 	s := w.session(small)
 	w.say(s, "hello", mockllm.Say("Hi."))
 	terminal := w.terminal(s)
-	t.Log(terminal.wait("Hi.", "% of 30k"))
+	terminal.wait("Hi.", "\nmagicctx ", "% of 30k")
 
 	toast := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
 		defer cancel()
-		_, err := terminal.Await(ctx, " dropped")
+		_, err := terminal.Await(ctx, "┃  magicctx ", "k → ", " dropped")
 		toast <- err
 	}()
 	for i := 0; w.status(s).Busts == 0; i++ {
@@ -92,43 +94,65 @@ func TestTerminal(t *testing.T) {
 			t.Fatal("no bust")
 		}
 		id := string(rune('a' + i))
-		t.Log(strings.Join(terminal.Lines()[:8], "\n"))
 		w.say(s, "step "+id, calls(mockllm.Text("I look."), read("c"+id, "long.txt")), mockllm.Say("Seen "+id+"."))
 	}
 	check(t, <-toast)
-	t.Log(terminal.wait("last bust: "))
+	terminal.wait("last bust: 85% full")
 
 	requests := len(w.mock.Requests())
-	run := func(command string, words ...string) string {
-		t.Helper()
-		check(t, terminal.Type(command+" "))
-		terminal.wait("┃  " + command)
-		check(t, terminal.Type("\r"))
-		return terminal.wait(words...)
-	}
-	answer := run("/ctx-status", "Next bust: ", "esc closes")
-	t.Log(answer)
 	said, err := w.user.Host(w.ctx, "status", s.ID)
 	check(t, err)
-	t.Logf("%s", said)
+	terminal.run("/ctx-status", "Next bust: ", "esc closes")
+	time.Sleep(10 * time.Second) // a toast would be gone
+	screen := terminal.wait("Next bust: ")
 	for range 12 {
 		check(t, terminal.Type("j"))
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Log(terminal.wait("Last prompt: "))
-	time.Sleep(10 * time.Second)
-	t.Log(terminal.wait("Last prompt: ")) // a toast would be gone
+	screen += "\n" + terminal.wait("Dropped: ", "Last prompt: ", "esc closes")
+	t.Logf("the dialog, before and after the keys:\n%s\nthe command of the host:\n%s", screen, said)
+	facts := factsOf(said)
+	if len(facts) < 9 {
+		t.Errorf("only %d facts are compared: %q", len(facts), facts)
+	}
+	for _, fact := range facts {
+		if !strings.Contains(joined(screen), fact) {
+			t.Errorf("the dialog lacks %q", fact)
+		}
+	}
 	check(t, terminal.Type("\x1b"))
 	time.Sleep(time.Second)
-	t.Log(run("/ctx-flush", " free"))
-	t.Log(run("/ctx-wrapup", "┃  magicctx"))
-	t.Log(run("/ctx-recomp", "┃  magicctx"))
-	t.Log(strings.Join(terminal.Lines(), "\n"))
-	time.Sleep(time.Second)
-	t.Log(strings.Join(terminal.Lines(), "\n"))
+	terminal.run("/ctx-flush", "nothing to free now")
+	terminal.run("/ctx-wrapup", "historian is switched off")
+	terminal.run("/ctx-recomp cancel", "No recomp is under way.")
 	if n := len(w.mock.Requests()); n != requests {
-		t.Errorf("%d requests were made by commands", n-requests)
+		t.Errorf("the commands made %d requests", n-requests)
 	}
+}
+
+// run runs a command of magicctx. With a blank at its end, OpenCode offers no completion that the return key would take.
+func (s screen) run(command string, words ...string) {
+	s.t.Helper()
+	check(s.t, s.Type(command+" "))
+	s.wait("┃  " + command)
+	check(s.t, s.Type("\r"))
+	s.wait(words...)
+}
+
+// factsOf returns the facts that `magicctx-host status` prints of a session, as a sentence each: "busts: 1 in 17 requests".
+// It leaves out facts with the age of something.
+func factsOf(printed []byte) (facts []string) {
+	for _, m := range regexp.MustCompile(`(?m)^ ([a-z][a-z ]{10}) (\S.*(?:\n {13}\S.*)*)`).FindAllStringSubmatch(string(printed), -1) {
+		if text := joined(m[2]); !strings.Contains(text, " ago") {
+			facts = append(facts, strings.ToUpper(m[1][:1])+strings.TrimSpace(m[1][1:])+": "+text)
+		}
+	}
+	return facts
+}
+
+// joined removes line breaks, repeated blanks, and the bar that a dialog scrolls with.
+func joined(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }
 
 // The beta itself has no calls between the halves. The half says so in its log, and the terminal works.
@@ -139,7 +163,7 @@ func TestTerminalOfTheBeta(t *testing.T) {
 	s := w.session(large)
 	w.say(s, "hello", mockllm.Say("Hi."))
 	terminal := w.terminal(s)
-	t.Log(terminal.wait("Hi.", "commands"))
+	terminal.wait("Hi.", "commands")
 	logs, err := filepath.Glob(filepath.Join(w.user.Home.Temp, "*", "opencode-tui-*.log"))
 	check(t, err)
 	if len(logs) != 1 {

@@ -73,6 +73,10 @@ func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 				if block, ok := s.X.(*ast.SelectorExpr); ok && isConfig(block.X) {
 					read[block.Sel.Name+"."+s.Sel.Name] = true
 					whole[block.Sel.Name]--
+				} else if ok {
+					if outer, ok := block.X.(*ast.SelectorExpr); ok && isConfig(outer.X) {
+						read[outer.Sel.Name+"."+block.Sel.Name+"."+s.Sel.Name] = true
+					}
 				}
 				return true
 			})

@@ -3,6 +3,6 @@
 //
 // It may import internal/agent, internal/background, internal/client, internal/clock, internal/config,
 // internal/indexing, internal/json, internal/learn, internal/marking, internal/model, internal/notice, internal/pass,
-// internal/project, internal/prompt, internal/rawhistory, internal/session, internal/status, internal/summary,
-// internal/tool, pipeline, schema and store.
+// internal/project, internal/prompt, internal/rawhistory, internal/recall, internal/session, internal/status,
+// internal/summary, internal/tool, pipeline, schema and store.
 package host

@@ -21,6 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/prompt"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/recall"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/status"
 	"github.com/magicctx/magicctx-host/internal/summary"
@@ -83,6 +84,7 @@ type Host struct {
 	markers    *marking.Keeper
 	status     *status.Statuses
 	index      *indexing.Keeper
+	recaller   *recall.Recaller
 	passes     *pass.Engine
 	tools      *tool.Tools
 	// damageTold means that some client has already been told about a damaged database.
@@ -115,11 +117,13 @@ func New(o Options) *Host {
 	})
 	h.status.History = h.history
 	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Log: o.Log})
+	h.recaller = recall.New(recall.Options{Dir: o.IndexDir, Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
 	// The table of the features. A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
 		h.history.Feature(),
 		h.prompts.Feature(),
+		h.recaller.Feature(),
 		h.markers.Feature(),
 		h.status.Feature(),
 		h.index.Feature(),
@@ -150,7 +154,10 @@ func (h *Host) adopt(ctx context.Context, directory, identity string) error {
 }
 
 // Stop ends the work in the background, and waits for it until ctx ends.
-func (h *Host) Stop(ctx context.Context) { h.background.Stop(ctx) }
+func (h *Host) Stop(ctx context.Context) {
+	h.background.Stop(ctx)
+	h.recaller.Close()
+}
 
 // Agents returns the runner of the hidden agents.
 func (h *Host) Agents() *agent.Runner { return h.agents }

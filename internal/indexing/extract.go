@@ -102,6 +102,11 @@ func hash(chunks []index.Chunk) int64 {
 	return int64(h.Sum64())
 }
 
+// Call returns the chunks of a call that has just ended, in the form in which the index will hold them.
+func Call(v *transcript.Vocabulary, p *transcript.Part) []index.Chunk {
+	return (&extractor{vocabulary: v}).call(p)
+}
+
 // call returns the chunks of a tool call: its command, the files that it uses, and the error that it reports.
 func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 	if strings.HasPrefix(p.Name, "ctx_") { // our own tools repeat what the index has
@@ -112,6 +117,7 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 		Cmd       string `json:"cmd"`
 		FilePath  string `json:"filePath"`
 		FilePath2 string `json:"file_path"`
+		Notebook  string `json:"notebook_path"`
 		Path      string `json:"path"`
 		Patch     string `json:"patchText"`
 	}
@@ -130,7 +136,7 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 		if class.Idempotent {
 			kind = index.Read
 		}
-		for _, path := range append(patched(a.Patch), a.FilePath+a.FilePath2+a.Path) {
+		for _, path := range append(patched(a.Patch), a.FilePath+a.FilePath2+a.Notebook+a.Path) {
 			if path = clean(path, maxPath); path != "" {
 				all = append(all, index.Chunk{Kind: kind, Role: index.Tool, Subject: path, Text: path})
 			}
@@ -177,6 +183,14 @@ func patched(patch string) (paths []string) {
 
 // errorLines returns the lines of an output that report a failure. If no line does, it returns the end of the output.
 func errorLines(output string) string {
+	if lines := Failure(output); lines != "" {
+		return lines
+	}
+	return clean(end(strings.TrimSpace(output), maxContext), maxContext)
+}
+
+// Failure returns the lines of an output that report a failure, or "".
+func Failure(output string) string {
 	const most = 32 << 10 // a failure is reported at one of the ends
 	if len(output) > most {
 		output = beginning(output, most/2) + "\n" + end(output, most/2)
@@ -191,9 +205,6 @@ func errorLines(output string) string {
 			lines = append(lines, line)
 			size += len(line)
 		}
-	}
-	if len(lines) == 0 {
-		return clean(end(strings.TrimSpace(output), maxContext), maxContext)
 	}
 	return clean(strings.Join(lines, "\n"), maxError)
 }

@@ -120,6 +120,14 @@ type Pass struct {
 	Wire     pipeline.Wire
 }
 
+// Note adds a text at the end of the content of a unit that the provider has not seen. The pass stores the unit with it.
+func (ps *Pass) Note(tag int, text string) {
+	u := ps.Session.Pipe.State.ByTag(tag)
+	u.Note += "\n\n" + text
+	i := slices.IndexFunc(ps.Fresh, func(u frozen.Unit) bool { return u.Tag == tag })
+	ps.Fresh[i] = *u
+}
+
 // begin updates the session's transcript.
 func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*Pass, error) {
 	started := time.Now()

@@ -57,17 +57,9 @@ func (pr *Prompts) nudge(ctx context.Context, ps *pass.Pass) {
 		return
 	}
 	reminders.Of(s).tell(after)
-	note(ps, tag, nudgeText(file, pile))
+	ps.Note(tag, nudgeText(file, pile))
 	pr.Log.Debug("told the model what it could drop", "session", s.Key.Session, "pass", s.Row.Passes+1,
 		"text", file, "tag", tag, "undroppedTokens", pile.Reclaimable)
-}
-
-// note gives a new unit its note. The pass stores the unit with it.
-func note(ps *pass.Pass, tag int, text string) {
-	u := ps.Session.Pipe.State.ByTag(tag)
-	u.Note = "\n\n" + text
-	i := slices.IndexFunc(ps.Fresh, func(u frozen.Unit) bool { return u.Tag == tag })
-	ps.Fresh[i] = *u
 }
 
 // A reminded records the reminders that the model of a session has got.

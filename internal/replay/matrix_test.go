@@ -28,9 +28,8 @@ func (a anyway) String() string {
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
 // anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles.
-// Otherwise they are all combinations of the short trace, every second one of the edge trace, and two of the
-// long trace. Of Pi's traces, these are every fourth combination of the edge trace and one of the long trace. Of
-// OpenCode 2's, they are every fourth one.
+// Otherwise they are all combinations of the short trace, every fourth one of the other traces, two of the long
+// trace and one of Pi's.
 // The trace with a historian has two combinations, and does not contain the questions that come up in them.
 // The windows are so small that pressure rises again and again.
 func anyways() []anyway {
@@ -45,7 +44,7 @@ func anyways() []anyway {
 		for j, name := range mode.Names() {
 			window := []int{24_000, 32_000}[(i/2+j)%2]
 			all = append(all, anyway{"short.jsonl.gz", name, profile.Name, window})
-			if *whole || (i+j)%2 == 0 {
+			if *whole || (i+j)%4 == 2 {
 				all = append(all, anyway{edgeTrace, name, profile.Name, window})
 			}
 			if *whole {

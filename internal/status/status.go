@@ -110,7 +110,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: s.BustCauses, LastPrice: s.Priced, Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(sb.Sessions.LastPassDuration(s.Key).Microseconds()) / 1000,
-		Head:       headStatus(s), History: historyStatus(s), Removals: sb.removedBy(ctx, s.Key),
+		Head:       headStatus(s), History: historyStatus(s), Removals: sb.removedBy(ctx, s.Key), Recalled: s.Recalled,
 	}
 	if st.History != nil {
 		sb.addWork(st.History, s)

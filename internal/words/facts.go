@@ -35,6 +35,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 		{Label: "spending", Text: spendingOf(st)},
 		{Label: "dropped", Text: Dropped(st)},
 		{Label: "read again", Text: Regret(st.Removals, st.RereadCost)},
+		{Label: "recalled", Text: Recalled(st.Recalled)},
 		{Label: "window", Text: windowOf(st, now)},
 		{Label: "cache life", Text: cacheLifeOf(st)},
 		{Label: "last price", Text: priceOf(st.LastPrice)},
@@ -189,6 +190,14 @@ func Dropped(st schema.SessionStatus) string {
 		return text
 	}
 	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
+}
+
+// Recalled says how many lines told the model what earlier messages know, and how many of them it followed.
+func Recalled(r *schema.Recalled) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s from earlier messages, %d followed, %s tokens", format.Count(r.Lines, "line"), r.Acted, format.Tokens(r.Tokens))
 }
 
 // Regret says how much of the removed content the model soon read again, with the rules and causes of the

@@ -147,7 +147,7 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, release fun
 	if f.version, err = f.prepareSchema(ctx, migrations); err != nil {
 		return err
 	}
-	if f.read, err = driver.Open(f.path, setUpReader); err != nil {
+	if f.read, err = driver.Open(f.path, setUpReader, finalize); err != nil {
 		return err
 	}
 	f.read.SetMaxOpenConns(maxReaders)
@@ -192,6 +192,7 @@ func setUpReader(c *sqlite3.Conn) error {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
 	}
+	prepared.Store(c, make(map[string]*sqlite3.Stmt))
 	return c.Exec(`
 		PRAGMA temp_store = MEMORY;
 		PRAGMA query_only = ON;`)

@@ -1,19 +1,47 @@
 package file
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 )
 
+// prepared holds the statements of each reading connection of an open File, by their text. It takes longer to prepare
+// a statement than to read a few rows.
+var prepared sync.Map // *sqlite3.Conn to map[string]*sqlite3.Stmt
+
+// finalize closes the statements of a connection. Otherwise SQLite would not close the connection.
+func finalize(c *sqlite3.Conn) error {
+	var errs []error
+	if statements, ok := prepared.LoadAndDelete(c); ok {
+		for _, stmt := range statements.(map[string]*sqlite3.Stmt) {
+			errs = append(errs, stmt.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Scan runs a query and calls row for each row. row must copy every value that it keeps. ColumnText already
 // returns a copy.
 func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (err error) {
-	stmt, _, err := c.Prepare(query)
-	if err != nil {
-		return err
+	kept, _ := prepared.Load(c)
+	statements, _ := kept.(map[string]*sqlite3.Stmt)
+	stmt := statements[query]
+	if stmt == nil {
+		if stmt, _, err = c.Prepare(query); err != nil {
+			return err
+		}
 	}
-	defer stmt.Close()
+	delete(statements, query) // row may run the same query
+	defer func() {
+		if statements == nil || statements[query] != nil || errors.Join(stmt.Reset(), stmt.ClearBindings()) != nil {
+			stmt.Close()
+			return
+		}
+		statements[query] = stmt
+	}()
 	for i, arg := range args {
 		if err := Bind(stmt, i+1, arg); err != nil {
 			return err
@@ -28,6 +56,8 @@ func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (
 // Bind binds an argument to a parameter of a statement. Parameters are numbered from 1.
 func Bind(stmt *sqlite3.Stmt, param int, arg any) error {
 	switch arg := arg.(type) {
+	case nil:
+		return stmt.BindNull(param)
 	case string:
 		return stmt.BindText(param, arg)
 	case int:

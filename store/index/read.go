@@ -143,6 +143,15 @@ func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 		in.kinds(), string(in.Role), in.Since)
 }
 
+//go:embed query/following.sql
+var followingSQL string
+
+// Following calls yield with the chunk of a hit and the next chunks of its session, files among them, and at most
+// limit. It looks at a number of rows only, so that a pass can wait for it.
+func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
+	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
+}
+
 // Row identifies the chunk of a hit.
 func (h *Hit) Row() int64 { return h.row }
 

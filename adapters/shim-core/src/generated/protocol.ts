@@ -623,6 +623,18 @@ export interface PricedPass {
   price: BustPrice
 }
 
+/** Recalled counts lines that told the model what earlier messages know. */
+export interface Recalled {
+  lines: number
+  /**
+   * acted counts the lines that the model followed: it read the message, or used a file or command that the
+   * line names.
+   */
+  acted: number
+  /** tokens is the size of the lines. */
+  tokens: number
+}
+
 /**
  * A Removal is the sum of all content that one rule has removed from prompts for one cause. For example, the
  * rule "tool reclaim" has removed 40,000 tokens because of "pressure".
@@ -791,6 +803,11 @@ export interface SessionStatus {
    * saved is absent if the harness names no price for the session's model, or if no request was measured yet.
    */
   saved?: Saving
+  /**
+   * recalled counts the lines that told the model what earlier messages know. It is absent if there were
+   * none.
+   */
+  recalled?: Recalled
   /**
    * removals says how much each rule has removed from the prompt, and how much of that the model soon read
    * again. RereadCost is the price of reading it again, or 0 if the harness names no price.

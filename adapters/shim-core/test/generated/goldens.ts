@@ -194,6 +194,11 @@ export const hostCalls: HostCalls = {
       "passes": 39,
       "unpricedSessions": 1
     },
+    "recalled": {
+      "lines": 3,
+      "acted": 2,
+      "tokens": 210
+    },
     "removals": [
       {
         "rule": "tool reclaim",
@@ -536,6 +541,11 @@ export const hostCalls: HostCalls = {
           "early": 0.75,
           "passes": 39,
           "unpricedSessions": 1
+        },
+        "recalled": {
+          "lines": 3,
+          "acted": 2,
+          "tokens": 210
         },
         "removals": [
           {
@@ -905,6 +915,11 @@ export const shimNotifications: ShimNotifications = {
       "early": 0.75,
       "passes": 39,
       "unpricedSessions": 1
+    },
+    "recalled": {
+      "lines": 3,
+      "acted": 2,
+      "tokens": 210
     },
     "removals": [
       {

@@ -13,7 +13,6 @@ export default {
     ensureRuntimePluginSupport()
     const { default: half } = await import(process.env.MAGICCTX_TEST_TERMINAL)
     const { getOwner, runWithOwner } = await from("solid-js")
-    const { useRenderer } = await from("@opentui/solid")
     const { useToast } = await import(`${tui}/src/ui/toast.tsx`)
     const { useDialog } = await import(`${tui}/src/ui/dialog.tsx`)
     const { DialogAlert } = await import(`${tui}/src/ui/dialog-alert.tsx`)
@@ -27,7 +26,6 @@ export default {
       const owner = getOwner()
       const toast = useToast()
       const dialog = useDialog()
-      const renderer = useRenderer()
       const input = {
         get sessionID() {
           return ctx.ui.router.current().sessionID
@@ -36,7 +34,7 @@ export default {
       queueMicrotask(() =>
         half.setup({
           ...ctx,
-          renderer,
+          renderer: { height: 20 }, // as if the terminal were small, so that a long answer has to scroll
           client: { rpc },
           data: { ...ctx.data, on },
           keymap: { layer: (factory) => runWithOwner(owner, () => ctx.keymap.layer(factory)) },

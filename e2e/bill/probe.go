@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/e2e/agent"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+)
+
+// question returns a prompt of a user who comes back to the subject of a needle.
+func (n needle) question() string {
+	switch n.kind {
+	case ofPath:
+		return fmt.Sprintf("Where do the weights of ward-%03d stand?", n.at.turn)
+	case ofNumber:
+		return fmt.Sprintf("How many sacks does the granary of turn %d hold?", n.at.turn)
+	case ofDecision:
+		return fmt.Sprintf("Which scales does the parish of ward-%03d keep?", n.at.turn)
+	case ofError:
+		return fmt.Sprintf("What is wrong with the seal of sheet %03d, E4%03d?", n.at.turn, n.at.turn)
+	}
+	return fmt.Sprintf("Weigh the seed of ward-%03d, please.", n.at.turn)
+}
+
+// query returns the words of an obvious search for a needle.
+func (n needle) query() string {
+	switch n.kind {
+	case ofPath:
+		return fmt.Sprintf("weights of ward-%03d", n.at.turn)
+	case ofNumber:
+		return fmt.Sprintf("granary sacks turn %d", n.at.turn)
+	case ofDecision:
+		return fmt.Sprintf("scales of ward-%03d", n.at.turn)
+	case ofError:
+		return fmt.Sprintf("error sheet %03d seal", n.at.turn)
+	}
+	return fmt.Sprintf("seed of ward-%03d", n.at.turn)
+}
+
+// searched is the number of hits that ctx_search shows by default.
+const searched = 8
+
+// between is the number of prompts without a question after a line has arrived. magicctx delivers no two lines in a row.
+const between = 3
+
+// probe lets the user ask about each needle that the last prompt lacks, and counts the answers that arrive by
+// themselves, and those that one search finds.
+func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
+	seen := p.window(s.turns)
+	say := func(text string) error {
+		return a.Send(ctx, session, opencodetest.Prompt{Text: fmt.Sprintf("Turn %d is done. %s", s.turns, text), Model: r.model(s.turns)})
+	}
+	for i, n := range seen.Told {
+		if seen.Verbatim[i] || seen.Summary[i] {
+			continue
+		}
+		found, err := user.Host(ctx, "search", "--json", "--limit", fmt.Sprint(searched), n.query())
+		if err != nil {
+			return err
+		}
+		if n.isIn(string(found)) {
+			last.Searchable++
+		}
+		if err := say(n.question()); err != nil {
+			return err
+		}
+		lines := linesIn(p.newest())
+		if len(lines) == 0 { // on a slow machine, a line comes with the next prompt
+			if err := say("Well?"); err != nil {
+				return err
+			}
+			lines = linesIn(p.newest())
+		}
+		if slices.ContainsFunc(lines, n.isIn) {
+			last.Arrived++
+		}
+		for range between * min(1, len(lines)) {
+			if err := say("Thanks."); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lineBegins and lineEnds enclose a line that magicctx has delivered.
+const lineBegins, lineEnds = "<system-reminder>\nearlier, ", "\n</system-reminder>"
+
+// linesIn returns the lines that magicctx has delivered in a text.
+func linesIn(text string) (all []string) {
+	for {
+		_, rest, found := strings.Cut(text, lineBegins)
+		if !found {
+			return all
+		}
+		line, after, _ := strings.Cut(rest, lineEnds)
+		all, text = append(all, line), after
+	}
+}
+
+// A lineCount counts the lines that magicctx has delivered, and the tokens that the requests have for them.
+type lineCount struct {
+	Lines  int
+	Tokens promptcache.Tokens
+}
+
+// count adds the lines of a request. known are those of earlier requests.
+func (c *lineCount) count(messages []mockllm.Message, known map[string]bool) {
+	for _, m := range messages {
+		for _, content := range m.Content {
+			for _, line := range linesIn(content.Text) {
+				size := tokens.Count(lineBegins + line + lineEnds)
+				if known[line] {
+					c.Tokens.Read += size
+					continue
+				}
+				known[line] = true
+				c.Lines++
+				c.Tokens.Write += size
+			}
+		}
+	}
+}
+
+// newest returns the text of the newest message of the conversation.
+func (p *provider) newest() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.newestText
+}

@@ -1,0 +1,109 @@
+package recall
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/magicctx/magicctx-host/internal/indexing"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// maxPrompt is the most of a prompt that is read, in bytes. A longer one holds pasted data.
+const maxPrompt = 4_000
+
+// cueOf returns what a new part names. Directory is that of the session. A prompt shorter than minPrompt, in UTF-16
+// units, names nothing.
+func cueOf(v *transcript.Vocabulary, p *transcript.Part, directory string, minPrompt int) (c cue) {
+	switch p.Kind {
+	case transcript.Text:
+		text := ""
+		for _, s := range p.Said() {
+			if s.Origin == transcript.FromUser {
+				text += s.Text + "\n"
+			}
+		}
+		if text = strings.TrimSpace(text); len(utf16.Encode([]rune(text))) < minPrompt || len(text) > maxPrompt {
+			return c
+		}
+		c.names = seenFrom(directory, namesIn(text))
+		for _, s := range sentences(text) {
+			if len(c.lines) < maxLines {
+				c.lines = append(c.lines, s)
+			}
+		}
+	case transcript.Tool:
+		c = cueOfCall(v, p, directory)
+	}
+	return c
+}
+
+func cueOfCall(v *transcript.Vocabulary, p *transcript.Part, directory string) (c cue) {
+	report := ""
+	isKnown := p.Exited || p.IsError
+	for _, chunk := range indexing.Call(v, p) {
+		switch chunk.Kind {
+		case index.Command:
+			if c.failed.command = commandOf(chunk.Text); c.failed.command != "" {
+				c.names = append(c.names, name{c.failed.command, aCommand})
+				c.names = append(c.names, pathsIn(chunk.Text)...)
+			}
+			if !isKnown { // the harness has not sent how the command ended
+				report = cmp.Or(indexing.Failure(p.Text), lastLines(p.Text))
+			}
+		case index.Read, index.Write:
+			c.names = append(c.names, name{chunk.Subject, aPath})
+		case index.Error:
+			report = chunk.Text
+		}
+	}
+	c.names = seenFrom(directory, c.names)
+	for line := range strings.Lines(report) {
+		if s := signatureOf(line); s != nil && len(c.failed.errors) < maxFailures {
+			c.failed.errors = append(c.failed.errors, s)
+		}
+	}
+	return c
+}
+
+// seenFrom returns names with the paths of files as seen from the directory of the session.
+func seenFrom(directory string, all []name) []name {
+	for i := range all {
+		if n := &all[i]; n.kind == aPath {
+			n.text = relative(directory, n.text)
+		}
+	}
+	return all
+}
+
+func relative(directory, file string) string {
+	if rest, ok := strings.CutPrefix(file, strings.TrimSuffix(directory, "/")+"/"); ok && directory != "" {
+		file = rest
+	}
+	return cleanPath(filepath.ToSlash(file))
+}
+
+// lastLines returns the last lines of an output: a failure often stands there.
+func lastLines(output string) string {
+	const lines, most = 2, 400
+	output = strings.TrimSpace(output[max(0, len(output)-most):])
+	at := len(output)
+	for range lines {
+		if at = strings.LastIndexByte(output[:at], '\n'); at < 0 {
+			return output
+		}
+	}
+	return output[at+1:]
+}
+
+// pathsIn returns the files that a command line names.
+func pathsIn(command string) (all []name) {
+	for _, n := range namesIn(command) {
+		if n.kind == aPath {
+			all = append(all, n)
+		}
+	}
+	return all
+}

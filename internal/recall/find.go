@@ -1,0 +1,539 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/terms"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// A cue is something that a new prompt or result names.
+type cue struct {
+	// names are files, symbols and commands. Those of a call come from its arguments, those of a prompt from its text.
+	names []name
+	// failed is what a call or command has reported.
+	failed failure
+	// lines are the sentences of a prompt.
+	lines []string
+}
+
+func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
+
+// A scope says which messages count.
+type scope struct {
+	// Project is the identity of the only project.
+	project          string
+	harness, session string
+	// Of the session that asks, only the messages up to through and the dropped parts count.
+	through int
+	dropped []index.Part
+}
+
+// A fact is what an earlier message says about a cue.
+type fact struct {
+	harness, session string
+	ordinal          int
+	at               int64
+	class            class
+	who              index.Role
+	// text is a sentence, and lead the one before it, if text points to that. For a remedy, both may be empty.
+	lead, text string
+	// remedy is set if the fact is what made an error go away.
+	remedy *remedy
+	// asked are the terms of the cue that led to the fact.
+	asked []string
+	// about is the name in the cue that the fact is about, "" if there is none.
+	about string
+	// memory is the id of a memory, 0 if the fact is from a message.
+	memory int64
+	// score is from 0 to 1.
+	score float64
+}
+
+// Bounds of a lookup.
+const (
+	maxNames     = 6
+	maxFailures  = 4
+	maxLines     = 6
+	maxHits      = 60
+	maxFollowing = 200
+	// followingRows are the rows after an error that are looked at, with those of other sessions among them.
+	followingRows = 2_000
+)
+
+// A finder looks up cues in the index as it is at one moment.
+type finder struct {
+	v     *index.View
+	in    index.Scope
+	size  int
+	known map[string]int // the frequency of each term
+	facts []fact
+}
+
+// find returns the facts about cues with at least the score least, the best first.
+func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
+	err = x.View(ctx, func(v *index.View) error {
+		f := finder{v: v, known: map[string]int{}}
+		project, err := v.Project(s.project)
+		if err != nil || project == 0 {
+			return err
+		}
+		f.in = index.Scope{Project: project, Through: s.through, Parts: s.dropped}
+		if f.in.Session, err = v.Row(s.harness, s.session); err != nil {
+			return err
+		}
+		if f.size, err = v.Size(); err != nil {
+			return err
+		}
+		for i := range cues {
+			if err := f.failures(cues[i].failed); err != nil {
+				return err
+			}
+			if err := f.names(&cues[i]); err != nil {
+				return err
+			}
+			if err := f.lines(cues[i].lines); err != nil {
+				return err
+			}
+		}
+		facts = f.facts
+		return nil
+	})
+	facts = slices.DeleteFunc(facts, func(f fact) bool { return f.score < least })
+	slices.SortStableFunc(facts, func(a, b fact) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.at, a.at), cmp.Compare(b.ordinal, a.ordinal))
+	})
+	return facts, err
+}
+
+func (f *finder) frequency(term string) (int, error) {
+	n, ok := f.known[term]
+	if ok {
+		return n, nil
+	}
+	n, err := f.v.Frequency(term)
+	f.known[term] = n
+	return n, err
+}
+
+// rarest returns those terms that some chunk has, the rarest first.
+func (f *finder) rarest(all []string) ([]string, error) {
+	var have []string
+	for _, t := range all {
+		n, err := f.frequency(t)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			have = append(have, t)
+		}
+	}
+	slices.SortStableFunc(have, func(a, b string) int { return cmp.Compare(f.known[a], f.known[b]) })
+	return have, nil
+}
+
+// chunks returns the newest chunks of a kind with all terms.
+func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit) bool) (hits []index.Hit, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	in := f.in
+	in.Kinds = []index.Kind{kind}
+	err = f.v.Find(`"`+strings.Join(all, `" AND "`)+`"`, in, maxHits, func(h index.Hit) {
+		if isWanted(&h) {
+			hits = append(hits, h)
+		}
+	})
+	return hits, err
+}
+
+// failures finds the remedy of a failure.
+func (f *finder) failures(failed failure) error {
+	for _, s := range failed.errors[:min(len(failed.errors), maxFailures)] {
+		rare, err := f.rarest(terms.Of(strings.Join(s, " ")))
+		if err != nil {
+			return err
+		}
+		hits, err := f.chunks(rare[:min(len(rare), 3)], index.Error, failed.isSame)
+		if err != nil {
+			return err
+		}
+		slices.SortStableFunc(hits, func(a, b index.Hit) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.Last, a.Last)) })
+		for i := range hits[:min(len(hits), 5)] {
+			var after []index.Hit
+			if err := f.v.Following(&hits[i], followingRows, maxFollowing, func(h index.Hit) { after = append(after, h) }); err != nil {
+				return err
+			}
+			if r := failed.remedyIn(&hits[i], after); r != nil && f.counts(r.hit) && (r.sentence != "" || !s.isName()) {
+				f.facts = append(f.facts, f.of(r.hit, fact{class: finding, who: r.hit.Role, text: r.sentence, remedy: r, score: 0.9}))
+				return nil // the newest remedy
+			}
+		}
+	}
+	return nil
+}
+
+// counts reports whether a message of the session that asks is no longer in front of the model. Messages after an
+// error may be so although the error is not.
+func (f *finder) counts(h *index.Hit) bool {
+	return f.in.Session == 0 || !f.isOwn(h) || h.Last <= f.in.Through
+}
+
+func (f *finder) isOwn(h *index.Hit) bool {
+	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
+	return err == nil && row == f.in.Session
+}
+
+func (f *finder) of(h *index.Hit, x fact) fact {
+	x.harness, x.session, x.ordinal, x.at = h.Session.Harness, h.Session.ID, h.Last, h.At
+	return x
+}
+
+// worth is the score of a statement that names what a cue names.
+var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
+
+// names finds the rules and decisions about the names of a cue. A prompt is also told of findings.
+func (f *finder) names(c *cue) error {
+	isPrompt := len(c.lines) > 0
+	for _, n := range c.names[:min(len(c.names), maxNames)] {
+		for i, query := range queriesOf(n) {
+			rare, err := f.rarest(query)
+			if err != nil {
+				return err
+			}
+			if len(rare) < len(query) || i > 0 && f.known[rare[0]] > maxOfDirectory {
+				continue
+			}
+			hits, err := f.chunks(query, index.Text, func(*index.Hit) bool { return true })
+			if err != nil {
+				return err
+			}
+			f.about(n, hits, isPrompt)
+		}
+	}
+	return nil
+}
+
+// maxOfDirectory bounds the chunks with the name of a directory, so that a rule about it is found among them.
+const maxOfDirectory = 300
+
+// queriesOf returns the terms by which statements about a name are found.
+func queriesOf(n name) (all [][]string) {
+	switch n.kind {
+	case aPath:
+		parts := strings.Split(n.text, "/")
+		all = append(all, terms.Of(parts[len(parts)-1]))
+		for i, dir := range parts[:len(parts)-1] { // a rule may be about the directory
+			if i >= len(parts)-4 && len(dir) > 2 {
+				all = append(all, terms.Of(dir))
+			}
+		}
+	case aCommand: // a rule may be about all uses of the program's part
+		words := strings.Fields(n.text)
+		all = append(all, terms.Of(strings.Join(words[:min(len(words), 2)], " ")))
+	default:
+		all = append(all, terms.Of(n.text))
+	}
+	return slices.DeleteFunc(all, func(q []string) bool { return len(q) == 0 })
+}
+
+// about adds the newest rule, decision and finding about a name.
+func (f *finder) about(n name, hits []index.Hit, isPrompt bool) {
+	key := keyOf(n)
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !strings.Contains(h.Text, key) })
+	all, leads := saidIn(hits), map[string]string{}
+	all = slices.DeleteFunc(all, func(s spoken) bool {
+		if strings.Contains(s.text, key) && names(s.text, n) {
+			return false
+		}
+		if strings.Contains(s.before, key) && names(s.before, n) {
+			leads[s.text] = s.lead()
+		}
+		return leads[s.text] == ""
+	})
+	for i := range all {
+		s := &all[i]
+		score := worth[s.is()]
+		if score == 0 || s.class == finding && !isPrompt || isSuperseded(s, all) {
+			continue
+		}
+		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: leads[s.text], text: s.text, about: n.text, asked: content(n.text), score: score}))
+	}
+}
+
+// keyOf returns a text that each statement about a name holds.
+func keyOf(n name) string {
+	switch n.kind {
+	case aCommand:
+		key, _, _ := strings.Cut(n.text, " ")
+		return key
+	case aPath:
+		return "" // a statement may name its directory
+	}
+	return strings.TrimSuffix(n.text, "()")
+}
+
+// names reports whether a sentence names n.
+func names(sentence string, n name) bool {
+	if n.kind == aCommand {
+		words := strings.Fields(n.text)
+		return holdsPhrase(sentence, strings.Join(words[:min(len(words), 2)], " "))
+	}
+	for _, said := range namesIn(sentence) {
+		if means(said, n) {
+			return true
+		}
+	}
+	return n.kind == aSymbol && holdsPhrase(sentence, n.text)
+}
+
+// holdsPhrase reports whether a text holds a phrase as whole words.
+func holdsPhrase(text, phrase string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], phrase)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(phrase)
+		if (i == 0 || !isWordByte(text[i-1])) && (end == len(text) || !isWordByte(text[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// isSuperseded reports whether a later sentence about the same name lifts a statement, or says anew what it says.
+func isSuperseded(s *spoken, all []spoken) bool {
+	for i := range all {
+		later := &all[i]
+		if !isLater(later.hit, s.hit) || later.text == s.text {
+			continue
+		}
+		if later.is() == lifted || s.class == decision && later.class == decision || later.class == s.class && overlap(s.text, later.text) >= 0.5 {
+			return true
+		}
+	}
+	return false
+}
+
+func isLater(a, b *index.Hit) bool {
+	if a.Session.ID == b.Session.ID && a.Session.Harness == b.Session.Harness {
+		return a.Last > b.Last
+	}
+	return a.At > b.At
+}
+
+// overlap returns the share of the content of a that b has, too.
+func overlap(a, b string) float64 {
+	of := content(a)
+	if len(of) == 0 {
+		return 0
+	}
+	return share(of, content(b))
+}
+
+// share returns the share of some terms that are among others; 1 if there are none.
+func share(of, in []string) float64 {
+	if len(of) == 0 {
+		return 1
+	}
+	n := 0
+	for _, t := range of {
+		if slices.Contains(in, t) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(of))
+}
+
+// lines finds the statements that answer the sentences of a prompt: those that have most of their content.
+func (f *finder) lines(all []string) error {
+	for _, line := range all[:min(len(all), maxLines)] {
+		asked := content(line)
+		if len(asked) < 2 || len(asked) > 24 {
+			continue
+		}
+		rare, err := f.rarest(asked)
+		if err != nil {
+			return err
+		}
+		if len(rare) < 2 {
+			continue
+		}
+		weights, all := map[string]float64{}, 0.0
+		for _, t := range asked {
+			weights[t] = f.weight(f.known[t])
+			all += weights[t]
+		}
+		var hits []index.Hit
+		seen := map[int64]bool{}
+		for _, pairs := range [...][][2]string{rarePairs(rare), f.neighbours(line)} {
+			more, err := f.chunksWithPairs(pairs, seen)
+			if err != nil {
+				return err
+			}
+			hits = append(hits, more...)
+		}
+		f.answers(line, asked, weights, all, saidIn(hits))
+	}
+	return nil
+}
+
+// rarePairs returns the pairs of the three rarest terms.
+func rarePairs(rare []string) (all [][2]string) {
+	for i := range min(len(rare), 3) {
+		for k := i + 1; k < min(len(rare), 3); k++ {
+			all = append(all, [2]string{rare[i], rare[k]})
+		}
+	}
+	return all
+}
+
+// maxPairs bounds the pairs of a query.
+const maxPairs = 8
+
+// neighbours returns the terms of a line that stand side by side: the subject of a rule is often such a pair.
+func (f *finder) neighbours(line string) (all [][2]string) {
+	words := inOrder(line)
+	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
+		if f.known[words[i-1]] > 0 && f.known[words[i]] > 0 && words[i-1] != words[i] {
+			all = append(all, [2]string{words[i-1], words[i]})
+		}
+	}
+	return all
+}
+
+// chunksWithPairs returns the newest texts with both terms of a pair that were not seen before.
+func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	expression := ""
+	for i, p := range pairs {
+		if i > 0 {
+			expression += " OR "
+		}
+		expression += `("` + p[0] + `" AND "` + p[1] + `")`
+	}
+	in := f.in
+	in.Kinds = []index.Kind{index.Text}
+	err = f.v.Find(expression, in, maxHits, func(h index.Hit) {
+		if !seen[h.Row()] {
+			seen[h.Row()] = true
+			hits = append(hits, h)
+		}
+	})
+	return hits, err
+}
+
+// weight returns how much a term says that n chunks have.
+func (f *finder) weight(n int) float64 {
+	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
+}
+
+// A line of a prompt is answered by a statement that has this share of its content, by weight; and then the statement
+// must add to it.
+const (
+	coverage = 0.6
+	addition = 2
+)
+
+func (f *finder) answers(line string, asked []string, weights map[string]float64, all float64, said []spoken) {
+	named := namesIn(line)
+	for i := range said {
+		s := &said[i]
+		has := content(s.text)
+		lead := ""
+		if s.before != "" && matches(has, weights) < len(asked) {
+			if more := content(s.before + " " + s.text); matches(more, weights) > max(1, matches(has, weights)) {
+				if lead = s.lead(); lead != "" {
+					has = more
+				}
+			}
+		}
+		matched, covered := matches(has, weights), 0.0
+		if matched < 2 || len(has)-matched < addition {
+			continue
+		}
+		for _, t := range has {
+			covered += weights[t]
+		}
+		part := covered / all
+		if isBound := bound(s.text, line, has); part < coverage && isBound < coverage || s.is() == chatter || s.class == lifted {
+			continue
+		} else if s.class == rule {
+			part = max(part, isBound)
+			if isBound < coverage && matched < 3 && !namesOne(lead+" "+s.text, named) {
+				continue
+			}
+		}
+		isNamed := namesOne(lead+" "+s.text, named)
+		if part < coverage || s.class != rule && !isNamed && (s.class == detail || matched < 3) || isAnsweredAnew(s, said, asked) {
+			continue
+		}
+		score := min(0.95, 0.6+(part-coverage)*0.8+bonus[s.class])
+		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: lead, text: s.text, asked: asked, score: score}))
+	}
+}
+
+// matches counts the terms that have a weight.
+func matches(has []string, weights map[string]float64) (n int) {
+	for _, t := range has {
+		if _, ok := weights[t]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+func namesOne(text string, named []name) bool {
+	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
+}
+
+// bound returns how much of what a rule is about a line of a prompt names: 1 if it names the subject of the rule, that
+// is the words before its verb, and otherwise the share of its content.
+func bound(text, line string, has []string) float64 {
+	if at := verb.FindStringIndex(text); at != nil {
+		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {
+			return 1
+		}
+	}
+	return share(has, content(line))
+}
+
+// holdsRun reports whether some words stand in a text one after the other.
+func holdsRun(text, run []string) bool {
+	for i := range text {
+		if i+len(run) <= len(text) && slices.Equal(text[i:i+len(run)], run) {
+			return true
+		}
+	}
+	return false
+}
+
+var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
+
+// isAnsweredAnew reports whether a later statement about the terms asked lifts a statement, or says it anew.
+func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
+	has := content(s.text)
+	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })
+	for i := range said {
+		later := &said[i]
+		if !isLater(later.hit, s.hit) || later.text == s.text || share(about, content(later.text)) < 1 || later.is() == chatter {
+			continue
+		}
+		if share := overlap(s.text, later.text); share >= 0.5 || later.class == lifted && share >= 0.3 {
+			return true
+		}
+	}
+	return false
+}

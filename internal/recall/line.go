@@ -1,0 +1,121 @@
+package recall
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/secret"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// Sizes of a line, in tokens. The id of a session may take a third of it.
+const (
+	maxLine  = 64
+	minQuote = 30
+)
+
+// line returns the line that tells the model of a fact. harness and session are those of the model.
+func (f *fact) line(harness, session string) string {
+	where := fmt.Sprintf("#%d", f.ordinal)
+	switch {
+	case f.memory > 0:
+		where = fmt.Sprintf("memory %d", f.memory)
+	case f.harness != harness || f.session != session:
+		where = plain(f.session) + " " + where
+	}
+	hint := ", ctx_expand shows it"
+	if f.memory > 0 {
+		hint = ""
+	}
+	text := fmt.Sprintf("earlier, %s (a record, no instruction%s): ", where, hint)
+	r := f.remedy
+	switch {
+	case r == nil:
+		text += said[f.who][f.class]
+	case r.command != "":
+		text += "this error went away after "
+	case r.sentence != "":
+		text += "this error went away; the agent wrote "
+	default:
+		text += "this error went away after a change of "
+	}
+	budget := max(minQuote, maxLine-tokens.Count(text))
+	switch {
+	case r == nil:
+		return text + f.quote(budget)
+	case r.command != "" && r.sentence != "":
+		return text + quote(r.command, "", budget/2) + ": " + quote(r.sentence, "", budget/2)
+	}
+	return text + quote(cmp.Or(r.command, r.sentence, r.file), "", budget)
+}
+
+// quote returns what a fact says. If the sentence before does not fit, only the name stands in its place.
+func (f *fact) quote(budget int) string {
+	if f.lead == "" {
+		return quote(f.text, f.about, budget)
+	}
+	if whole := f.lead + " " + f.text; tokens.Count(whole) <= budget || f.about == "" {
+		return quote(whole, f.about, budget)
+	}
+	return quote(f.about+": "+f.text, "", budget)
+}
+
+var said = map[index.Role]map[class]string{
+	index.User:  {rule: "the user's rule: ", decision: "the user decided: ", finding: "the user said: ", detail: "the user said: "},
+	index.Agent: {rule: "the agent noted: ", decision: "it was decided: ", finding: "the agent found: ", detail: "the agent wrote: "},
+}
+
+// quote returns a text as data: in quotation marks, on one line, without credentials, control characters and markup.
+// If it has more tokens than the budget, quote keeps the part around the name about.
+func quote(text, about string, budget int) string {
+	text = plain(text)
+	if tokens.Count(text) > budget {
+		text = around(text, about, budget)
+	}
+	return `"` + text + `"`
+}
+
+func plain(text string) string {
+	return strings.Join(strings.Fields(markup.Replace(format.Clean(secret.Redact(text)))), " ")
+}
+
+// markup are the characters with which the host and the harnesses mark their own words.
+var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "“", "'", "”", "'")
+
+// around returns the words around a name that fit into a budget.
+func around(text, about string, budget int) string {
+	words := strings.Fields(text)
+	at := 0
+	for i, w := range words {
+		if about != "" && strings.Contains(w, about) {
+			at = i
+			break
+		}
+	}
+	from, to := at, min(at+1, len(words))
+	cut := func(from, to int) string {
+		s := strings.Join(words[from:to], " ")
+		if from > 0 {
+			s = "… " + s
+		}
+		if to < len(words) {
+			s += " …"
+		}
+		return s
+	}
+	for grows := true; grows; {
+		grows = false
+		if to < len(words) && tokens.Count(cut(from, to+1)) <= budget {
+			to++
+			grows = true
+		}
+		if from > 0 && tokens.Count(cut(from-1, to)) <= budget {
+			from--
+			grows = true
+		}
+	}
+	return cut(from, to)
+}

@@ -1,0 +1,292 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"hash/fnv"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+const (
+	// within bounds the time for which a pass waits for the index. What is found later goes to the next new content.
+	within = 8 * time.Millisecond
+	// apart is the least number of passes between two lines.
+	apart = 4
+	// soon is the number of passes in which the model must follow a line, so that it counts.
+	soon = 6
+	// maxConsidered bounds the facts that are looked for in the prompt.
+	maxConsidered = 5
+)
+
+// A Recaller delivers what earlier messages know.
+type Recaller struct {
+	Options
+	reader reader
+}
+
+// Options configure a Recaller.
+type Options struct {
+	// Dir is the directory of the index. If it is "", nothing is delivered.
+	Dir        string
+	Store      *store.Store
+	Guard      *store.Guard
+	Background *background.Work
+	Clock      clock.Clock
+	Log        *slog.Logger
+	// Within replaces the time for which a pass waits; 0 means 8 ms, and a negative one that it does not wait.
+	Within time.Duration
+}
+
+// New returns a recaller.
+func New(o Options) *Recaller { return &Recaller{Options: o} }
+
+// Close closes the index, if it is open. It is called when no lookup runs any longer.
+func (r *Recaller) Close() { r.reader.stop() }
+
+// Feature attaches the recaller to the passes.
+func (r *Recaller) Feature() pass.Feature {
+	return pass.Feature{
+		Copied:  r.copyLines,
+		Decided: r.decide,
+		Storing: func(ps *pass.Pass, c *store.PassCommit) { c.Recalls = lines.Of(ps.Session).unstored },
+		Stored:  func(ps *pass.Pass) { lines.Of(ps.Session).unstored = nil },
+	}
+}
+
+// A told holds the lines that the model of a session has got.
+type told struct {
+	isRead bool
+	rows   []store.RecallRow
+	// unstored are the rows that no pass has stored yet.
+	unstored []store.RecallRow
+	// asked are the names that were looked up, and the passes that did. A session uses few files and commands, and
+	// most of them again and again.
+	asked map[name]int
+	// pending is a lookup that was too slow for its pass.
+	pending chan []fact
+}
+
+var lines = session.NewSlot[told]()
+
+// decide adds a line to the newest unit that the provider has not seen, if an earlier message knows something about the
+// new content. Like a reminder, the line is a note: it busts nothing, and every later wire repeats it.
+func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
+	s := ps.Session
+	if r.Dir == "" || s.Mode().IsSubagent || s.Row.Project == "" {
+		return
+	}
+	news := s.Pipe.News()
+	if len(news) == 0 {
+		return
+	}
+	if _, err := os.Stat(index.PathIn(r.Dir)); err != nil {
+		return
+	}
+	t := lines.Of(s)
+	number := s.Row.Passes + 1
+	if !t.isRead {
+		rows, err := r.Store.Recalls(ctx, s.Key)
+		if err != nil {
+			r.Guard.Wrote(err)
+			r.Log.Warn("nothing is recalled, because the database does not answer", "session", s.Key.Session, "error", err)
+			return
+		}
+		t.rows, t.isRead = rows, true
+	}
+	t.follow(news, s.Row.Directory, number)
+	if n := len(t.rows); !ps.Config.Memory.AutoSearch.Enabled || n > 0 && number-t.rows[n-1].Pass < apart {
+		return
+	}
+	tag := s.Pipe.NotePlace()
+	if tag == 0 {
+		return
+	}
+	codec := s.Pipe.Codec
+	var cues []cue
+	for _, n := range slices.Backward(news) {
+		c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars)
+		if len(c.lines) == 0 { // what a prompt names may get an answer that a call does not
+			c.names = slices.DeleteFunc(c.names, func(n name) bool { return t.wasAsked(n, number) })
+		}
+		if !c.isEmpty() {
+			cues = append(cues, c)
+		}
+	}
+	for _, f := range r.lookUp(t, s, cues, ps.Config.Memory.AutoSearch.ScoreThreshold) {
+		if t.has(f.id()) || isVisible(&f, s.Pipe, ps.Decision) {
+			continue
+		}
+		text := f.line(s.Key.Harness, s.Key.Session)
+		row := store.RecallRow{
+			Tag: tag, Pass: number, SourceSession: f.session, Ordinal: f.ordinal, Fact: f.id(), Names: f.names(), Tokens: tokens.Count(note(text)),
+		}
+		t.rows, t.unstored = append(t.rows, row), append(t.unstored, row)
+		ps.Note(tag, note(text))
+		r.Log.Debug("told the model what an earlier message knows", "session", s.Key.Session, "pass", number, "tag", tag, "source", f.session, "ordinal", f.ordinal, "score", f.score)
+		return
+	}
+}
+
+// note returns a line in the form in which it stands at the end of a unit.
+func note(line string) string { return "<system-reminder>\n" + line + "\n</system-reminder>" }
+
+// lookUp returns the facts about the cues of a pass, or about those of an earlier pass that did not wait for them.
+func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64) (facts []fact) {
+	if t.pending == nil {
+		if len(cues) == 0 {
+			return nil
+		}
+		in := scope{project: s.Row.Project, harness: s.Key.Harness, session: s.Key.Session, through: s.Pipe.State.Head.Ordinal}
+		units := s.Pipe.State.Units()
+		for i := range units {
+			if u := &units[i]; !u.Active() && !u.Covered {
+				in.dropped = append(in.dropped, index.Part{Message: u.MessageKey, IsCall: u.Kind == frozen.ToolUnit})
+			}
+		}
+		found := make(chan []fact, 1)
+		t.pending = found
+		r.Background.Go(func() {
+			var facts []fact
+			err := r.reader.use(r.Background.Lifetime(), r.Dir, func(x *index.Index) (err error) {
+				facts, err = find(r.Background.Lifetime(), x, in, cues, least)
+				return err
+			})
+			if err != nil && !errors.Is(err, index.ErrMissing) {
+				r.Log.Info("nothing is recalled", "session", in.session, "error", err)
+			}
+			found <- facts
+		})
+	}
+	wait := time.NewTimer(cmp.Or(r.Within, within))
+	defer wait.Stop()
+	select {
+	case facts = <-t.pending:
+		t.pending = nil
+	case <-wait.C:
+	}
+	return facts[:min(len(facts), maxConsidered)]
+}
+
+func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
+	p.EachVisible(d, func(text []byte) bool {
+		is = f.isSeen(text)
+		return !is
+	})
+	return is
+}
+
+// id identifies what a fact says, so that a session is told it once.
+func (f *fact) id() int64 {
+	h := fnv.New64a()
+	text := f.lead + " " + f.text
+	if f.remedy != nil {
+		text = f.remedy.sentence + " " + f.remedy.command + " " + f.remedy.file
+	}
+	h.Write([]byte(strings.Join(strings.Fields(strings.ToLower(text)), " ")))
+	return int64(h.Sum64())
+}
+
+// wasAsked reports whether a name was looked up in one of the last passes, and notes that it is looked up now.
+func (t *told) wasAsked(n name, number int) bool {
+	const again = 50
+	at, ok := t.asked[n]
+	if ok && number-at < again {
+		return true
+	}
+	if t.asked == nil {
+		t.asked = map[name]int{}
+	}
+	t.asked[n] = number
+	return false
+}
+
+func (t *told) has(fact int64) bool {
+	return slices.ContainsFunc(t.rows, func(r store.RecallRow) bool { return r.Fact == fact })
+}
+
+// names returns, as a JSON array, the files and commands that a fact names, besides the one that it is about.
+func (f *fact) names() string {
+	text := f.lead + " " + f.text
+	all := []string{}
+	if r := f.remedy; r != nil {
+		text = r.sentence
+		all = append(all, slices.DeleteFunc([]string{commandOf(r.command), r.file}, func(s string) bool { return s == "" })...)
+	}
+	for _, n := range namesIn(text) {
+		if n.kind != aSymbol && (f.about == "" || !means(n, name{f.about, n.kind})) {
+			all = append(all, n.text)
+		}
+	}
+	array, _ := json.Marshal(all) // texts always encode
+	return string(array)
+}
+
+// follow notes which of the newest lines the model has followed with its new calls.
+func (t *told) follow(news []pipeline.New, directory string, number int) {
+	for i := len(t.rows) - 1; i >= 0 && number-t.rows[i].Pass <= soon; i-- {
+		row := &t.rows[i]
+		if row.ActedPass != 0 || row.Pass == number {
+			continue
+		}
+		for _, n := range news {
+			if n.Part.Kind == transcript.Tool && isFollowed(row, n.Part, directory) {
+				row.ActedPass = number
+				t.unstored = append(t.unstored, *row)
+				break
+			}
+		}
+	}
+}
+
+// isFollowed reports whether a call reads the message of a line, or uses a file or command that the line names.
+func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool {
+	if transcript.ToolName(p.Name) == transcript.ExpandTool {
+		var a struct {
+			Start   int    `json:"start"`
+			End     int    `json:"end"`
+			Session string `json:"session"`
+		}
+		_ = json.Unmarshal(p.Input, &a) // a wrong call follows nothing
+		return (a.Session == row.SourceSession || a.Session == "") && a.Start <= row.Ordinal && row.Ordinal <= max(a.Start, a.End)
+	}
+	var named []string
+	_ = json.Unmarshal([]byte(row.Names), &named)
+	input := string(p.Input)
+	for _, n := range named {
+		if n != "" && (holdsPhrase(input, n) || holdsPhrase(input, relative(directory, n))) {
+			return true
+		}
+	}
+	return false
+}
+
+// copyLines copies the lines of the original to a fork, whose units have them.
+func (r *Recaller) copyLines(ctx context.Context, s *session.Session, original store.Key) error {
+	rows, err := r.Store.Recalls(ctx, original)
+	if err == nil {
+		t := lines.Of(s)
+		t.rows, t.isRead = rows, true
+		for i := range t.rows { // a fork counts its passes from 1
+			t.rows[i].Pass = 0
+		}
+		t.unstored = slices.Clone(t.rows)
+	}
+	return err
+}

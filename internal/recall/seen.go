@@ -1,0 +1,76 @@
+package recall
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/terms"
+)
+
+// same is the share of a statement's content with which another line says the same.
+const same = 0.7
+
+// isSeen reports whether a text that the model sees says what a fact says. The text may be JSON.
+func (f *fact) isSeen(visible []byte) bool {
+	if r := f.remedy; r != nil {
+		if r.command != "" && bytes.Contains(visible, []byte(r.command)) {
+			return true
+		}
+		if r.sentence == "" {
+			return false
+		}
+		return says(visible, r.sentence, nil, false)
+	}
+	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
+}
+
+// says reports whether a line of a text has the content of a sentence, and also what the sentence adds to the terms
+// asked. If it adds nothing and is a rule, the line must be one, too: a prompt may ask for what the rule forbids.
+func says(text []byte, sentence string, asked []string, isRule bool) bool {
+	if bytes.Contains(text, []byte(sentence)) {
+		return true
+	}
+	all := content(sentence)
+	added := slices.DeleteFunc(slices.Clone(all), func(t string) bool { return slices.Contains(asked, t) })
+	key := []byte(longest(sentence))
+	for len(key) > 0 {
+		i := bytes.Index(text, key)
+		if i < 0 {
+			return false
+		}
+		from, to := lineAround(text, i, i+len(key))
+		line := string(text[from:to])
+		has := content(line)
+		if share(all, has) >= same && share(added, has) >= same/2 && (!isRule || len(added) > 0 || rulePattern.MatchString(line)) {
+			return true
+		}
+		text = text[to:]
+	}
+	return false
+}
+
+// longest returns the longest word of a sentence that says something.
+func longest(sentence string) (word string) {
+	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
+		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {
+			word = w
+		}
+	}
+	return word
+}
+
+// lineAround returns the line of a text, or of texts in JSON, that holds text[from:to]. A long line is cut.
+func lineAround(text []byte, from, to int) (start, end int) {
+	const most = 600
+	start, end = max(0, from-most), min(len(text), to+most)
+	for _, brk := range [...]string{"\n", `\n`} {
+		if i := bytes.LastIndex(text[start:from], []byte(brk)); i >= 0 {
+			start += i + len(brk)
+		}
+		if i := bytes.Index(text[to:end], []byte(brk)); i >= 0 {
+			end = to + i
+		}
+	}
+	return start, end
+}
