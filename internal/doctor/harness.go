@@ -173,14 +173,14 @@ func (x *examination) harness(ctx context.Context) {
 		}
 	})
 	if found == 0 {
-		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", x.programs())
+		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", programsOf(x.Harnesses))
 	}
 }
 
-// programs lists the programs of all harnesses.
-func (x *examination) programs() string {
+// programsOf lists the programs of harnesses.
+func programsOf(all []Harness) string {
 	var names []string
-	for _, h := range x.Harnesses {
+	for _, h := range all {
 		names = append(names, h.Programs[0])
 	}
 	return strings.Join(names, ", ")
