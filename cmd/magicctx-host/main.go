@@ -15,6 +15,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -80,7 +81,8 @@ type cli struct {
 	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions."`
 	WhyForgot whyForgotCmd `cmd:"" help:"Say when and why a message left the prompt, and what stands for it."`
 	Index     indexCmd     `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
-	Memory    memoryCmd    `cmd:"" help:"Show what magicctx remembers about projects, and forget it."`
+	Memory    memoryCmd    `cmd:"" help:"Show what magicctx remembers about projects, and change it."`
+	Notes     notesCmd     `cmd:"" help:"Show what models have put off."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay    replayCmd    `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
 	Trace     traceCmd     `cmd:"" help:"Record sessions for replay, or stop that."`
@@ -139,7 +141,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parser, err := kong.New(&c,
 		kong.Name("magicctx-host"),
 		kong.Description("Keeps coding agent sessions alive beyond the model's window."),
-		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(schema.Harnesses), "programs": harnessNames(install.IDs())},
+		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(schema.Harnesses), "readable": harnessNames(rawhistory.Readable), "programs": harnessNames(install.IDs())},
 		replayVars(),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),
