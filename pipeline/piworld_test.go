@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,14 +106,20 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// The same conversation in both harnesses gives the same units, tags, token counts, decisions and journal.
-// The test leaves out everything that the harnesses do not share: Pi has no todo tool, no agents, and no
-// messages that are never sent.
-func TestBothHarnessesDecideAlike(t *testing.T) {
+// The same conversation in each harness gives the same units, tags, token counts, decisions and journal.
+// The test leaves out everything that the harnesses do not share: only OpenCode 1 has a todo tool, and messages
+// that are never sent. Pi has no agents.
+func TestHarnessesDecideAlike(t *testing.T) {
+	for _, codec := range []transcript.Codec{transcript.OpenCode2{}, transcript.Pi{}} {
+		t.Run(strings.TrimPrefix(fmt.Sprintf("%T", codec), "transcript."), func(t *testing.T) { decidesLikeOpenCode1(t, codec) })
+	}
+}
+
+func decidesLikeOpenCode1(t *testing.T, codec transcript.Codec) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newLife(rt, t, transcript.OpenCode{}, true)
 		one := h.w
-		two := newWorldOf(t, transcript.Pi{}, one.prefixes, one.readings.Knobs.ProtectedTags)
+		two := newWorldOf(t, codec, one.prefixes, one.readings.Knobs.ProtectedTags)
 		two.profileOf, two.bindsOf = one.profileOf, one.bindsOf
 		h.twin = two
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
@@ -120,7 +128,7 @@ func TestBothHarnessesDecideAlike(t *testing.T) {
 			h.step()
 			raw := make([]mjson.Value, len(one.raw))
 			for i := range one.raw {
-				raw[i] = toPi(t, one.raw[i])
+				raw[i] = two.inHarness(one.raw[i])
 			}
 			two.raw, two.held, two.now = raw, min(two.held, sameUntil(two.raw, raw)), one.now
 			two.readings, two.busy = one.readings, one.busy
@@ -133,10 +141,10 @@ func TestBothHarnessesDecideAlike(t *testing.T) {
 			one.pass()
 			two.pass()
 			if diff := cmp.Diff(journalOf(one), journalOf(two), cmp.AllowUnexported(Assessment{})); diff != "" {
-				rt.Fatalf("OpenCode (-) and Pi (+):\n%s", diff)
+				rt.Fatalf("OpenCode 1 (-) and this harness (+):\n%s", diff)
 			}
 			if one.text() != two.text() {
-				rt.Fatalf("in OpenCode:\n%s\nin Pi:\n%s", one.text(), two.text())
+				rt.Fatalf("in OpenCode 1:\n%s\nin this harness:\n%s", one.text(), two.text())
 			}
 		}
 	})

@@ -33,7 +33,7 @@ type historyCmd struct {
 
 type historyFlags struct {
 	dataDirFlag
-	Harness string `help:"Sessions of this harness only: ${harnesses}." enum:",${harnesses}" default:"" placeholder:"NAME"`
+	Harness string `help:"Sessions of this program only: ${readable}." enum:",${readable}" default:"" placeholder:"NAME"`
 }
 
 type historyListCmd struct {
@@ -177,7 +177,7 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 	if err != nil && !errors.Is(err, store.ErrMissing) || len(all) > 0 {
 		return all, err
 	}
-	for _, harness := range schema.Harnesses {
+	for _, harness := range rawhistory.Readable {
 		if cmd.Harness == "" || cmd.Harness == string(harness) {
 			all = append(all, rawhistory.Session{Harness: harness, ID: cmd.Session})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -86,10 +87,10 @@ func printSources(ctx context.Context, w io.Writer, failed func(string, error)) 
 		_, err := fmt.Fprintln(w, "No harness has stored a session on this machine.")
 		return err
 	}
-	files := 0
+	files := map[schema.Harness]int{}
 	for _, source := range sources {
-		if len(source.Sessions) == 1 && source.Sessions[0].Messages == 0 { // a file of Pi
-			files++
+		if len(source.Sessions) == 1 && source.Sessions[0].Messages == 0 { // a file with one session
+			files[source.Harness]++
 			continue
 		}
 		messages := 0
@@ -98,8 +99,10 @@ func printSources(ctx context.Context, w io.Writer, failed func(string, error)) 
 		}
 		fmt.Fprintf(w, "%s: %s with %s in %s\n", source.Harness, format.Count(len(source.Sessions), "session"), format.Count(messages, "message"), format.Clean(source.Path))
 	}
-	if files > 0 {
-		fmt.Fprintf(w, "pi: %s\n", format.Count(files, "session"))
+	for _, harness := range rawhistory.Readable {
+		if n := files[harness]; n > 0 {
+			fmt.Fprintf(w, "%s: %s\n", harness, format.Count(n, "session"))
+		}
 	}
 	_, err = fmt.Fprintln(w, "Nothing was written.")
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -140,7 +141,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parser, err := kong.New(&c,
 		kong.Name("magicctx-host"),
 		kong.Description("Keeps coding agent sessions alive beyond the model's window."),
-		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(schema.Harnesses), "programs": harnessNames(install.IDs())},
+		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(schema.Harnesses), "readable": harnessNames(rawhistory.Readable), "programs": harnessNames(install.IDs())},
 		replayVars(),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),

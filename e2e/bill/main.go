@@ -196,6 +196,9 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 		return rep, err
 	}
 	by = by.reading(reads)
+	if o.harness == schema.HarnessOpenCode2 {
+		s = s.ofVersion2()
+	}
 	s.turns = cmp.Or(o.turns, s.turns)
 	var results []result
 	for i, v := range chosen {

@@ -29,6 +29,8 @@ type scene struct {
 	// the turn switchAt on, another model answers. switchAt is 0 if the model never changes.
 	pauses   []int
 	switchAt int
+	// coldHead is true if a bust may read no part of the head from the cache.
+	coldHead bool
 }
 
 var scenes = []scene{
@@ -63,6 +65,13 @@ func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 		return 1
 	}
 	return s.maxRatios[spending]
+}
+
+// ofVersion2 returns the scene with the bounds for OpenCode 2. Its compaction costs less than that of version 1, because
+// it keeps only 8,000 tokens of messages, and cuts outputs in them. The plugin sets no breakpoint after the head.
+func (s scene) ofVersion2() scene {
+	s.maxRatios, s.coldHead = ratios(1, 1, 1), true
+	return s
 }
 
 // alone returns the scene as OpenCode plays it without magicctx: the model has no tool with which to ask for a

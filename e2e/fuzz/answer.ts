@@ -68,7 +68,7 @@ function end(world: World, row: Row, kind: Kind, random: Random, verdict: Verdic
   const { info, parts } = row.message
   if (kind === "aborted") {
     info.error = { name: world.isPi ? "aborted" : "MessageAbortedError", data: { message: "Aborted" } }
-    if (!world.two) info.time.completed = world.machine.now() // OpenCode 2 notes no time
+    if (!world.two?.isBeta) info.time.completed = world.machine.now() // the beta notes no time
     row.changed()
     world.plugin.updated(row)
     world.plugin.tell("session.error", { sessionID: session.id, error: info.error })

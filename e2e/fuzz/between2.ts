@@ -1,6 +1,6 @@
 import { foreign, fork, revert, unsavedTag } from "./between.ts"
 import { checkpoint } from "./entries.ts"
-import { planReminder, Row, userMessage } from "./opencode.ts"
+import { planReminder, Row, userMessage, type Session } from "./opencode.ts"
 import type { OpenCode2 } from "./opencode2.ts"
 import { chainOf, models } from "./provider.ts"
 import { prose, type Random } from "./random.ts"
@@ -9,7 +9,7 @@ import { minute, type World } from "./world.ts"
 
 /** The weights of random events between two turns in OpenCode 2. */
 const weights = {
-  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, agent: 5,
+  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, agent: 5, flush: 4,
   foreign: 1, reload: 1.5, loseDatabase: 0.5, other: 3, warm: 6, cut: 2, abandon: 4,
 }
 
@@ -17,24 +17,27 @@ const weights = {
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
   // The beta does not tell the times of a fork's messages, so the host does not know it for a copy.
-  const what = random.weighted(two.version.isBeta ? { ...weights, fork: 0 } : weights)
+  const what = random.weighted(two.isBeta ? { ...weights, fork: 0 } : weights)
   if (what !== "nothing") world.note(what)
   switch (what) {
     case "instructions":
       world.instructions++
       return
     case "effort":
-      return add(world, "effort", random.pick(["high", "low"]))
+      add(world, "effort", random.pick(["high", "low"]))
+      return
     case "synthetic": // for example the report of a subagent
     case "shell": {
       const text = prose(random, random.pick([50, 1000, 6000]))
       world.attached.push(text.slice(0, 12))
-      return add(world, what, what === "shell" ? `The following shell command was executed by the user:\n\nCommand:\nmake\n\nOutput:\n${text}` : text)
+      add(world, what, what === "shell" ? `The following shell command was executed by the user:\n\nCommand:\nmake\n\nOutput:\n${text}` : text)
+      return
     }
     case "plugin": {
       const text = prose(random, random.pick([50, 1000]))
       world.attached.push(text.slice(0, 12))
-      return add(world, what, text)
+      add(world, what, text)
+      return
     }
     case "compact":
       return compact(world, two, random)
@@ -54,6 +57,9 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
       return
     case "idle":
       return world.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
+    case "flush":
+      world.judge.happened.flush = true // if the flush does not arrive, this does no harm
+      return two.command(session, "ctx-flush").catch(() => {})
     case "agent":
       session.agent = session.agent === "plan" ? "build" : "plan"
       return
@@ -84,11 +90,24 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
 }
 
 /** Adds a message in the role of the user or of the system that nobody has typed. */
-function add(world: World, kind: string, text: string): void {
+export function add(world: World, kind: string, text: string): Row {
   const message = userMessage(world.session, world.ids, world.machine)
   message.info.kind = kind
   message.parts.push({ id: world.ids.next("prt"), sessionID: world.session.id, messageID: message.info.id, type: "text", text, synthetic: true })
-  world.session.rows.push(new Row(message))
+  const row = new Row(message)
+  world.session.rows.push(row)
+  return row
+}
+
+/** OpenCode ends the calls that an interrupted turn has left. */
+export function settle({ rows }: Session): void {
+  for (const row of rows) {
+    for (const { state } of row.message.parts) {
+      if (state?.status !== "pending" && state?.status !== "running") continue
+      Object.assign(state, { status: "error", error: "Tool execution interrupted" })
+      row.changed()
+    }
+  }
 }
 
 /** The instructions of OpenCode's context: some of them change with time. */
@@ -117,8 +136,7 @@ export function renew(world: World): void {
 
 /** The plan plugin of OpenCode puts a reminder into the array of a request, and stores it as a message afterwards. */
 export function remind(world: World): Row {
-  add(world, "plugin", planReminder)
-  return world.session.rows.at(-1)!
+  return add(world, "plugin", planReminder)
 }
 
 /** OpenCode compacts the session, with the plugin's summary or with its own. */
@@ -127,13 +145,13 @@ export async function compact(world: World, two: OpenCode2, random: Random): Pro
   const visible = session.visible()
   if (visible.length < 4) return
   two.emit("session.compaction.started", { sessionID: session.id })
-  const reads = random.chance(0.5) ? visible : visible.slice(0, -random.int(1, 3))
+  const reads = visible.slice(0, -random.int(1, 3)) // the newest messages stay as text
   const given = await two.compaction(session, reads.map((row) => row.copy()))
   const baseline = world.judge.baseline
-  if (given !== undefined && (baseline === undefined || !given.startsWith(baseline))) world.find("compaction", `the summary does not begin with the head: ${excerpt(given)}`)
+  if (given !== undefined && baseline !== undefined && !given.startsWith(baseline)) world.find("compaction", `the summary does not begin with the head: ${excerpt(given)}`)
   world.note(given === undefined ? "compacted by OpenCode" : "compacted by us")
-  add(world, "compaction", checkpoint(given ?? prose(random, random.pick([300, 1500])), random.chance(0.5) ? prose(random, 600) : ""))
-  session.rows.at(-1)!.message.info.summary = true
+  const row = add(world, "compaction", checkpoint(given ?? prose(random, random.pick([300, 1500])), random.chance(0.5) ? prose(random, 600) : ""))
+  row.message.info.summary = true
   renew(world)
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }

@@ -41,12 +41,6 @@ export interface EntryPart {
   [more: string]: unknown
 }
 
-/** Which version of OpenCode 2 makes the array. */
-export interface Version {
-  isBeta: boolean
-  /** Whether an answer without any content is a message of the array. */
-  keepsEmpty: boolean
-}
 
 /** An array before the hook: its entries, and the message that each of them was made from. */
 export interface Raw {
@@ -58,12 +52,12 @@ export interface Raw {
   keys: Map<string, string>
 }
 
-export function arrayOf(messages: readonly Message[], model: Model, version: Version): Raw {
+export function arrayOf(messages: readonly Message[], model: Model, isBeta: boolean): Raw {
   const raw: Raw = { entries: [], owners: new Map(), first: new Map(), keys: new Map() }
   const taken = new Set<string>()
   let last = "start"
   for (const message of messages) {
-    const [entry, ...results] = entriesOf(message, model, version)
+    const [entry, ...results] = entriesOf(message, model, isBeta)
     if (!entry) continue
     raw.first.set(message, entry)
     for (const each of [entry, ...results]) {
@@ -90,9 +84,10 @@ export function checkpoint(summary: string, recent: string): string {
 }
 
 /** The entries of a message: for an answer also one for each of its results. */
-function entriesOf({ info, parts }: Message, model: Model, version: Version): Entry[] {
+function entriesOf({ info, parts }: Message, model: Model, isBeta: boolean): Entry[] {
   const { id } = info
-  if (info.role === "assistant") return answerOf(id, { info, parts }, model, version)
+  if (info.kind === "limit") return [new Entry({ role: "assistant", content: parts.map(textOf) })]
+  if (info.role === "assistant") return answerOf(id, { info, parts }, model)
   switch (info.kind) {
     case "system":
       return [new Entry({ role: "system", content: parts.map(textOf) })]
@@ -105,14 +100,14 @@ function entriesOf({ info, parts }: Message, model: Model, version: Version): En
     case "compaction":
       return [new Entry({ id, role: "user", content: parts.map(textOf) })]
   }
-  return [new Entry({ id, role: "user", content: parts.map((part) => promptPart(part, version)), metadata: {} })]
+  return [new Entry({ id, role: "user", content: parts.map((part) => promptPart(part, isBeta)), metadata: {} })]
 }
 
 function textOf({ id, text }: Part): EntryPart {
   return { type: "text", text: text!, metadata: { origin: id! } }
 }
 
-function promptPart(part: Part, { isBeta }: Version): EntryPart {
+function promptPart(part: Part, isBeta: boolean): EntryPart {
   if (part.type === "file") {
     const [, data = ""] = part.url!.split("base64,")
     const metadata = { origin: part.id! }
@@ -124,7 +119,7 @@ function promptPart(part: Part, { isBeta }: Version): EntryPart {
   return { type: "text", text: part.text!, metadata: { origin: part.id!, attachment: { source: { uri: "file:///a.txt" }, name: "a.txt" } } }
 }
 
-function answerOf(id: string, { info, parts }: Message, model: Model, { keepsEmpty }: Version): Entry[] {
+function answerOf(id: string, { info, parts }: Message, model: Model): Entry[] {
   const isOurs = info.providerID === model.provider && info.modelID === model.id
   const content = parts.flatMap((part): EntryPart[] => {
     const metadata = { origin: part.id! }
@@ -140,7 +135,7 @@ function answerOf(id: string, { info, parts }: Message, model: Model, { keepsEmp
     }
     return []
   })
-  if (content.length === 0 && !keepsEmpty) return []
+  if (content.length === 0) return []
   const results = parts.flatMap((part) => {
     const result = part.type === "tool" && resultOf(part)
     return result ? [new Entry({ role: "tool", content: [{ type: "tool-result", id: part.callID!, name: part.tool!, result, metadata: { origin: part.id! } }] })] : []

@@ -32,7 +32,7 @@ export class Hidden {
 
   /** The members of the plugin's interface that make sessions. */
   get calls(): object {
-    const { world, version } = this.opencode
+    const { world, isBeta } = this.opencode
     return {
       create: async ({ model, ...input }: { model?: HiddenSession["model"]; parentID?: string; permissions?: object[]; title?: string }) => {
         if (input.parentID !== undefined) world.find("hidden", "a hidden session has a parent, whose turn its end would start")
@@ -57,7 +57,7 @@ export class Hidden {
         this.opencode.emit("session.execution.interrupted", { sessionID })
         session.ended()
       },
-      ...(!version.isBeta && {
+      ...(!isBeta && {
         wait: async ({ sessionID }: { sessionID: string }) => this.sessions.get(sessionID)?.end,
         remove: async ({ sessionID }: { sessionID: string }) => {
           if (!this.sessions.delete(sessionID)) throw new Error("no such session")
@@ -83,7 +83,7 @@ export class Hidden {
       if (event.system.length !== 1 || event.system[0]!.text === "You are OpenCode.") world.find("hidden", "a hidden agent has OpenCode's system prompt")
       const title = { sessionID, model, messages: [prompt], system: [], options: {} } as { result?: string }
       await opencode.call("title", title)
-      if (title.result === undefined && !opencode.version.isBeta) world.find("hidden", "OpenCode asks a model for the title of a hidden session")
+      if (title.result === undefined && !opencode.isBeta) world.find("hidden", "OpenCode asks a model for the title of a hidden session")
     }
     const id = world.ids.next("msg")
     const { text: answer, error: failure, waitMS } = world.summarise(text)

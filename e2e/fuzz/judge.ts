@@ -63,6 +63,8 @@ export interface Habits {
   leaves: boolean
   /** Whether the harness asks for the system prompt before the pass, as Pi does. */
   asksFirst: boolean
+  /** Whether the array lacks the proofs of thinking that another model has written, as in OpenCode 2. */
+  removesProofs: boolean
   /** Whether the harness leaves the whole message out of a request. */
   hides(message: Message): boolean
 }
@@ -179,9 +181,9 @@ export class Judge {
     }
   }
 
-  /** The beginning of the head in the last good request. */
+  /** The beginning of the head in the newest request; undefined if the shim may have another one. */
   get baseline(): string | undefined {
-    return this.good?.head.texts[0]
+    return this.isNewestGood && !this.happened.reloaded ? this.good?.head.texts[0] : undefined
   }
 
   /** A request outside the conversation that keeps the cached prefix warm must begin with the last request. */
@@ -237,7 +239,7 @@ export class Judge {
     if (!this.isForgetful) this.contents(raw, wire, rows, front)
     if (model.binds) this.checkBindings(verdict, attempt)
     if (outcome === "applied") this.cameBack(raw, rows, front, [...this.pending, ...passes])
-    else this.fallback(raw, rows, outcome, verdict)
+    else this.fallback(raw, rows, attempt, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = rawTurns
@@ -415,8 +417,10 @@ export class Judge {
    * disappeared, the shim may have learned of a bust from an answer that it did not use, because it had guessed the
    * array wrongly (-seed 100182).
    */
-  private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected, isBust }: Verdict): void {
+  private fallback(raw: Message[], rows: Map<string, Kept>, { outcome, model }: Attempt, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
+    // OpenCode 2 leaves out the proofs of another model's thinking, so most answers have changed.
+    if (this.habits.removesProofs && model !== this.good.model) return
     for (const { info: { id } } of raw) {
       const [last, now] = [this.good.rows.get(id), rows.get(id)!]
       if (!last || last.raw !== now.raw || last.substance === now.substance) continue

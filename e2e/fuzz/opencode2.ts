@@ -1,6 +1,6 @@
 import type { Hooks } from "../../adapters/opencode-shim/src/v1/opencode.ts"
-import type { Event, EventData, PluginContext, SessionContext, StoredMessage, ToolRegistration } from "../../adapters/opencode-shim/src/v2/opencode2.ts"
-import { arrayOf, CacheHint, read, stepsOf, type Entry, type Raw, type Version } from "./entries.ts"
+import type { Event, EventData, PluginContext, RpcHandlers, SessionContext, StoredMessage, ToolRegistration } from "../../adapters/opencode-shim/src/v2/opencode2.ts"
+import { arrayOf, CacheHint, read, stepsOf, type Entry, type Raw } from "./entries.ts"
 import { Hidden } from "./hidden.ts"
 import { checked, lower } from "./lower.ts"
 import type { Info, Message, OpenCodeEvent, Row, Session } from "./opencode.ts"
@@ -39,14 +39,16 @@ const answerTokens = 2000
 const tools = ["read", "edit", "write", "shell", "grep", "webfetch"]
 
 export class OpenCode2 {
-  readonly version: Version
+  readonly isBeta: boolean
   readonly world: World
   private readonly hooks = new Map<string, Callback[]>()
   private readonly tools = new Map<string, ToolRegistration>()
   private readonly readers = new Set<(event: Event | Error) => void>()
   private readonly storage = new Map<string, unknown>()
   private readonly hidden: Hidden
-  /** How much later than an event its message is stored, in ms. */
+  /** What the terminal may call. */
+  private terminal: RpcHandlers = {}
+  /** How much later than a step its event is, in ms. */
   private readonly lateMS: number
   /** Whether the message of a refusal contains the provider's words, as in the beta. */
   private readonly says: boolean
@@ -64,7 +66,7 @@ export class OpenCode2 {
   constructor(world: World) {
     const random = Random.of(world.seed, "version")
     this.world = world
-    this.version = { isBeta: random.chance(0.25), keepsEmpty: random.chance(0.3) }
+    this.isBeta = random.chance(0.25)
     this.lateMS = random.pick([0, 0, 3])
     this.says = random.chance(0.5)
     this.hidden = new Hidden(this)
@@ -87,7 +89,7 @@ export class OpenCode2 {
   /** The plugin's own interface to OpenCode. The beta lacks many members. */
   private context(): PluginContext {
     const { directory } = this
-    const { isBeta } = this.version
+    const { isBeta } = this
     const models = async () => ({ data: this.models() })
     const session = {
       hook: async (name: string, callback: Callback) => {
@@ -108,6 +110,12 @@ export class OpenCode2 {
         ? { plugin: { list: async () => ({ location: { directory }, data: [] }) }, catalog: { model: { list: models }, provider: { list: async () => ({ data: [] }) } } }
         : {
             app: { name: "opencode", version: "2.0.26" }, location: { directory }, model: { list: models }, provider: { list: async () => ({ data: [] }) },
+            rpc: {
+              register: async (_: object, handlers: RpcHandlers) => {
+                this.terminal = handlers
+                return { events: { emit: async () => {} }, dispose: async () => {} }
+              },
+            },
             storage: {
               set: async (key: string, value: unknown) => this.storage.set(key, value),
               remove: async (key: string) => this.storage.delete(key),
@@ -198,7 +206,7 @@ export class OpenCode2 {
     }
     this.starts() // a request may fail before it has an answer
     const data = { sessionID, assistantMessageID: id }
-    if (error) this.emit("session.step.failed", { ...data, error: this.errorOf(error) })
+    if (error) this.emit("session.step.failed", { ...data, error: this.errorOf(error) }, time.completed)
     else this.emit("session.step.ended", { ...data, finish: finish ?? "stop", tokens: tokens! }, time.completed)
   }
 
@@ -206,9 +214,10 @@ export class OpenCode2 {
   private starts(): void {
     if (!this.waiting) return
     const { info } = this.waiting.message
-    info.time.created = this.world.machine.now()
-    this.emit("session.step.started", { sessionID: info.sessionID, assistantMessageID: info.id, agent: info.agent, model: { providerID: info.providerID!, id: info.modelID! } }, info.time.created)
-    info.time.created += this.lateMS
+    const created = (info.time.created = this.world.machine.now())
+    const data = { sessionID: info.sessionID, assistantMessageID: info.id, agent: info.agent, model: { providerID: info.providerID!, id: info.modelID! } }
+    if (this.isBeta) this.emit("session.step.started", data, created)
+    else this.emit("session.step.started", { ...data, started: created }, created + this.lateMS)
     this.started.add(info.id)
     this.waiting = undefined
   }
@@ -222,7 +231,7 @@ export class OpenCode2 {
       const model = info.providerID === undefined ? undefined : { providerID: info.providerID, id: info.modelID! }
       return [{
         id: info.id, type: info.role === "assistant" ? "assistant" : ((info.kind as string) ?? "user"), time: info.time, agent: info.agent, ...(model && { model }),
-        ...(info.finish && !info.error && { finish: info.finish }), ...(info.role === "assistant" && info.finish && { tokens: info.tokens! }), ...(info.error && { error: this.errorOf(info.error) }),
+        ...((info.error || info.finish) && { finish: info.error ? "error" : info.finish }), ...(info.role === "assistant" && info.finish && { tokens: info.tokens! }), ...(info.error && { error: this.errorOf(info.error) }),
         ...(info.role === "user" && info.kind === undefined && { text: parts.find(({ type, synthetic }) => type === "text" && !synthetic)?.text ?? "" }),
       } as StoredMessage]
     })
@@ -264,7 +273,7 @@ export class OpenCode2 {
       },
       tool: Object.fromEntries([...this.tools].map(([name, tool]) => [name, {
         execute: async (args: unknown, { sessionID, callID, abort: signal }: { sessionID: string; callID: string; abort: AbortSignal }) =>
-          ({ output: (await tool.execute(args, { sessionID, signal, ...(this.version.isBeta ? { callID } : { id: callID }) })).content[0]!.text }),
+          ({ output: (await tool.execute(args, { sessionID, signal, ...(this.isBeta ? { callID } : { id: callID }) })).content[0]!.text }),
       }])),
     }
     return hooks as unknown as Hooks
@@ -273,7 +282,7 @@ export class OpenCode2 {
   /** Calls a hook with the request for a session. OpenCode makes every object of it anew. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
-    const raw = arrayOf(messages, session.model, this.version)
+    const raw = arrayOf(messages, session.model, this.isBeta)
     const random = Random.of(world.seed, "request", ++this.requests)
     const parts = world.systemParts()
     const system = parts.map((text, i) => new SystemPart(text, random.chance(0.1) && i === parts.length - 1 ? new CacheHint() : undefined))
@@ -281,7 +290,7 @@ export class OpenCode2 {
     const least = random.pick([1024, 1500, answerTokens])
     const event = {
       sessionID: session.id, agent: session.agent, model: refOf(session.model), system: [...system], messages: [...raw.entries], tools: definitions,
-      ...(!this.version.isBeta && { options: { maxTokens: least, temperature: 1 } }), ...more,
+      ...(!this.isBeta && { options: { maxTokens: least, temperature: 1 } }), ...more,
     }
     const before = JSON.stringify(raw.entries)
     await this.call(hook, event)
@@ -318,6 +327,11 @@ export class OpenCode2 {
     const { event, raw } = await this.request("generate", session, session.array(this.world.ids))
     const { owners } = read(event.messages as Entry[], raw)
     return { raw: lower(raw.entries, ownerIn(raw), session.model), turns: lower(event.messages as Entry[], (entry) => owners.get(entry)!, session.model), system: event.system.map(({ text }) => text).join("\n") }
+  }
+
+  /** The user runs a command in the terminal. */
+  async command(session: Session, command: string): Promise<void> {
+    await this.terminal.run?.({ session: session.id, command, arguments: "" } as never)
   }
 
   /** The summary that the plugin gives for a compaction; undefined if OpenCode must ask its model. */

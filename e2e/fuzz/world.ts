@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { answer } from "./answer.ts"
 import { Author } from "./author.ts"
 import { between, revert } from "./between.ts"
-import { compact, instructions, remind, update } from "./between2.ts"
+import { add, compact, instructions, remind, settle, update } from "./between2.ts"
 import { disturb, troubles } from "./disturb.ts"
 import type { Bound } from "./bindings.ts"
 import { Judge, type Habits, type Verdict } from "./judge.ts"
@@ -108,7 +108,7 @@ export class World {
     Object.assign(process.env, { MAGICCTX_FUZZ_PROMPTS: join(this.machine.directory, "prompts"), MAGICCTX_FUZZ_MANNER: this.manner })
     this.session = this.open(new Session(this.ids.next("ses")))
     this.session.model = random.weighted({ anthropic: 7, other: 5 }) === "anthropic" ? models[0]! : random.pick(models)
-    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes${this.two ? `, ${JSON.stringify(this.two.version)}` : ""}`)
+    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes${this.two ? `, beta ${this.two.isBeta}` : ""}`)
   }
 
   /** Answers the historian. */
@@ -181,7 +181,7 @@ export class World {
   open(session: Session): Session {
     const habits: Habits = {
       key: (message) => this.plugin.key(message), window: (model) => this.windows.get(model)!,
-      leaves: this.isPi || this.two !== undefined, asksFirst: this.isPi, hides: this.two ? () => false : isHidden,
+      leaves: this.isPi || this.two !== undefined, asksFirst: this.isPi, removesProofs: this.two !== undefined, hides: this.two ? () => false : isHidden,
     }
     const judge = new Judge(this.machine, session, habits, this.bound, this.scale, (rule, detail) => this.find(rule, detail))
     if (this.two) session.baseline = session.told = instructions(this)
@@ -207,7 +207,7 @@ export class World {
     await this.plugin.has["chat.message"]?.({ sessionID: session.id }, { message: message.info, parts: message.parts })
     const part = (more: Partial<Part> & { type: string }) => message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: message.info.id, ...more })
     const length = random.pick([40, 200, 200, 800, 3000])
-    if (this.two && !this.two.version.isBeta && random.chance(0.05)) {
+    if (this.two && !this.two.isBeta && random.chance(0.05)) {
       const skill = prose(random, 300)
       this.attached.push(skill.slice(0, 12))
       part({ type: "text", text: skill, synthetic: true })
@@ -225,6 +225,7 @@ export class World {
       this.withheld.push(secret.slice(0, 12))
       part({ type: "text", text: secret, ignored: true })
     }
+    if (this.two) settle(session)
     session.rows.push(new Row(message))
     this.plugin.updated(session.rows.at(-1)!)
     this.plugin.tell("session.status", { sessionID: session.id, status: { type: "busy" } })
@@ -262,7 +263,8 @@ export class World {
     const started = this.machine.now()
     const row = this.retried ?? this.newAssistant()
     this.retried = undefined
-    const request = await this.request(random)
+    if (this.two) update(this, random)
+    const request = await this.request(random, isLast)
     if (this.isPi) row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode 1 before it
     const { verdict } = request
     const window = this.windows.get(model)!
@@ -302,9 +304,9 @@ export class World {
   }
 
   /** Prepares a request as OpenCode does, while something may go wrong. */
-  private async request(random: Random): Promise<{ verdict: Verdict; outcome: "applied" | "reapplied" | "unchanged"; isDisturbed: boolean }> {
+  private async request(random: Random, isLast: boolean): Promise<{ verdict: Verdict; outcome: "applied" | "reapplied" | "unchanged"; isDisturbed: boolean }> {
     const { session } = this
-    if (this.two) update(this, random)
+    const limit = this.two && isLast && random.chance(0.05) ? add(this, "limit", "CRITICAL: use no more tools.") : undefined
     const messages = session.array(this.ids)
     const newest = session.newestUser()!
     const visible = session.visible()
@@ -328,6 +330,7 @@ export class World {
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
     // If a pass could not be stored in time, for example on a busy machine, it drops nothing. So it counts as
     // disturbed.
+    if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

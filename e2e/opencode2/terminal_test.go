@@ -111,7 +111,11 @@ func TestTerminal(t *testing.T) {
 	}
 	screen += "\n" + terminal.wait("Dropped: ", "Last prompt: ", "esc closes")
 	t.Logf("the dialog, before and after the keys:\n%s\nthe command of the host:\n%s", screen, said)
-	for _, fact := range factsOf(said) {
+	facts := factsOf(said)
+	if len(facts) < 9 {
+		t.Errorf("only %d facts are compared: %q", len(facts), facts)
+	}
+	for _, fact := range facts {
 		if !strings.Contains(joined(screen), fact) {
 			t.Errorf("the dialog lacks %q", fact)
 		}
@@ -138,7 +142,7 @@ func (s screen) run(command string, words ...string) {
 // factsOf returns the facts that `magicctx-host status` prints of a session, as a sentence each: "busts: 1 in 17 requests".
 // It leaves out facts with the age of something.
 func factsOf(printed []byte) (facts []string) {
-	for _, m := range regexp.MustCompile(`(?m)^     ([a-z][a-z ]{10}) (\S.*(?:\n {17}\S.*)*)`).FindAllStringSubmatch(string(printed), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ ([a-z][a-z ]{10}) (\S.*(?:\n {13}\S.*)*)`).FindAllStringSubmatch(string(printed), -1) {
 		if text := joined(m[2]); !strings.Contains(text, " ago") {
 			facts = append(facts, strings.ToUpper(m[1][:1])+strings.TrimSpace(m[1][1:])+": "+text)
 		}

@@ -410,6 +410,10 @@ func TestAgentErrorIsShort(t *testing.T) {
 func TestAgentAnswerOfSeveralSteps(t *testing.T) {
 	for h, answers := range map[schema.Harness][]json.Value{
 		schema.HarnessOpenCode: {answered("I look.", "tool-calls", 10), answered("half", "length", 7)},
+		schema.HarnessOpenCode2: {
+			json.Value(`{"id":"a","info":{"type":"assistant","providerID":"p","modelID":"m/1","finish":"tool-calls","tokens":{"input":10,"output":3,"cache":{"read":20,"write":5}}},"message":{"id":"a","role":"assistant","content":[{"type":"text","text":"I look."}]}}`),
+			json.Value(`{"id":"b","info":{"type":"assistant","providerID":"p","modelID":"m/1","finish":"length","tokens":{"input":7,"output":3,"cache":{"read":20,"write":5}}},"message":{"id":"b","role":"assistant","content":[{"type":"text","text":"half\nend"}]}}`),
+		},
 		schema.HarnessPi: {
 			json.Value(`{"message":{"role":"assistant","provider":"p","model":"m/1","stopReason":"toolUse","content":[{"type":"text","text":"I look."}],"usage":{"input":10,"output":3,"cacheRead":20,"cacheWrite":5}}}`),
 			json.Value(`{"message":{"role":"assistant","provider":"p","model":"m/1","stopReason":"length","content":[{"type":"text","text":"half"},{"type":"text","text":"end"}],"usage":{"input":7,"output":3,"cacheRead":20,"cacheWrite":5}}}`),

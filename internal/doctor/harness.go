@@ -173,14 +173,14 @@ func (x *examination) harness(ctx context.Context) {
 		}
 	})
 	if found == 0 {
-		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", x.programs())
+		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", programsOf(x.Harnesses))
 	}
 }
 
-// programs lists the programs of all harnesses.
-func (x *examination) programs() string {
+// programsOf lists the programs of harnesses.
+func programsOf(all []Harness) string {
 	var names []string
-	for _, h := range x.Harnesses {
+	for _, h := range all {
 		names = append(names, h.Programs[0])
 	}
 	return strings.Join(names, ", ")
@@ -210,35 +210,31 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 		x.ok("%s %s, %s", program, version, path)
 	}
 	if isVersion && x.PluginsOf != nil && strings.HasPrefix(version, "2.") && h.isListed(ctx) {
-		x.loaded(ctx, program, path)
+		list, err := x.PluginsOf(ctx, path)
+		switch id, source := rowOfPlugin(list); {
+		case err != nil:
+			x.warn("run it by hand and see what it says", "%s plugin list: %v", program, err)
+		case id == "-":
+			x.fail(`see "failed to load plugin" in OpenCode's log, then run `+program+" service restart", "the server of OpenCode 2 could not load the plugin from %s", source)
+		case id == "" && list != "":
+			x.warn("run "+program+" service restart", "the server of OpenCode 2 has started without the plugin")
+		}
 	}
 }
 
-// loaded looks whether the running server of OpenCode 2 has loaded the plugin. A row of its list has the id, the version
-// and the source of a plugin, with "-" in place of the id of a plugin that did not load.
-func (x *examination) loaded(ctx context.Context, program, path string) {
-	list, err := x.PluginsOf(ctx, path)
-	if err != nil {
-		x.warn("run it by hand and see what it says", "%s plugin list: %v", program, err)
-		return
-	}
-	source := ""
+// rowOfPlugin returns id and source of our plugin from a list of OpenCode 2. A row has the id, the version and the source
+// of a plugin, with "-" in place of the id if it did not load.
+func rowOfPlugin(list string) (id, source string) {
 	for line := range strings.Lines(list) {
-		switch row := strings.Fields(line); {
-		case len(row) < 3 || !strings.Contains(row[0]+row[2], "magicctx"):
-		case row[0] != "-":
-			return
-		default:
-			source = row[2]
+		row := strings.Fields(line)
+		if len(row) < 3 || !strings.Contains(row[0]+row[2], "magicctx") {
+			continue
+		}
+		if id, source = row[0], row[2]; id != "-" {
+			break
 		}
 	}
-	switch {
-	case list == "":
-	case source != "":
-		x.fail(`see "failed to load plugin" in OpenCode's log, then run `+program+" service restart", "the server of OpenCode 2 could not load the plugin from %s", source)
-	default:
-		x.warn("run "+program+" service restart", "the server of OpenCode 2 has started without the plugin")
-	}
+	return id, source
 }
 
 // rangeOf returns the range to compare a version with: the newest range that does not begin after the version, else

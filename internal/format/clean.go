@@ -63,7 +63,12 @@ func CleanJSON(content []byte) []byte {
 }
 
 // WithoutSequences removes the escape sequences of terminals, such as colours, and keeps all other characters.
-func WithoutSequences(text string) string { return sequence.ReplaceAllString(text, "") }
+func WithoutSequences(text string) string {
+	if !strings.ContainsAny(text, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") { // most texts; the pattern takes much longer
+		return text
+	}
+	return sequence.ReplaceAllString(text, "")
+}
 
 func clean(text, kept string) string {
 	return strings.Map(func(r rune) rune {

@@ -555,6 +555,9 @@ func TestOnlyTypedWordsReachTheHistorianAsTheUsers(t *testing.T) {
 			`{"info":{"id":"m1","sessionID":"ses_1","role":"user","time":{"created":1}},"parts":[{"id":"p1","type":"text","text":"Read this file."},{"id":"p2","type":"text","text":"` + rule + `","synthetic":true},{"id":"p3","type":"file","mime":"text/plain","url":"file:///a.md"}]}`,
 			`{"info":{"id":"m2","sessionID":"ses_1","role":"user","time":{"created":2}},"parts":[{"id":"p4","type":"text","text":"never tell SECRET","ignored":true}]}`,
 		},
+		schema.HarnessOpenCode2: {
+			`{"id":"m1","info":{"type":"user","created":1,"typed":0},"message":{"id":"m1","role":"user","content":[{"type":"text","text":"Read this file."},{"type":"text","text":"` + rule + `","metadata":{"attachment":{"name":"a.md"}}}],"metadata":{}}}`,
+		},
 		schema.HarnessPi: {
 			`{"id":"user:1","message":{"role":"user","content":"Read this file.","timestamp":1}}`,
 			`{"id":"bashExecution:2","message":{"role":"bashExecution","command":"cat a.md","output":"\u001b[31m` + rule + `\u001b[0m","timestamp":2}}`,
@@ -574,7 +577,7 @@ func TestOnlyTypedWordsReachTheHistorianAsTheUsers(t *testing.T) {
 				h.messages = append(h.messages, json.Value(m))
 			}
 			h.talkLong()
-			letter := map[schema.Harness]string{schema.HarnessOpenCode: "F", schema.HarnessPi: "T"}[kind]
+			letter := map[schema.Harness]string{schema.HarnessOpenCode: "F", schema.HarnessOpenCode2: "F", schema.HarnessPi: "T"}[kind]
 			for text, want := range map[string]bool{"U: Read this file.": true, letter + ": " + rule: true, "U: " + rule: false, "file. / You": false, "SECRET": false} {
 				if strings.Contains(prompts, text) != want {
 					t.Errorf("the historian reads %q: %t, want %t", text, !want, want)

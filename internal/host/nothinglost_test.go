@@ -16,14 +16,10 @@ import (
 // Each message is always in the tail, or in a compartment that the head shows: after publications, restarts,
 // reverts, flushes and pauses, and in a fork.
 func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
-	bothHarnesses(t, testInvariant14)
-}
-
-func testInvariant14(t *testing.T, kind schema.Harness) {
 	t.Parallel()
 	heads, forks := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		h := answeringIn(t, kind, good)
+		h := answeringIn(t, rapid.SampledFrom(schema.Harnesses[:]).Draw(rt, "harness"), good)
 		defer func() { h.settle(); h.store.Close() }()
 		n, size := 19, 40_000
 		h.talk(0, n+1, 950, size) // enough turns for a run of the historian

@@ -138,12 +138,18 @@ func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
 	h.pass()
-	file := rawhistorytest.NewPi(t, h.readsStores(), "s2")
+	home := h.readsStores()
+	file := rawhistorytest.NewPi(t, home, "s2")
 	file.Message(json.Value(`{"role":"user","content":"about the zebra","timestamp":1}`))
+	rawhistorytest.WriteLog(t, home, ".claude/projects/-p/s5.jsonl", `{"type":"user","uuid":"u","message":{"content":"of Claude Code"}}`+"\n")
 	here := project.OfDirectory("/p")
 	h.indexes(index.Session{Harness: "pi", ID: "s2", Project: here, Directory: "/p"}, "about the zebra")
 	h.indexes(index.Session{Harness: "pi", ID: "s3", Project: "git:other", Directory: "/p"}, "about the zebra")
 	if got := h.expand(`{"start":1,"session":"s2"}`); record(t, got) != "[1] U: about the zebra" || !strings.Contains(got, "messages of another session") {
+		t.Error(got)
+	}
+	h.indexes(index.Session{Harness: string(transcript.ClaudeCode), ID: "s5", Project: here, Directory: "/p"}, "of Claude Code")
+	if got := record(t, h.expand(`{"start":1,"session":"s5"}`)); got != "[1] U: of Claude Code" {
 		t.Error(got)
 	}
 	if got := record(t, h.expand(`{"start":1,"session":"`+testSession+`"}`)); got != "[1] U: hello" {

@@ -117,6 +117,7 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 		Cmd       string `json:"cmd"`
 		FilePath  string `json:"filePath"`
 		FilePath2 string `json:"file_path"`
+		Notebook  string `json:"notebook_path"`
 		Path      string `json:"path"`
 		Patch     string `json:"patchText"`
 	}
@@ -135,7 +136,7 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 		if class.Idempotent {
 			kind = index.Read
 		}
-		for _, path := range append(patched(a.Patch), a.FilePath+a.FilePath2+a.Path) {
+		for _, path := range append(patched(a.Patch), a.FilePath+a.FilePath2+a.Notebook+a.Path) {
 			if path = clean(path, maxPath); path != "" {
 				all = append(all, index.Chunk{Kind: kind, Role: index.Tool, Subject: path, Text: path})
 			}

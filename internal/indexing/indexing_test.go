@@ -141,6 +141,37 @@ func TestSessionsOfPiAreIndexed(t *testing.T) {
 	w.want("zebra", "pi_1 1 user text: look at the zebra", "pi_1 2 tool command (2): make zebra", "pi_1 2 tool error: make: *** Error", "pi_1 3 user command (0): ls zebra")
 }
 
+// The fixtures say "zebra" where the index has it, and "giraffe" where not.
+func TestSessionLogsAreIndexed(t *testing.T) {
+	w := newWorld(t)
+	for from, to := range map[string]string{
+		"claude-code": ".claude/projects/-p/5e55.jsonl", "codex": ".codex/sessions/2026/11/20/rollout-1-c0de.jsonl",
+		"codex-2025": ".codex/archived_sessions/rollout-0-01d.jsonl",
+	} {
+		log, err := os.ReadFile("../rawhistory/testdata/" + from + ".jsonl")
+		must(t, err)
+		rawhistorytest.WriteLog(t, w.home, to, string(log))
+	}
+	if p := w.run(); p != (Progress{Sessions: 3, Of: 3, Messages: 36}) || len(w.problems) > 0 {
+		t.Errorf("%+v, %q", p, w.problems)
+	}
+	w.want("zebra",
+		"01d 2 user text: Count the zebras.", "01d 3 tool command (0): wc zebra", "01d 4 agent text: Three zebras.",
+		"5e55 12 user text: Explain this zebra.", "5e55 13 user text: /review the zebra's head", "5e55 15 user command: git log zebra",
+		"5e55 20 user text: The zebra works. 🦓", "5e55 4 user text: Why does the zebra fail?", "5e55 5 agent text: I look at the stripes.",
+		"5e55 5 tool command (1): go test ./zebra", "5e55 5 tool error: --- FAIL: TestZebra", "5e55 6 agent text: I edit.", "5e55 6 tool command: make zebra",
+		"5e55 6 tool write: /p/zebra.ipynb", "5e55 7 user text: Mind the tail of the zebra, too.", "5e55 9 tool command (0): ls zebra",
+		"c0de 10 user text: Mind the tail of the zebra, too.", "c0de 11 user text: Explain this zebra.", "c0de 2 user text: Why does the zebra fail?",
+		"c0de 3 agent text: I look at the stripes.", "c0de 3 tool command (0): ls zebra", "c0de 3 tool command (1): go test ./zebra",
+		"c0de 3 tool error: --- FAIL: TestZebra", "c0de 5 tool error: apply_patch verification failed: no zebra", "c0de 6 tool command: make zebra",
+		"c0de 7 agent text: The zebra works.", "c0de 8 user command (128): git log zebra")
+	w.want("giraff")
+	w.want("strip", "5e55 5 agent text: I look at the stripes.", "5e55 5 tool read: /p/stripes.go", "5e55 6 tool write: /p/stripes.go", "c0de 3 agent text: I look at the stripes.", "c0de 4 tool write: stripes.go")
+	if p := w.run(); p.Skipped != 3 {
+		t.Errorf("a second run: %+v", p)
+	}
+}
+
 // A session goes on between two runs: only its new messages are read, and a message that the model wrote on is
 // replaced.
 func TestRunReadsOnlyWhatIsNew(t *testing.T) {

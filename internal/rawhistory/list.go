@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
@@ -68,7 +69,7 @@ func (r Reader) List(ctx context.Context, failed func(path string, err error)) (
 		}
 		all = append(all, source)
 	}
-	return append(all, r.piFiles(ctx, failed)...), context.Cause(ctx)
+	return append(all, r.files(ctx, failed)...), context.Cause(ctx)
 }
 
 // StoredBy returns a session as its harness has stored it.
@@ -79,8 +80,11 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 			return Stored{}, err
 		}
 		stored, err := piFileAt(path)
+		if err != nil {
+			return Stored{}, err
+		}
 		stored.Session = s
-		return stored, err
+		return *stored, nil
 	}
 	holds := (*opencodedb.DB).HasSession
 	if s.Harness == schema.HarnessOpenCode2 {
@@ -90,14 +94,46 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	return Stored{Session: s, Source: path}, err
 }
 
-// piFiles returns the session files of Pi, those that were written last first.
-func (r Reader) piFiles(ctx context.Context, failed func(string, error)) (all []Source) {
-	type found struct {
-		source Source
-		at     int64
+// files returns the files that hold one session each, program by program, those that were written last first.
+func (r Reader) files(ctx context.Context, failed func(string, error)) (all []Source) {
+	all = filesWith(ctx, schema.HarnessPi, r.piFiles(failed), piFileAt, failed)
+	for _, harness := range Readable {
+		if format := logFormats[harness]; format != nil {
+			all = append(all, filesWith(ctx, harness, r.logsOf(format, "*"), func(path string) (*Stored, error) { return logAt(ctx, harness, path) }, failed)...)
+		}
 	}
-	var files []found
-	seen := map[string]bool{}
+	return all
+}
+
+// filesWith returns the files that hold a session. read returns that session, or nil if there is none.
+func filesWith(ctx context.Context, harness schema.Harness, paths []string, read func(path string) (*Stored, error), failed func(string, error)) (all []Source) {
+	at := map[string]time.Time{}
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if _, isSeen := at[path]; isSeen {
+			continue
+		}
+		at[path] = time.Time{}
+		stored, err := read(path)
+		if err != nil {
+			failed(path, err)
+		}
+		if err != nil || stored == nil {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil {
+			at[path] = info.ModTime()
+		}
+		all = append(all, Source{harness, path, []Stored{*stored}})
+	}
+	slices.SortStableFunc(all, func(a, b Source) int { return at[b.Path].Compare(at[a.Path]) })
+	return all
+}
+
+// piFiles returns the paths of Pi's session files.
+func (r Reader) piFiles(failed func(string, error)) (paths []string) {
 	for _, dir := range r.piSessionDirs() {
 		projects, err := projectsIn(dir, "")
 		if err != nil {
@@ -107,44 +143,22 @@ func (r Reader) piFiles(ctx context.Context, failed func(string, error)) (all []
 			entries, _ := os.ReadDir(project) // a file among the directories has no entries
 			for _, entry := range entries {
 				path := filepath.Join(project, entry.Name())
-				if ctx.Err() != nil {
-					return nil
+				if strings.HasSuffix(path, ".jsonl") && entry.Type().IsRegular() {
+					paths = append(paths, path)
 				}
-				if !strings.HasSuffix(path, ".jsonl") || !entry.Type().IsRegular() || seen[path] {
-					continue
-				}
-				seen[path] = true
-				stored, err := piFileAt(path)
-				if err != nil {
-					failed(path, err)
-					continue
-				}
-				at := int64(0)
-				if info, err := entry.Info(); err == nil {
-					at = info.ModTime().UnixNano()
-				}
-				files = append(files, found{Source{schema.HarnessPi, path, []Stored{stored}}, at})
 			}
 		}
 	}
-	slices.SortStableFunc(files, func(a, b found) int { return int(min(1, max(-1, b.at-a.at))) })
-	for _, f := range files {
-		all = append(all, f.source)
-	}
-	return all
+	return paths
 }
 
 // piFileAt reads the header of a session file.
-func piFileAt(path string) (Stored, error) {
-	f, size, err := openPlain(path)
+func piFileAt(path string) (*Stored, error) {
+	f, _, err := openPlain(path)
 	if err != nil {
-		return Stored{}, err
+		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Stored{}, err
-	}
 	line, err := bufio.NewReader(io.LimitReader(f, 64<<10)).ReadBytes('\n')
 	var header struct {
 		Type string `json:"type"`
@@ -152,10 +166,17 @@ func piFileAt(path string) (Stored, error) {
 		CWD  string `json:"cwd"`
 	}
 	if err != nil || json.Unmarshal(line, &header) != nil || header.Type != "session" || !piSessionID.MatchString(header.ID) {
-		return Stored{}, errors.New("the file does not begin with the header of a session of Pi")
+		return nil, errors.New("the file does not begin with the header of a session of Pi")
 	}
-	return Stored{
-		Session: Session{Harness: schema.HarnessPi, ID: header.ID, Directory: header.CWD},
-		Source:  path, Stamp: fmt.Sprintf("%d %d", size, info.ModTime().UnixNano()),
-	}, nil
+	stamp, err := stampOf(f)
+	return &Stored{Session: Session{Harness: schema.HarnessPi, ID: header.ID, Directory: header.CWD}, Source: path, Stamp: stamp}, err
+}
+
+// stampOf returns a text that changes if somebody writes to the file.
+func stampOf(f *os.File) (string, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano()), nil
 }

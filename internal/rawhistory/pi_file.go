@@ -17,7 +17,7 @@ import (
 const maxLine = 64 << 20
 
 // errLongLine is the error for a line longer than maxLine.
-var errLongLine = errors.New("longer than 64 MiB, which no line of Pi is")
+var errLongLine = errors.New("longer than 64 MiB, which no message is")
 
 // piVersion is the version of the session files that Pi 0.74 to 1.5 writes.
 const piVersion = 3
@@ -31,9 +31,8 @@ type piFile struct {
 
 // A piEntry holds the part of a line that the reader keeps in memory.
 type piEntry struct {
-	kind   piKind
-	offset int64
-	length int
+	span
+	kind piKind
 	// parent is the index of the entry before this one on its branch, or -1.
 	parent int
 	// role and base belong to an entry with a message. base is the message's key before numbering.
@@ -81,29 +80,19 @@ type piLine struct {
 func indexPi(ctx context.Context, file io.ReaderAt, size int64, session string) (*piFile, error) {
 	f := &piFile{file: file}
 	byID := map[string]int{}
-	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
-	for number := 1; ; number++ {
-		line, offset, err := lines.next()
-		if errors.Is(err, io.EOF) { // Pi is still writing the last line, so it has no line break yet
-			if number == 1 {
-				return nil, errors.New("the session file is empty")
-			}
-			return f, nil
-		}
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
-		}
+	isEmpty := true
+	err := eachLine(ctx, file, size, func(number int, line []byte, at span) error {
+		isEmpty = false
 		if number == 1 {
-			if err := checkHeader(line, session); err != nil {
-				return nil, err
-			}
-			continue
+			return checkHeader(line, session)
 		}
-		f.add(line, offset, byID)
+		f.add(line, at, byID)
+		return nil
+	})
+	if err == nil && isEmpty {
+		err = errors.New("the session file is empty")
 	}
+	return f, err
 }
 
 func checkHeader(line []byte, session string) error {
@@ -120,8 +109,8 @@ func checkHeader(line []byte, session string) error {
 }
 
 // add adds an entry to the index.
-func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
-	e := piEntry{offset: offset, length: len(line), parent: -1, target: -1}
+func (f *piFile) add(line []byte, at span, byID map[string]int) {
+	e := piEntry{span: at, parent: -1, target: -1}
 	index := len(f.entries)
 	var l piLine
 	err := json.Unmarshal(line, &l)

@@ -90,7 +90,12 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	case schema.HarnessPi:
 		extent, err = r.readPi(ctx, s, start, end, yield)
 	default:
-		err = fmt.Errorf("%w: %q", ErrUnknownHarness, s.Harness)
+		format := logFormats[s.Harness]
+		if format == nil {
+			err = fmt.Errorf("%w: %q", ErrUnknownHarness, s.Harness)
+			break
+		}
+		extent, err = r.readLog(ctx, format, s, start, end, yield)
 	}
 	if err != nil {
 		return extent, fmt.Errorf("read the messages of session %s: %w", s.ID, err)

@@ -20,7 +20,7 @@ var judgeWhole = flag.Bool("judge", false, "let the judge see every committed tr
 // every fifth time. Such passes differ only in their tails.
 var judgedEvery = map[string]int{
 	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25, historyTrace: 25,
-	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25,
+	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25, "opencode2.jsonl.gz": 5,
 }
 
 // The judge checks each pass that changes something, the last pass of each session, and some passes in
@@ -34,12 +34,12 @@ func TestJudgeTraces(t *testing.T) {
 		*whole = true
 		all = anyways()
 		*whole = was
-	default: // the short traces use all profiles; OpenCode's trace is checked for each profile, in one mode
+	default: // the short traces use all profiles; OpenCode 1's trace is checked for each profile, in one mode
 		modes := mode.Names()
 		all = slices.DeleteFunc(all, func(a anyway) bool {
 			i := slices.IndexFunc(render.Profiles, func(p render.Profile) bool { return p.Name == a.profile })
-			isPi := strings.HasPrefix(a.trace, "pi-")
-			return !strings.HasSuffix(a.trace, "short.jsonl.gz") || !isPi && a.mode != modes[i%len(modes)]
+			isOne := a.trace == "short.jsonl.gz"
+			return !isOne && a.trace != "pi-short.jsonl.gz" && a.trace != "opencode2.jsonl.gz" || isOne && a.mode != modes[i%len(modes)]
 		})
 	}
 	for _, a := range all {
@@ -56,8 +56,11 @@ func (a anyway) judge(t *testing.T, j *judge.Judge) {
 	}
 	defer f.Close()
 	harness := ""
-	if strings.HasPrefix(a.trace, "pi-") {
+	switch {
+	case strings.HasPrefix(a.trace, "pi-"):
 		harness = "pi"
+	case a.trace == "opencode2.jsonl.gz":
+		harness = "opencode2"
 	}
 	last := make(map[string]func()) // the newest pass of a session that the judge has not seen yet
 	watch := func(s Sent) {

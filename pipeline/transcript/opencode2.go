@@ -109,7 +109,7 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	m, info := &step.Message, &step.Info
 	msg := Message{Key: step.ID, Role: User, Created: int64(info.Created), Completed: int64(info.Completed)}
 	switch {
-	case m.Role == "assistant":
+	case m.Role == "assistant" && m.ID != "":
 		decodeOpenCode2Answer(&msg, step)
 	case m.Role == "user" && m.ID != "":
 		msg.Agent = info.Agent
@@ -121,11 +121,16 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
 		// A system update, a change of the effort, a result without its call, a message
-		// that another plugin has put there, or a role of a later OpenCode. No patch may
+		// that another plugin has put there, OpenCode's own words at the step limit, which
+		// are in the model's role, or a role of a later OpenCode. No patch may
 		// change it. A system update stands for a changed instruction, which no summary
-		// repeats.
+		// repeats. The key is not part of the content, because a fork has another one.
 		msg.Stays = m.Role == "system"
-		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
+		var content struct {
+			Message json.Value `json:"message"`
+		}
+		_ = json.Unmarshal(raw, &content) // raw was read before
+		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: content.Message}}
 	}
 	return msg
 }

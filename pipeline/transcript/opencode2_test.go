@@ -1,6 +1,7 @@
 package transcript_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -92,11 +93,16 @@ func TestOpenCode2Results(t *testing.T) {
 
 // The rows hold a message of every role.
 func TestOpenCode2Messages(t *testing.T) {
-	other := func(raw string) []transcript.Part { return []transcript.Part{{Path: "/message", Raw: json.Value(raw)}} }
+	// The key of such a message follows from its neighbour, so it is another one in a fork. The content is not.
+	other := func(raw string) []transcript.Part {
+		_, message, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"message":`)
+		return []transcript.Part{{Path: "/message", Raw: json.Value(message)}}
+	}
 	const update = `{"id":"system-after-m","message":{"role":"system","content":[{"type":"text","text":"The date is now 5."}]}}`
 	const effort = `{"id":"system-after-m","message":{"role":"system","content":[{"type":"effort","effort":"high"}]}}`
 	const orphan = `{"id":"tool-c","message":{"role":"tool","content":[{"type":"tool-result","id":"c"}]}}`
 	const plugins = `{"id":"user-after-m","message":{"role":"user","content":[{"type":"text","text":"plan"}]}}`
+	const limit = `{"id":"assistant-after-m","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`
 	hi := []transcript.Part{{Kind: transcript.Text, Path: "/message/content/0", Text: "hi", TextPath: "/message/content/0/text"}}
 	for _, c := range []struct {
 		name, raw string
@@ -113,6 +119,7 @@ func TestOpenCode2Messages(t *testing.T) {
 		{"effort", effort, transcript.Message{Key: "system-after-m", Role: user, Stays: true, Parts: other(effort)}},
 		{"result without a call", orphan, transcript.Message{Key: "tool-c", Role: user, Parts: other(orphan)}},
 		{"message of another plugin", plugins, transcript.Message{Key: "user-after-m", Role: user, Parts: other(plugins)}},
+		{"OpenCode's own words at the step limit", limit, transcript.Message{Key: "assistant-after-m", Role: user, Parts: other(limit)}},
 		{"removed", `{"id":"m","info":{}}`, transcript.Message{Key: "m"}},
 	} {
 		if diff := cmp.Diff(c.want, decodeOpenCode2(c.raw), ignoreOrigin); diff != "" {

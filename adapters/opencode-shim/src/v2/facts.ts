@@ -35,19 +35,19 @@ export class Facts {
   }
 
   /** Notes an event about an answer. The time is the event's. */
-  note(type: string, { sessionID, assistantMessageID: id, agent, model, finish, tokens, error }: EventData, at: number): void {
+  note(type: string, { sessionID, assistantMessageID: id, agent, model, started, finish, tokens, error }: EventData, at: number): void {
     if (!sessionID || !id) return
     const known = this.#sessions.get(sessionID)
     if (!known) return // no request of the session has come yet, so the first one asks OpenCode
-    const fact: Fact = known.get(id) ?? { type: "assistant" }
+    // A retry of a failed answer starts it anew.
+    const fact: Fact = (type !== "session.step.started" && known.get(id)) || { type: "assistant" }
     if (type === "session.step.started") {
-      fact.created ??= at
-      delete fact.error // a retry of a failed answer
+      fact.created = started ?? at
       if (agent) fact.agent = agent
       if (model) Object.assign(fact, named(model))
     } else {
       fact.completed = at
-      if (finish) fact.finish = finish
+      if (finish || error) fact.finish = finish ?? "error"
       if (tokens) fact.tokens = usage(tokens)
       if (error) fact.error = { type: error.type }
     }

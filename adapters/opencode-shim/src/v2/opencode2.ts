@@ -151,6 +151,8 @@ export interface EventData {
   readonly assistantMessageID?: string
   readonly agent?: string
   readonly model?: ModelRef
+  /** When a step has started, in ms. Its event is newer. The betas have only the time of the event. */
+  readonly started?: number
   readonly finish?: string
   readonly tokens?: Tokens
   readonly error?: SessionError

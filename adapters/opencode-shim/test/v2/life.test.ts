@@ -65,6 +65,23 @@ test("without a host, a message whose facts come from another source keeps its c
   assert.deepEqual(textOf(await opencode.request("s")), ["§u1§ one", "§a1§ ok", "two"], "the new prompt made the shim ask for all stored messages")
 })
 
+test("events and stored messages tell the same about an answer", async (t) => {
+  const { opencode, received } = await load(t)
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  const model = { providerID: "p", id: "m" }
+  const start = (started: number) => opencode.emit("session.step.started", { sessionID: "s", assistantMessageID: "a1", agent: "build", model, started }, { created: started + 3 })
+  start(4)
+  opencode.emit("session.step.failed", { sessionID: "s", assistantMessageID: "a1", error: { type: "provider.internal", message: "no" } }, { created: 8 })
+  start(14)
+  opencode.emit("session.step.failed", { sessionID: "s", assistantMessageID: "a1", error: { type: "aborted", message: "Step interrupted" } }, { created: 19 })
+  await fake.until(() => received("session/event").length === 2)
+  opencode.add("s", answer("a1", "ok"))
+  await opencode.request("s")
+  const [a1] = received("session/transform")[1]!.attachment as Array<{ info: Record<string, unknown> }>
+  assert.deepEqual(a1!.info, { type: "assistant", created: 14, completed: 19, agent: "build", providerID: "p", modelID: "m", finish: "error", error: { type: "aborted" } })
+})
+
 test("a tool of the host is called directly, and a failure is a text for the model", async (t) => {
   const { opencode, received } = await load(t, { tools }, { results: { "tool/execute": { output: "Dropped." } } })
   await until(() => opencode.tools.has("ctx_reduce"))

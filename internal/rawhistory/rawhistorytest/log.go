@@ -1,0 +1,19 @@
+package rawhistorytest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// WriteLog writes a session log of another program into a home directory.
+func WriteLog(t testing.TB, home, path, content string) {
+	t.Helper()
+	path = filepath.Join(home, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
