@@ -72,6 +72,12 @@ func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, use
 			return err
 		}
 		lines := linesIn(p.newest())
+		if len(lines) == 0 { // on a slow machine, a line comes with the next prompt
+			if err := say("Well?"); err != nil {
+				return err
+			}
+			lines = linesIn(p.newest())
+		}
 		if slices.ContainsFunc(lines, n.isIn) {
 			last.Arrived++
 		}

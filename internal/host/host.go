@@ -154,7 +154,10 @@ func (h *Host) adopt(ctx context.Context, directory, identity string) error {
 }
 
 // Stop ends the work in the background, and waits for it until ctx ends.
-func (h *Host) Stop(ctx context.Context) { h.background.Stop(ctx) }
+func (h *Host) Stop(ctx context.Context) {
+	h.background.Stop(ctx)
+	h.recaller.Close()
+}
 
 // Agents returns the runner of the hidden agents.
 func (h *Host) Agents() *agent.Runner { return h.agents }

@@ -200,12 +200,12 @@ var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {
-		for _, query := range queriesOf(n) {
+		for i, query := range queriesOf(n) {
 			rare, err := f.rarest(query)
 			if err != nil {
 				return err
 			}
-			if len(rare) < len(query) {
+			if len(rare) < len(query) || i > 0 && f.known[rare[0]] > maxOfDirectory {
 				continue
 			}
 			hits, err := f.chunks(query, index.Text, func(*index.Hit) bool { return true })
@@ -217,6 +217,9 @@ func (f *finder) names(c *cue) error {
 	}
 	return nil
 }
+
+// maxOfDirectory bounds the chunks with the name of a directory, so that a rule about it is found among them.
+const maxOfDirectory = 300
 
 // queriesOf returns the terms by which statements about a name are found.
 func queriesOf(n name) (all [][]string) {
@@ -238,30 +241,40 @@ func queriesOf(n name) (all [][]string) {
 	return slices.DeleteFunc(all, func(q []string) bool { return len(q) == 0 })
 }
 
-// A spoken is a statement with the chunk that it is from.
-type spoken struct {
-	statement
-	hit *index.Hit
-}
-
 // about adds the newest rule, decision and finding about a name.
 func (f *finder) about(n name, hits []index.Hit, isPrompt bool) {
-	var all []spoken
-	for i := range hits {
-		for _, s := range statements(hits[i].Text, hits[i].Role) {
-			if names(s.lead+" "+s.text, n) {
-				all = append(all, spoken{s, &hits[i]})
-			}
+	key := keyOf(n)
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !strings.Contains(h.Text, key) })
+	all, leads := saidIn(hits), map[string]string{}
+	all = slices.DeleteFunc(all, func(s spoken) bool {
+		if strings.Contains(s.text, key) && names(s.text, n) {
+			return false
 		}
-	}
+		if strings.Contains(s.before, key) && names(s.before, n) {
+			leads[s.text] = s.lead()
+		}
+		return leads[s.text] == ""
+	})
 	for i := range all {
 		s := &all[i]
-		score := worth[s.class]
+		score := worth[s.is()]
 		if score == 0 || s.class == finding && !isPrompt || isSuperseded(s, all) {
 			continue
 		}
-		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: s.lead, text: s.text, about: n.text, asked: content(n.text), score: score}))
+		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: leads[s.text], text: s.text, about: n.text, asked: content(n.text), score: score}))
 	}
+}
+
+// keyOf returns a text that each statement about a name holds.
+func keyOf(n name) string {
+	switch n.kind {
+	case aCommand:
+		key, _, _ := strings.Cut(n.text, " ")
+		return key
+	case aPath:
+		return "" // a statement may name its directory
+	}
+	return strings.TrimSuffix(n.text, "()")
 }
 
 // names reports whether a sentence names n.
@@ -305,7 +318,7 @@ func isSuperseded(s *spoken, all []spoken) bool {
 		if !isLater(later.hit, s.hit) || later.text == s.text {
 			continue
 		}
-		if later.class == lifted || s.class == decision && later.class == decision || later.class == s.class && overlap(s.text, later.text) >= 0.5 {
+		if later.is() == lifted || s.class == decision && later.class == decision || later.class == s.class && overlap(s.text, later.text) >= 0.5 {
 			return true
 		}
 	}
@@ -361,27 +374,65 @@ func (f *finder) lines(all []string) error {
 			weights[t] = f.weight(f.known[t])
 			all += weights[t]
 		}
-		queries := [][]string{{rare[0], rare[1]}}
-		if len(rare) > 2 {
-			queries = append(queries, []string{rare[0], rare[2]}, []string{rare[1], rare[2]})
-		}
+		var hits []index.Hit
 		seen := map[int64]bool{}
-		var said []spoken
-		for _, q := range queries {
-			hits, err := f.chunks(q, index.Text, func(h *index.Hit) bool { return !seen[h.Row()] })
+		for _, pairs := range [...][][2]string{rarePairs(rare), f.neighbours(line)} {
+			more, err := f.chunksWithPairs(pairs, seen)
 			if err != nil {
 				return err
 			}
-			for i := range hits {
-				seen[hits[i].Row()] = true
-				for _, s := range statements(hits[i].Text, hits[i].Role) {
-					said = append(said, spoken{s, &hits[i]})
-				}
-			}
+			hits = append(hits, more...)
 		}
-		f.answers(line, asked, weights, all, said)
+		f.answers(line, asked, weights, all, saidIn(hits))
 	}
 	return nil
+}
+
+// rarePairs returns the pairs of the three rarest terms.
+func rarePairs(rare []string) (all [][2]string) {
+	for i := range min(len(rare), 3) {
+		for k := i + 1; k < min(len(rare), 3); k++ {
+			all = append(all, [2]string{rare[i], rare[k]})
+		}
+	}
+	return all
+}
+
+// maxPairs bounds the pairs of a query.
+const maxPairs = 8
+
+// neighbours returns the terms of a line that stand side by side: the subject of a rule is often such a pair.
+func (f *finder) neighbours(line string) (all [][2]string) {
+	words := inOrder(line)
+	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
+		if f.known[words[i-1]] > 0 && f.known[words[i]] > 0 && words[i-1] != words[i] {
+			all = append(all, [2]string{words[i-1], words[i]})
+		}
+	}
+	return all
+}
+
+// chunksWithPairs returns the newest texts with both terms of a pair that were not seen before.
+func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	expression := ""
+	for i, p := range pairs {
+		if i > 0 {
+			expression += " OR "
+		}
+		expression += `("` + p[0] + `" AND "` + p[1] + `")`
+	}
+	in := f.in
+	in.Kinds = []index.Kind{index.Text}
+	err = f.v.Find(expression, in, maxHits, func(h index.Hit) {
+		if !seen[h.Row()] {
+			seen[h.Row()] = true
+			hits = append(hits, h)
+		}
+	})
+	return hits, err
 }
 
 // weight returns how much a term says that n chunks have.
@@ -400,43 +451,52 @@ func (f *finder) answers(line string, asked []string, weights map[string]float64
 	named := namesIn(line)
 	for i := range said {
 		s := &said[i]
-		if s.class == chatter || s.class == lifted {
-			continue
-		}
-		has := content(s.lead + " " + s.text)
-		covered, matched, added := 0.0, 0, 0
-		for _, t := range has {
-			if w, ok := weights[t]; ok {
-				covered += w
-				matched++
-			} else {
-				added++
+		has := content(s.text)
+		lead := ""
+		if s.before != "" && matches(has, weights) < len(asked) {
+			if more := content(s.before + " " + s.text); matches(more, weights) > max(1, matches(has, weights)) {
+				if lead = s.lead(); lead != "" {
+					has = more
+				}
 			}
 		}
-		part := covered / all
-		isNamed := false
-		for _, n := range named {
-			isNamed = isNamed || names(s.lead+" "+s.text, n)
+		matched, covered := matches(has, weights), 0.0
+		if matched < 2 || len(has)-matched < addition {
+			continue
 		}
-		if s.class == rule && matched >= 2 {
-			b := bound(s.text, line, has)
-			if part = max(part, b); b < coverage && matched < 3 && !isNamed {
+		for _, t := range has {
+			covered += weights[t]
+		}
+		part := covered / all
+		if isBound := bound(s.text, line, has); part < coverage && isBound < coverage || s.is() == chatter || s.class == lifted {
+			continue
+		} else if s.class == rule {
+			part = max(part, isBound)
+			if isBound < coverage && matched < 3 && !namesOne(lead+" "+s.text, named) {
 				continue
 			}
 		}
-		switch {
-		case matched < 2 || added < addition || part < coverage:
-			continue
-		case s.class == rule:
-		case s.class == detail && !isNamed, !isNamed && matched < 3:
-			continue
-		}
-		if f.isAnsweredAnew(s, said, weights) {
+		isNamed := namesOne(lead+" "+s.text, named)
+		if part < coverage || s.class != rule && !isNamed && (s.class == detail || matched < 3) || isAnsweredAnew(s, said, asked) {
 			continue
 		}
 		score := min(0.95, 0.6+(part-coverage)*0.8+bonus[s.class])
-		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: s.lead, text: s.text, asked: asked, score: score}))
+		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: lead, text: s.text, asked: asked, score: score}))
 	}
+}
+
+// matches counts the terms that have a weight.
+func matches(has []string, weights map[string]float64) (n int) {
+	for _, t := range has {
+		if _, ok := weights[t]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+func namesOne(text string, named []name) bool {
+	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
 // bound returns how much of what a rule is about a line of a prompt names: 1 if it names the subject of the rule, that
@@ -462,11 +522,13 @@ func holdsRun(text, run []string) bool {
 
 var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
 
-// isAnsweredAnew reports whether a later statement lifts a statement, or says something else about the same.
-func (f *finder) isAnsweredAnew(s *spoken, said []spoken, weights map[string]float64) bool {
+// isAnsweredAnew reports whether a later statement about the terms asked lifts a statement, or says it anew.
+func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
+	has := content(s.text)
+	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })
 	for i := range said {
 		later := &said[i]
-		if !isLater(later.hit, s.hit) || later.text == s.text || later.class == chatter {
+		if !isLater(later.hit, s.hit) || later.text == s.text || share(about, content(later.text)) < 1 || later.is() == chatter {
 			continue
 		}
 		if share := overlap(s.text, later.text); share >= 0.5 || later.class == lifted && share >= 0.3 {

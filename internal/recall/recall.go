@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ const (
 // A Recaller delivers what earlier messages know.
 type Recaller struct {
 	Options
+	reader reader
 }
 
 // Options configure a Recaller.
@@ -55,6 +57,9 @@ type Options struct {
 // New returns a recaller.
 func New(o Options) *Recaller { return &Recaller{Options: o} }
 
+// Close closes the index, if it is open. It is called when no lookup runs any longer.
+func (r *Recaller) Close() { r.reader.stop() }
+
 // Feature attaches the recaller to the passes.
 func (r *Recaller) Feature() pass.Feature {
 	return pass.Feature{
@@ -71,6 +76,9 @@ type told struct {
 	rows   []store.RecallRow
 	// unstored are the rows that no pass has stored yet.
 	unstored []store.RecallRow
+	// asked are the names that were looked up, and the passes that did. A session uses few files and commands, and
+	// most of them again and again.
+	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
 	pending chan []fact
 }
@@ -86,6 +94,9 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	}
 	news := s.Pipe.News()
 	if len(news) == 0 {
+		return
+	}
+	if _, err := os.Stat(index.PathIn(r.Dir)); err != nil {
 		return
 	}
 	t := lines.Of(s)
@@ -110,7 +121,11 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	codec := s.Pipe.Codec
 	var cues []cue
 	for _, n := range slices.Backward(news) {
-		if c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars); !c.isEmpty() {
+		c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars)
+		if len(c.lines) == 0 { // what a prompt names may get an answer that a call does not
+			c.names = slices.DeleteFunc(c.names, func(n name) bool { return t.wasAsked(n, number) })
+		}
+		if !c.isEmpty() {
 			cues = append(cues, c)
 		}
 	}
@@ -148,7 +163,11 @@ func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64
 		found := make(chan []fact, 1)
 		t.pending = found
 		r.Background.Go(func() {
-			facts, err := r.find(in, cues, least)
+			var facts []fact
+			err := r.reader.use(r.Background.Lifetime(), r.Dir, func(x *index.Index) (err error) {
+				facts, err = find(r.Background.Lifetime(), x, in, cues, least)
+				return err
+			})
 			if err != nil && !errors.Is(err, index.ErrMissing) {
 				r.Log.Info("nothing is recalled", "session", in.session, "error", err)
 			}
@@ -163,17 +182,6 @@ func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64
 	case <-wait.C:
 	}
 	return facts[:min(len(facts), maxConsidered)]
-}
-
-// find opens the index for each lookup, because an index that is open cannot be made anew on all systems.
-func (r *Recaller) find(in scope, cues []cue, least float64) ([]fact, error) {
-	ctx := r.Background.Lifetime()
-	x, err := index.OpenReadOnly(ctx, r.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	return find(ctx, x, in, cues, least)
 }
 
 func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
@@ -193,6 +201,20 @@ func (f *fact) id() int64 {
 	}
 	h.Write([]byte(strings.Join(strings.Fields(strings.ToLower(text)), " ")))
 	return int64(h.Sum64())
+}
+
+// wasAsked reports whether a name was looked up in one of the last passes, and notes that it is looked up now.
+func (t *told) wasAsked(n name, number int) bool {
+	const again = 50
+	at, ok := t.asked[n]
+	if ok && number-at < again {
+		return true
+	}
+	if t.asked == nil {
+		t.asked = map[name]int{}
+	}
+	t.asked[n] = number
+	return false
 }
 
 func (t *told) has(fact int64) bool {

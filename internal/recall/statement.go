@@ -92,27 +92,47 @@ func classify(sentence string, who index.Role) class {
 	return detail
 }
 
-// A statement is a sentence with its class. If it speaks of something that the sentence before it names, lead is that
-// sentence.
-type statement struct {
-	lead, text string
-	class      class
-}
-
 // reference matches words that point to the sentence before.
 var reference = pattern(`it|its|it's|there|them|their|that|this|these|those|they|the (root )?(cause|reason|culprit|workaround|fix|problem|solution)`)
 
-// statements returns what a text states.
-func statements(text string, who index.Role) (all []statement) {
-	before, line := "", 0
-	eachSentence(text, func(s string, at int) {
-		st := statement{text: s, class: classify(s, who)}
-		if st.class > detail && before != "" && line == at && len(namesIn(s)) == 0 && reference.MatchString(s) {
-			st.lead = before
-		}
-		all = append(all, st)
-		before, line = s, at
-	})
+// A spoken is a sentence of a chunk. Its class is found out when it is needed, because most sentences are about
+// something else.
+type spoken struct {
+	text string
+	// before is the sentence before it in its line.
+	before  string
+	hit     *index.Hit
+	class   class
+	isKnown bool
+}
+
+func (s *spoken) is() class {
+	if !s.isKnown {
+		s.class, s.isKnown = classify(s.text, s.hit.Role), true
+	}
+	return s.class
+}
+
+// lead returns the sentence before it, if the sentence says something binding about what that one names.
+func (s *spoken) lead() string {
+	if s.before != "" && reference.MatchString(s.text) && s.is() > detail && s.is() != lifted && len(namesIn(s.text)) == 0 {
+		return s.before
+	}
+	return ""
+}
+
+// saidIn returns the sentences of chunks.
+func saidIn(hits []index.Hit) (all []spoken) {
+	for i := range hits {
+		before, line := "", 0
+		eachSentence(hits[i].Text, func(text string, at int) {
+			if at != line {
+				before = ""
+			}
+			all = append(all, spoken{text: text, before: before, hit: &hits[i]})
+			before, line = text, at
+		})
+	}
 	return all
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/index"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 //go:embed ctx_search.md
@@ -93,7 +94,7 @@ func (t *Tools) searchArguments(args json.Value) (search.Query, error) {
 	return search.Query{Text: a.Query, Limit: min(max(1, cmp.Or(a.Limit, defaultHits)), maxHits), Only: filter}, nil
 }
 
-var errNoProject = errors.New("the project of this session is not known yet; try again later")
+var errNoProject = memories.Refuse("the project of this session is not known yet; try again later")
 
 // scope restricts a query to the project of a session, without the messages that the model sees. It returns how many
 // tokens the hits may have.
@@ -124,7 +125,6 @@ func (t *Tools) scope(ctx context.Context, key store.Key, q *search.Query) (budg
 
 // inHead returns a function that reports whether a chunk of a session stands in its head, or is a pinned prompt.
 func inHead(head frozen.Head, s *session.Session) func(*index.Hit) bool {
-	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	text := flat(head.Baseline + " " + head.Delta)
 	key := s.Key
 	return func(h *index.Hit) bool {

@@ -1,0 +1,61 @@
+package recall
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// A reader keeps the index open for a while, because opening it takes longer than a lookup.
+type reader struct {
+	mu    sync.Mutex
+	x     *index.Index
+	file  os.FileInfo // of the open index
+	close *time.Timer
+}
+
+// idle is how long the index stays open after a lookup. While it is open, it cannot be made anew on all systems.
+const idle = 20 * time.Second
+
+// use calls f with the index.
+func (r *reader) use(ctx context.Context, dir string, f func(*index.Index) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, err := os.Stat(index.PathIn(dir))
+	if err != nil {
+		return index.ErrMissing
+	}
+	if r.x != nil && !os.SameFile(now, r.file) { // another process has made it anew
+		r.end()
+	}
+	if r.x == nil {
+		if r.x, err = index.OpenReadOnly(ctx, dir); err != nil {
+			r.x = nil
+			return err
+		}
+		r.file, r.close = now, time.AfterFunc(idle, r.stop)
+	}
+	r.close.Reset(idle)
+	if err = f(r.x); err != nil {
+		r.end()
+	}
+	return err
+}
+
+// stop closes the index.
+func (r *reader) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+}
+
+func (r *reader) end() {
+	if r.x != nil {
+		r.close.Stop()
+		_ = r.x.Close() // it was only read
+		r.x = nil
+	}
+}
