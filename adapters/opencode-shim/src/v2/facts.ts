@@ -67,8 +67,8 @@ export class Facts {
       for (const message of listOf(answer)) if (!isKnown(message.id)) known.set(message.id, factOf(message))
       const ids = new Set(entries.map(({ id }) => id))
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
-    } else if (newest !== undefined && known.has(newest)) {
-      await this.#settled(() => isSettled(known.get(newest), true))
+    } else if (newest !== undefined && known.has(newest) && !isKnown(newest)) {
+      await this.#settled(() => isKnown(newest))
     }
     return known
   }
@@ -105,10 +105,14 @@ export class Facts {
   }
 }
 
-/** Whether a fact will not change any more. An answer before the newest one has ended, even if nothing says so. */
+/**
+ * Whether a fact is complete and will not change any more. An answer before the newest one has ended, even if nothing says
+ * so. If the event of its start was lost, its time is unknown.
+ */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
-  return fact.type !== "assistant" || !isNewest || fact.completed !== undefined || fact.error !== undefined
+  if (fact.type !== "assistant") return true
+  return fact.created !== undefined && (!isNewest || fact.completed !== undefined || fact.error !== undefined)
 }
 
 /** A call of the betas returns its list below `data`. */

@@ -82,6 +82,18 @@ test("events and stored messages tell the same about an answer", async (t) => {
   assert.deepEqual(a1!.info, { type: "assistant", created: 14, completed: 19, agent: "build", providerID: "p", modelID: "m", finish: "error", error: { type: "aborted" } })
 })
 
+test("if the event of an answer's start was lost, the stored messages tell its time", async (t) => {
+  const { opencode, received } = await load(t)
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  opencode.emit("session.step.ended", { sessionID: "s", assistantMessageID: "a1", finish: "stop", tokens: { input: 7, output: 1, cache: { read: 0, write: 0 } } })
+  await fake.until(() => received("session/event").length === 1)
+  opencode.add("s", answer("a1", "ok"))
+  await opencode.request("s")
+  const [a1] = received("session/transform")[1]!.attachment as Array<{ info: Record<string, unknown> }>
+  assert.equal(typeof a1!.info.created, "number")
+})
+
 test("a tool of the host is called directly, and a failure is a text for the model", async (t) => {
   const { opencode, received } = await load(t, { tools }, { results: { "tool/execute": { output: "Dropped." } } })
   await until(() => opencode.tools.has("ctx_reduce"))
