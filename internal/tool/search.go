@@ -30,7 +30,10 @@ var searchTool = tool{
 	name: transcript.SearchTool, description: searchDescription, run: (*Tools).search,
 	parameters: json.Value(`{"type":"object","properties":{` +
 		`"query":{"type":"string"},` +
-		`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"The most hits, 8 by default."}` +
+		`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"The most hits, 8 by default."},` +
+		`"only":{"enum":["user","agent","rule","decision","command","error","file","commit"]},` +
+		`"days":{"type":"integer","minimum":1,"description":"Only the last days."},` +
+		`"session":{"type":"string"}` +
 		`},"required":["query"],"additionalProperties":false}`),
 }
 
@@ -44,7 +47,7 @@ const (
 // search shows the best hits of a query. It never shows another project, nor what is in front of the model.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
-	q, err := searchArguments(p.Args)
+	q, err := t.searchArguments(p.Args)
 	if err != nil {
 		return refusal(err), nil
 	}
@@ -70,15 +73,25 @@ func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: fmt.Sprintf("%d found", shown), Output: text}, nil
 }
 
-func searchArguments(args json.Value) (search.Query, error) {
+func (t *Tools) searchArguments(args json.Value) (search.Query, error) {
 	var a struct {
-		Query string `json:"query"`
-		Limit int    `json:"limit"`
+		Query   string `json:"query"`
+		Limit   int    `json:"limit"`
+		Only    string `json:"only"`
+		Days    int    `json:"days"`
+		Session string `json:"session"`
 	}
-	if err := json.Unmarshal(args, &a); err != nil || strings.TrimSpace(a.Query) == "" {
-		return search.Query{}, errors.New("query must be words to look for, such as \"busy timeout\"; limit, if given, a number from 1 to 20")
+	err := json.Unmarshal(args, &a)
+	filter, ok := search.Only(a.Only)
+	if err != nil || !ok || strings.TrimSpace(a.Query) == "" {
+		return search.Query{}, errors.New("query must be words to look for, such as \"busy timeout\"; limit, if given, a number from 1 to 20; " +
+			"only one of " + strings.Join(search.Onlys(), ", ") + "; days a number; session an id")
 	}
-	return search.Query{Text: a.Query, Limit: min(max(1, cmp.Or(a.Limit, defaultHits)), maxHits)}, nil
+	filter.SessionID = a.Session
+	if a.Days > 0 {
+		filter.Since = t.Clock.Now() - int64(a.Days)*24*time.Hour.Milliseconds()
+	}
+	return search.Query{Text: a.Query, Limit: min(max(1, cmp.Or(a.Limit, defaultHits)), maxHits), Only: filter}, nil
 }
 
 var errNoProject = memories.Refuse("the project of this session is not known yet; try again later")
@@ -155,6 +168,9 @@ func hitText(number int, h *search.Hit, asking store.Key) string {
 		where = h.Session.Harness + " session " + rawhistory.Indent(h.Session.ID)
 	}
 	about := fmt.Sprintf("%d. %s, message %d of %s", number, hitKind(h), h.Last, where)
+	if h.Kind == index.Commit {
+		about = fmt.Sprintf("%d. commit %.12s", number, rawhistory.Indent(h.Message))
+	}
 	if h.At > 0 {
 		about += time.UnixMilli(h.At).UTC().Format(", 2006-01-02 15:04")
 	}
@@ -165,6 +181,8 @@ func hitKind(h *search.Hit) string {
 	switch {
 	case h.Kind == index.Text:
 		return string(h.Role) // user or agent
+	case h.Kind == index.Rule, h.Kind == index.Decision:
+		return string(h.Kind) + " of the " + string(h.Role)
 	case h.Kind == index.Command && h.Status != nil:
 		return fmt.Sprintf("command with exit status %d", *h.Status)
 	case h.Kind == index.Read, h.Kind == index.Write:
