@@ -176,8 +176,8 @@ func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) {
 		m := chronicle.Memory{Project: identity, Directory: cmd.Project, Category: "PROJECT_RULES", Content: strings.Join(cmd.Content, " "), Source: chronicle.FromUser}
 		cmd.apply(&m)
-		stored, _, err := e.Write(m)
-		if err == nil { // it may have been known with other flags
+		stored, outcome, err := e.Write(m)
+		if err == nil && outcome != memories.Stored { // it is known, perhaps with other flags
 			stored, err = e.Update("", stored.ID, cmd.apply)
 		}
 		return []chronicle.Memory{stored}, err

@@ -337,3 +337,44 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 		t.Errorf("the head does not tell of the note:\n%.2000s", h.wire())
 	}
 }
+
+// A memory stands in the first request of each new session of its project. A subagent does not get it, and neither does
+// a fork whose prefix the provider still has. A fork of a session whose head shows the memory begins with that head.
+func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
+	h := turn(t)
+	h.edits(func(e *memories.Editor) error {
+		_, _, err := e.Write(chronicle.Memory{Project: h.row().Project, Category: "NAMING", Content: "Zebras are Z.", Source: chronicle.FromUser})
+		_, _, err2 := e.Write(chronicle.Memory{Project: "git:another", Category: "NAMING", Content: "Giraffes are G.", Source: chronicle.FromUser})
+		return errors.Join(err, err2)
+	})
+	check := func(when string, m schema.WireMutation, want bool) {
+		t.Helper()
+		if head := fmt.Sprintf("%s", m.Head); strings.Contains(head, "Zebras are Z.") != want || strings.Contains(head, "Giraffes") {
+			t.Errorf("%s: %s", when, head)
+		}
+	}
+	fork := h.fork("ses_fork", len(h.messages))
+	fork.user("f1", "again")
+	check("a fork", fork.pass(), false)
+	fresh := h.fork("ses_new", 0)
+	fresh.user("n1", "hello")
+	check("a new session", fresh.pass(), true)
+	agent := h.fork("ses_agent", 0)
+	agent.user("s1", "hello")
+	m, err := agent.transform("ses_new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a subagent", m, false)
+
+	h.clock.Advance(24 * time.Hour)
+	check("after a pause", h.pass(), true)
+	h.tool("a9", "done", "stop", 1000)
+	later := h.fork("ses_later", len(h.messages))
+	later.user("l1", "go on")
+	m = later.pass()
+	check("a fork with the head", m, true)
+	if m.Verdict != schema.Steady {
+		t.Errorf("the fork busts: %s", m.Cause)
+	}
+}

@@ -66,8 +66,13 @@ func check(m *chronicle.Memory) error {
 		return Refuse("content has %d characters, and at most %d are possible; write one fact, briefly", n, maxContent)
 	case !slices.Contains(chronicle.Categories[:], m.Category):
 		return Refuse("category is %q; it is one of %s", m.Category, strings.Join(chronicle.Categories[:], ", "))
-	case m.Importance < 0 || m.Importance > 100:
-		return Refuse("importance is %d; it is 1 to 100", m.Importance)
+	}
+	return checkImportance(m.Importance)
+}
+
+func checkImportance(n int) error {
+	if n < 0 || n > 100 {
+		return Refuse("importance is %d; it is 1 to 100", n)
 	}
 	return nil
 }
@@ -270,11 +275,13 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	}
 	m := before
 	change(&m)
-	if err := check(&m); err != nil {
-		return before, err
+	if m.Content != before.Content || m.Category != before.Category {
+		err = check(&m)
+	} else { // a fact of the historian may be longer than what others may write
+		err = checkImportance(m.Importance)
 	}
-	if m == before {
-		return m, nil
+	if err != nil || m == before {
+		return m, err
 	}
 	if same, err := e.withContent(m); err != nil || same != nil && same.ID != id {
 		return m, cmp.Or(err, e.same(same))
