@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	judgedPasses = flag.Int("judged", 600, "random passes that the judge sees")
+	judgedPasses = flag.Int("judged", 400, "random passes that the judge sees")
 	judgedSeed   = flag.Uint64("judged-seed", 0, "the random session to begin with; with -judged 1 it is the only one")
 	judgedSteps  = flag.Int("judged-steps", 30, "the most passes of a random session")
 )

@@ -2,10 +2,8 @@ package summary
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,8 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
-	"github.com/magicctx/magicctx-host/internal/format"
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/notice"
 	"github.com/magicctx/magicctx-host/internal/pass"
@@ -28,7 +24,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
-	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // This file decides when a run of the historian begins, and carries it out. A run
@@ -446,19 +441,6 @@ func (p *run) hasTime() bool {
 	return p.grant.Way == history.ByModel && p.facts.usage < p.facts.threshold
 }
 
-// maxHalvings is how often the chunk of a failing historian is halved. With 3, the smallest chunk is an
-// eighth of the usual one.
-const maxHalvings = 3
-
-// nextHalving returns how often the next chunk is halved after a failed run. The model may succeed with a
-// shorter chunk.
-func nextHalving(halvings int, r *historian.Result) int {
-	if !r.ShorterMayHelp() {
-		return halvings
-	}
-	return min(halvings+1, maxHalvings)
-}
-
 // finishTimeout bounds the wait for the database at the end of a run. It is long because no user waits for
 // the write, and the result has cost money.
 const finishTimeout = 30 * time.Second
@@ -493,76 +475,6 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 		return nil // the next resync reads the history anyway
 	}
 	return h.Sessions.RefreshChronicle(ctx, s)
-}
-
-// recordFailure stores that a run has ended without publishing anything.
-func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *run, result historian.Result, reason error) {
-	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.facts.pass, "cause", p.reason, "error", reason)
-	stateOf(s).throttle = p.failed(stateOf(s).throttle, result)
-	if err := h.saveThrottle(ctx, s); err != nil {
-		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
-	}
-	run := runRow(p, result)
-	run.Status, run.Reason = work.Failed, reason.Error()
-	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
-	if errors.Is(reason, work.ErrStale) || isAborted {
-		run.Status = work.Noop
-	}
-	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(stateOf(s).throttle.RetryPass(p.demand))); err != nil {
-		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
-	}
-}
-
-// failed returns the throttle after a run whose models gave no usable answer.
-func (p *run) failed(t history.Throttle, r historian.Result) history.Throttle {
-	used := r.Usage()
-	return t.Failed(p.facts.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.facts.price, r))
-}
-
-// loadThrottle reads the throttle of a session once.
-func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error {
-	if stateOf(s).isLoaded {
-		return nil
-	}
-	known, err := h.Store.Runs.State(ctx, store.HistorianOf(s.Key))
-	if err != nil {
-		return err
-	}
-	if known.Throttle != "" {
-		_ = json.Unmarshal([]byte(known.Throttle), &stateOf(s).throttle) // a throttle that another release wrote may be unreadable; then it starts from zero
-	}
-	stateOf(s).isLoaded = true
-	return nil
-}
-
-func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error {
-	state, _ := json.Marshal(stateOf(s).throttle) // numbers can always be encoded
-	writing, cancel := h.Guard.Writing(ctx)
-	defer cancel()
-	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
-}
-
-// maxCause bounds the reason in a notice, in bytes.
-const maxCause = 1 << 10
-
-// toldAfter is the number of failures in a row after which the user gets a notice that the historian fails. A
-// single failure often goes away by itself.
-const toldAfter = 2
-
-// tellOfFailure gives the user one notice that the historian keeps failing.
-func (h *Historian) tellOfFailure(ctx context.Context, p *run) {
-	if !slices.Contains(p.facts.config.Notices, notice.Troubles) {
-		return
-	}
-	known, err := h.Store.Runs.State(ctx, store.HistorianOf(p.key))
-	if err != nil || known.Failures != toldAfter {
-		return
-	}
-	c, directory, cause := p.facts.client, p.facts.directory, format.Shorten(format.Clean(known.LastError), maxCause)
-	h.Background.Go(func() {
-		h.Notices.Show(c, p.key, directory, "warning",
-			fmt.Sprintf("The historian has failed twice in a row, so old messages are not summarised well: %s. It tries again by itself. /ctx-status shows its state.", cause))
-	})
 }
 
 // The kinds of a run of the historian, as its record and the status name them.
