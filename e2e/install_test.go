@@ -238,19 +238,20 @@ func TestInstallFromOneFile(t *testing.T) {
 	o.wantStatus()
 	o.close()
 
-	// Only half of the program was downloaded.
-	whole, err := os.ReadFile(d.program)
-	if err != nil {
-		t.Fatal(err)
+	if suite.All() { // only half of the program was downloaded; shim-core/test/host.test.ts has the notice
+		whole, err := os.ReadFile(d.program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.write("not a program\n")
+		o = d.open()
+		o.ask("Does it run?", false)
+		o.wantToast(d.program+" cannot be started", "Put a working magicctx-host in its place")
+		d.write(string(whole))
+		o.ask("Does it run now?", true)
+		o.wantStatus()
+		o.close()
 	}
-	d.write("not a program\n")
-	o = d.open()
-	o.ask("Does it run?", false)
-	o.wantToast(d.program+" cannot be started", "Put a working magicctx-host in its place")
-	d.write(string(whole))
-	o.ask("Does it run now?", true)
-	o.wantStatus()
-	o.close()
 
 	d.command("uninstall", "opencode", "--yes")
 	d.log("removed")
@@ -272,6 +273,9 @@ func TestInstallForAProject(t *testing.T) {
 	t.Parallel()
 	d := newDownload(t)
 	d.command("install", "opencode", "--project", "--yes")
+	if err := opencodetest.SkipDependencyInstall(filepath.Join(d.project, ".opencode")); err != nil {
+		t.Fatal(err)
+	}
 	o := d.open()
 	o.ask("What is the answer?", true)
 	o.close()

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
@@ -30,6 +31,9 @@ func testTemplateIsNotTheUser(t *testing.T, h schema.Harness) {
 		".opencode/command/report.md": template + "!`cat notes.txt`\nSee @notes.txt for $ARGUMENTS\n",
 		"report.md":                   template + "For $ARGUMENTS\n",
 	})
+	if err := opencodetest.SkipDependencyInstall(filepath.Join(w.project, ".opencode")); err != nil {
+		t.Fatal(err)
+	}
 	o := w.withHistorian()
 	pi := w.piOptions(o)
 	pi.Args = []string{"--prompt-template", filepath.Join(w.project, "report.md")} // Pi does not trust the project, so name the template

@@ -22,6 +22,8 @@ type History struct {
 	// Memories and Updates are ordered by id.
 	Memories []chronicle.Memory
 	Updates  []chronicle.MemoryChange
+	// Notes is the number of open notes that the model has written with ctx_note.
+	Notes int
 	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
 	// budget for the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
@@ -76,10 +78,11 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return unchanged
 	}
 	shown := s.standing(r.History)
+	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // of memories only
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
-	case len(shown) == 0 && (a.Verdict != schema.Hard || now.Ordinal > 0 || !now.Exists() && !r.History.StandsAlone):
+	case len(shown) == 0 && (a.Verdict != schema.Hard && !tells || now.Ordinal > 0 || !now.Exists() && !r.History.StandsAlone):
 		return unchanged
 	case !now.Exists(), now.Ordinal == 0 && len(shown) > 0: // the old baseline has no section for compartments
 		return s.fold(r, shown, FoldFirst)
@@ -89,9 +92,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReason(a.Cause))
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
-	// Changed memories alone do not cause a delta on any other bust. Many busts begin late in the
+	// New and changed memories alone do not cause a delta on any other bust. Many busts begin late in the
 	// prompt, and a new delta would make them re-send all of it.
-	case a.Cause == CauseFlush && len(untold(r.History, now)) > 0:
+	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
@@ -205,7 +208,7 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 		next.Fold = now.Fold
 	} else {
 		text := history.Baseline(history.BaselineInput{
-			Docs: h.Docs, Memories: h.Memories, Compartments: shown,
+			Docs: h.Docs, Memories: h.Memories, Compartments: shown, Notes: h.Notes,
 			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
@@ -233,8 +236,7 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
 		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
-		Memories: since(h.Memories, next.MemoryMark, func(m chronicle.Memory) int64 { return m.ID }),
-		Updates:  untold(h, next),
+		Memories: unseen(h, next), Updates: untold(h, next),
 	})
 	if reason, needed := history.NeedsFold(text, next.BaselineTokens, h.BudgetTokens); needed {
 		return s.fold(r, shown, FoldReason(reason))
@@ -243,7 +245,11 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 		return headChange{covered: s.coveredBy(next)}
 	}
 	next.Delta, next.DeltaTokens, next.InDelta = text.Text, text.Tokens, len(shown)-next.InBaseline
-	change := s.changeTo(next, s.cover(&next, shown, r))
+	var keys frozen.Keys
+	if len(shown) > 0 {
+		keys = s.cover(&next, shown, r)
+	}
+	change := s.changeTo(next, keys)
 	change.resent = next.DeltaTokens
 	return change
 }
@@ -385,12 +391,17 @@ func marksOf(h *History) (memory, update int64) {
 
 // untold returns the changes of memories since the fold of head.
 func untold(h *History, head frozen.Head) []chronicle.MemoryChange {
-	return since(h.Updates, head.UpdateMark, func(u chronicle.MemoryChange) int64 { return u.ID })
+	return slices.DeleteFunc(slices.Clone(h.Updates), func(u chronicle.MemoryChange) bool { return u.ID <= head.UpdateMark })
 }
 
-// since returns the values with a higher id than mark.
-func since[T any](all []T, mark int64, id func(T) int64) []T {
-	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return id(v) <= mark })
+// unseen returns the memories that were stored or restored since the fold of head, as far as its
+// baseline does not show them.
+func unseen(h *History, head frozen.Head) []chronicle.Memory {
+	shown, changes := ids(head.Memories), untold(h, head)
+	return slices.DeleteFunc(slices.Clone(h.Memories), func(m chronicle.Memory) bool {
+		isRestored := func(u chronicle.MemoryChange) bool { return u.Memory == m.ID && u.Kind == chronicle.MemoryRestored }
+		return slices.Contains(shown, m.ID) || m.ID <= head.MemoryMark && !slices.ContainsFunc(changes, isRestored)
+	})
 }
 
 // idList writes ids as "3,7". The head's fields are plain values, so that two heads can

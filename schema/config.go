@@ -217,10 +217,12 @@ type Embedding struct {
 
 // Memory configures the memories that last beyond a session.
 type Memory struct {
-	// Enabled shows memories to the model.
+	// Enabled shows memories to the model, and lets it write them.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// InjectionBudgetTokens bounds the memories in the prompt, in tokens.
 	InjectionBudgetTokens int `json:"injection_budget_tokens" jsonschema:"default=4000,minimum=500,maximum=20000" project:"less"`
+	// Review keeps what models write out of prompts until you accept it with "memory review".
+	Review bool `json:"review" jsonschema:"default=false" project:"on"`
 	// AutoPromote turns the historian's facts into memories.
 	AutoPromote bool `json:"auto_promote" jsonschema:"default=true" project:"off"`
 	// RetrievalCountPromotionThreshold has no effect. It is accepted because

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 // A DropRow is a drop that waits for the next bust.
@@ -108,10 +109,7 @@ func insertDrops(tx *database.Tx, key Key, drops []DropRow) error {
 // ToolReply returns the stored reply of a tool call. If there is none, found is false.
 func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply string, found bool, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, `
-			SELECT reply
-			FROM tool_replies
-			WHERE harness = ? AND session_id = ? AND call_id = ?`,
+		return file.Scan(c, toolReplySQL,
 			func(row *sqlite3.Stmt) { reply, found = row.ColumnText(0), true },
 			key.Harness, key.Session, callID)
 	})
@@ -120,6 +118,30 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 	}
 	return reply, found, nil
 }
+
+// Answer runs a tool call of the model that changes memories or notes. It stores the changes and the reply in one
+// transaction, unless act fails. If the call already has a stored reply, Answer only returns that reply.
+func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*memories.Editor) (string, error)) (reply string, err error) {
+	err = s.Update(ctx, func(tx *database.Tx) error {
+		if err := s.ensureSession(tx, key); err != nil {
+			return err
+		}
+		isKnown := false
+		err := tx.Scan(toolReplySQL, func(row *sqlite3.Stmt) { reply, isKnown = row.ColumnText(0), true }, key.Harness, key.Session, callID)
+		if err != nil || isKnown && callID != "" {
+			return err
+		}
+		now := s.Clock.Now()
+		if reply, err = act(memories.Editing(tx, now)); err != nil || callID == "" { // a wrong call may be repeated
+			return err
+		}
+		_, err = insertToolReply(tx, key, ToolReplyRow{CallID: callID, Reply: reply, At: now})
+		return err
+	})
+	return reply, err
+}
+
+const toolReplySQL = `SELECT reply FROM tool_replies WHERE harness = ? AND session_id = ? AND call_id = ?`
 
 // readDrops returns the queued drops in the order in which they were queued.
 func readDrops(c *sqlite3.Conn, key Key) ([]DropRow, error) {

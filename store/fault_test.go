@@ -12,6 +12,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
@@ -88,7 +89,11 @@ var writes = map[string]struct {
 			must(t, s.History.Publish(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			return s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryArchived, Memory: 1})
+			_, err := s.Answer(t.Context(), key, "call-2", func(e *memories.Editor) (string, error) {
+				_, err := e.Archive(project, []int64{1}, "")
+				return "done", err
+			})
+			return err
 		},
 	},
 }

@@ -103,7 +103,8 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	m, err := s.Memories.Of(t.Context(), project, now)
 	must(t, err)
 	same(t, "memories", m, memories.OfProject{MemoryID: 1, Memories: []chronicle.Memory{{
-		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session, SeenAt: now,
+		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: chronicle.FromHistorian, Harness: key.Harness, Session: key.Session,
+		Status: chronicle.MemoryIsActive, Seen: 2, SeenAt: now, CreatedAt: now, UpdatedAt: now,
 	}}})
 	h := historyOf(t, s)
 	run := work.RunRow{

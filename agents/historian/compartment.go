@@ -2,10 +2,6 @@ package historian
 
 import "strings"
 
-// Categories are the categories of facts, in the order in which prompts list
-// them.
-var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
-
 const (
 	defaultImportance = 50
 	minImportance     = 1

@@ -267,7 +267,7 @@ var (
 	})
 	tierTag     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)p([1-4])\s*(/?)>`) })
 	categoryTag = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`<(/?)(` + strings.Join(Categories[:], "|") + `)\s*(/?)>`)
+		return regexp.MustCompile(`<(/?)(` + strings.Join(chronicle.Categories[:], "|") + `)\s*(/?)>`)
 	})
 	sourceTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+)(?: ?[-–] ?(\d+))?\]`) })
 )

@@ -105,7 +105,7 @@ func references(all []chronicle.Compartment) string {
 // memories lists the newest facts by category. The known categories come first, in their order. Other
 // categories follow in the order of their first fact. Within a category, the newest fact is last.
 func memories(all []chronicle.Memory) string {
-	order := slices.Clone(Categories[:])
+	order := slices.Clone(chronicle.Categories[:])
 	lines := map[string][]string{}
 	for _, m := range newestMemories(all) {
 		if !slices.Contains(order, m.Category) {

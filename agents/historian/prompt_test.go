@@ -101,7 +101,7 @@ func TestDataStaysInItsBlock(t *testing.T) {
 
 // The system prompt names the elements that the parser reads, and describes the data blocks.
 func TestSystemPromptNamesTheGrammar(t *testing.T) {
-	for _, word := range append(Categories[:], "=== BEGIN DATA", "=== END DATA", "unprocessed_from", "at_compartment", "causal_incident", "trajectory_correction", "user_observations", "<p4/>", "importance", "verbatim") {
+	for _, word := range append(chronicle.Categories[:], "=== BEGIN DATA", "=== END DATA", "unprocessed_from", "at_compartment", "causal_incident", "trajectory_correction", "user_observations", "<p4/>", "importance", "verbatim") {
 		if !strings.Contains(System(), word) {
 			t.Errorf("the prompt does not say %q", word)
 		}

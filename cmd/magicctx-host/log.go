@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -69,72 +68,3 @@ func isTerminal(f any) bool {
 
 // wantsColor reports whether output to f should have colours.
 func wantsColor(f any) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
-
-// maxLogBytes is the size at which a log file is renamed. The renamed file replaces the one that was renamed
-// before.
-const maxLogBytes = 10 << 20
-
-// A logFile is an append-only file that keeps one predecessor. It is safe for concurrent use.
-type logFile struct {
-	path string
-
-	// mu guards file and size.
-	mu   sync.Mutex
-	file *os.File
-	size int64
-}
-
-// openLog opens the log file at path, in a directory that exists.
-func openLog(path string) (*logFile, error) {
-	l := &logFile{path: path}
-	if err := l.open(); err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	return l, nil
-}
-
-func (l *logFile) open() error {
-	if info, err := os.Stat(l.path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		return fmt.Errorf("%s is a named pipe, and opening it would wait for its reader", l.path)
-	}
-	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return err
-	}
-	l.file, l.size = file, info.Size()
-	return nil
-}
-
-// Write implements io.Writer. Each call must carry one whole line.
-func (l *logFile) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.size > 0 && l.size+int64(len(line)) > maxLogBytes {
-		if err := l.rotate(); err != nil {
-			return 0, fmt.Errorf("rotate log: %w", err)
-		}
-	}
-	n, err := l.file.Write(line)
-	l.size += int64(n)
-	return n, err
-}
-
-func (l *logFile) rotate() error {
-	l.file.Close() // Windows cannot rename an open file
-	if err := os.Rename(l.path, l.path+".1"); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return l.open()
-}
-
-// Close closes the file.
-func (l *logFile) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.file.Close()
-}

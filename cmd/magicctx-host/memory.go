@@ -1,81 +1,340 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
-	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 // memoryCmd reads and changes the database itself, so it works whether or not a host runs.
 type memoryCmd struct {
-	List memoryListCmd `cmd:"" default:"withargs" help:"List what magicctx remembers, by project."`
-	Rm   memoryRmCmd   `cmd:"" help:"Forget memories."`
+	List    memoryListCmd    `cmd:"" default:"withargs" help:"List what magicctx remembers, by project."`
+	Show    memoryShowCmd    `cmd:"" help:"Show a memory: where it comes from, and how it changed."`
+	Add     memoryAddCmd     `cmd:"" help:"Remember a fact about a project."`
+	Edit    memoryEditCmd    `cmd:"" help:"Change a memory."`
+	Archive memoryArchiveCmd `cmd:"" help:"Show memories to models no more, but keep them."`
+	Restore memoryRestoreCmd `cmd:"" help:"Show archived, superseded or expired memories again."`
+	Review  memoryReviewCmd  `cmd:"" help:"List what models propose (memory.review), or accept some of it."`
+	Rm      memoryRmCmd      `cmd:"" help:"Forget memories for good."`
+	Export  memoryExportCmd  `cmd:"" help:"Print memories as JSON, for memory import."`
+	Import  memoryImportCmd  `cmd:"" help:"Add the memories of a file that memory export has printed."`
 }
 
-type memoryListCmd struct {
+// outputFlags are the flags of a command that prints memories or notes.
+type outputFlags struct {
 	dataDirFlag
 	JSON bool `help:"Print JSON."`
 }
 
-// Run lists all memories.
+// identify returns the identity of a directory's project, or "" without a directory. It never guesses: a wrong identity
+// would give a memory to another project.
+func identify(ctx context.Context, directory string) (string, error) {
+	if directory == "" {
+		return "", nil
+	}
+	directory, err := filepath.Abs(directory)
+	if err != nil {
+		return "", err
+	}
+	return project.Identify(ctx, directory)
+}
+
+// A memoryFile is the JSON form of memories.
+type memoryFile struct {
+	Memories []chronicle.Memory `json:"memories"`
+}
+
+type memoryListCmd struct {
+	outputFlags
+	Project string                 `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
+	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
+	status  chronicle.MemoryStatus // only memories with this status, "" for those of the flags
+}
+
+// Run lists memories.
 func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
 	}
-	all, err := memories.All(ctx, dir)
+	identity, err := identify(ctx, cmd.Project)
+	if err != nil {
+		return err
+	}
+	found := memoryFile{[]chronicle.Memory{}} // not nil, so that the JSON of an empty list is []
+	err = memories.View(ctx, dir, func(r *memories.Reader) error {
+		all, err := r.All(identity, cmd.All || cmd.status != "", time.Now().UnixMilli())
+		for _, m := range all {
+			if cmd.status == "" || m.Status == cmd.status {
+				found.Memories = append(found.Memories, m)
+			}
+		}
+		return err
+	})
 	switch {
 	case err != nil:
 		return err
 	case cmd.JSON:
-		return printJSON(s.out, struct {
-			Memories []chronicle.Memory `json:"memories"`
-		}{all})
-	case len(all) == 0:
-		_, err := fmt.Fprintln(s.out, "magicctx remembers nothing yet.")
+		return printJSON(s.out, found)
+	case len(found.Memories) == 0:
+		_, err := fmt.Fprintln(s.out, cmp.Or(map[chronicle.MemoryStatus]string{chronicle.MemoryIsProposed: "No memory waits for you."}[cmd.status], "magicctx remembers nothing yet."))
 		return err
 	}
-	newest := make(map[string]chronicle.Memory) // the newest memory, by project
-	for _, m := range all {
-		if m.SeenAt >= newest[m.Project].SeenAt {
-			newest[m.Project] = m
-		}
-	}
-	project := ""
-	for _, m := range all {
-		if m.Project != project {
-			project = m.Project
-			fmt.Fprintf(s.out, "%s (%s)\n", format.Clean(newest[project].Directory), format.Clean(project))
-		}
-		if _, err := fmt.Fprintf(s.out, "%6d  %s: %s\n", m.ID, format.Clean(m.Category), format.Clean(m.Content)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return view.PrintMemories(s.out, found.Memories)
 }
 
-type memoryRmCmd struct {
+type memoryExportCmd struct {
 	dataDirFlag
-	IDs []int64 `arg:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
+	Project string `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
 }
 
-// Run forgets the given memories in order. If one does not exist, Run returns an error.
-func (cmd *memoryRmCmd) Run(ctx context.Context, s streams) error {
+// Run prints all memories, also those that are not active.
+func (cmd *memoryExportCmd) Run(ctx context.Context, s streams) error {
+	return (&memoryListCmd{outputFlags: outputFlags{cmd.dataDirFlag, true}, Project: cmd.Project, All: true}).Run(ctx, s)
+}
+
+type memoryShowCmd struct {
+	outputFlags
+	ID int64 `arg:"" name:"id" help:"Number of the memory."`
+}
+
+// Run shows a memory with its log.
+func (cmd *memoryShowCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
 	}
-	for _, id := range cmd.IDs {
-		m, err := memories.Forget(ctx, dir, id, time.Now().UnixMilli())
+	var shown struct {
+		Memory  chronicle.Memory         `json:"memory"`
+		Changes []chronicle.MemoryChange `json:"changes"`
+	}
+	err = memories.View(ctx, dir, func(r *memories.Reader) (err error) {
+		if shown.Memory, err = r.Memory("", cmd.ID); err == nil {
+			shown.Changes, err = r.Log(cmd.ID)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return withRemedy(err)
+	case cmd.JSON:
+		return printJSON(s.out, shown)
+	}
+	return view.PrintMemory(s.out, shown.Memory, shown.Changes, time.Local)
+}
+
+// memoryFlags describe how a memory counts.
+type memoryFlags struct {
+	Importance int    `help:"1 to 100: which memories stay if the prompt has no room for all." placeholder:"N"`
+	Days       int    `help:"Show it only for this many days; 0 for ever." default:"-1" placeholder:"N"`
+	Category   string `help:"PROJECT_RULES, ARCHITECTURE, CONSTRAINTS, CONFIG_VALUES or NAMING." placeholder:"C"`
+	Pin        bool   `help:"Choose it before all others." negatable:""`
+}
+
+// apply changes a memory as the flags say.
+func (f memoryFlags) apply(m *chronicle.Memory) {
+	if f.Importance != 0 {
+		m.Importance = f.Importance
+	}
+	if f.Category != "" {
+		m.Category = strings.ToUpper(f.Category)
+	}
+	switch {
+	case f.Days == 0:
+		m.ExpiresAt = 0
+	case f.Days > 0:
+		m.ExpiresAt = time.Now().AddDate(0, 0, f.Days).UnixMilli()
+	}
+	m.Permanent = m.Permanent || f.Pin
+}
+
+type memoryAddCmd struct {
+	outputFlags
+	memoryFlags
+	Project string   `help:"A directory of the project." type:"path" default:"." placeholder:"DIR"`
+	Content []string `arg:"" help:"The fact, in one sentence."`
+}
+
+// Run stores a memory of the user.
+func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
+	identity, err := identify(ctx, cmd.Project)
+	if err != nil {
+		return err
+	}
+	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) {
+		m := chronicle.Memory{Project: identity, Directory: cmd.Project, Category: "PROJECT_RULES", Content: strings.Join(cmd.Content, " "), Source: chronicle.FromUser}
+		cmd.apply(&m)
+		stored, outcome, err := e.Write(m)
+		if err == nil && outcome != memories.Stored { // it is known, perhaps with other flags
+			stored, err = e.Update("", stored.ID, cmd.apply)
+		}
+		return []chronicle.Memory{stored}, err
+	})
+}
+
+type memoryEditCmd struct {
+	outputFlags
+	memoryFlags
+	Unpin   bool     `help:"Choose it by its importance again."`
+	ID      int64    `arg:"" name:"id" help:"Number of the memory."`
+	Content []string `arg:"" optional:"" help:"The new text."`
+}
+
+// Run changes a memory.
+func (cmd *memoryEditCmd) Run(ctx context.Context, s streams) error {
+	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) {
+		m, err := e.Update("", cmd.ID, func(m *chronicle.Memory) {
+			cmd.apply(m)
+			m.Permanent = m.Permanent && !cmd.Unpin
+			if len(cmd.Content) > 0 {
+				m.Content = strings.Join(cmd.Content, " ")
+			}
+		})
+		return []chronicle.Memory{m}, err
+	})
+}
+
+// memoryIDs are the flags and arguments of a command that changes several memories, all or none.
+type memoryIDs struct {
+	outputFlags
+	IDs []int64 `arg:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
+}
+
+// each calls change for each memory.
+func (f memoryIDs) each(ctx context.Context, s streams, change func(e *memories.Editor, id int64) (chronicle.Memory, error)) error {
+	return f.edit(ctx, s, func(e *memories.Editor) (all []chronicle.Memory, err error) {
+		for _, id := range f.IDs {
+			m, err := change(e, id)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
+		return all, nil
+	})
+}
+
+type memoryArchiveCmd struct {
+	memoryIDs
+	Reason string `help:"Why, for memory show."`
+}
+
+// Run archives memories.
+func (cmd *memoryArchiveCmd) Run(ctx context.Context, s streams) error {
+	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) {
+		if _, err := e.Archive("", []int64{id}, cmd.Reason); err != nil {
+			return chronicle.Memory{}, err
+		}
+		return e.Reader().Memory("", id)
+	})
+}
+
+type memoryRestoreCmd struct{ memoryIDs }
+
+// Run restores memories.
+func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
+	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
+}
+
+type memoryReviewCmd struct {
+	outputFlags
+	IDs []int64 `arg:"" optional:"" name:"id" help:"Numbers of the memories to accept. To reject others, archive them."`
+}
+
+// Run lists the proposed memories, or accepts those that are named.
+func (cmd *memoryReviewCmd) Run(ctx context.Context, s streams) error {
+	if len(cmd.IDs) == 0 {
+		return (&memoryListCmd{outputFlags: cmd.outputFlags, status: chronicle.MemoryIsProposed}).Run(ctx, s)
+	}
+	return (&memoryRestoreCmd{memoryIDs{cmd.outputFlags, cmd.IDs}}).Run(ctx, s)
+}
+
+type memoryRmCmd struct{ memoryIDs }
+
+// Run deletes memories.
+func (cmd *memoryRmCmd) Run(ctx context.Context, s streams) error {
+	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Delete("", id) })
+}
+
+type memoryImportCmd struct {
+	outputFlags
+	Project string `help:"Add all of them to the project of this directory. Without it, each stays with its own project." type:"path" placeholder:"DIR"`
+	File    string `arg:"" type:"existingfile" help:"The file, or - for stdin."`
+}
+
+// maxImport bounds a file of memories.
+const maxImport = 64 << 20
+
+// Run adds memories. Those that are known stay as they are.
+func (cmd *memoryImportCmd) Run(ctx context.Context, s streams) error {
+	identity, err := identify(ctx, cmd.Project)
+	if err != nil {
+		return err
+	}
+	in := s.in
+	if cmd.File != "-" {
+		f, err := os.Open(cmd.File)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "Forgotten: %s\n", format.Clean(m.Content))
+		defer f.Close()
+		in = f
 	}
-	_, err = fmt.Fprintln(s.out, "New sessions do not see them. An open session loses them when its summaries are next made anew.")
+	content, err := io.ReadAll(io.LimitReader(in, maxImport))
+	if err != nil {
+		return err
+	}
+	var file memoryFile
+	if err := json.Unmarshal(content, &file); err != nil {
+		return fmt.Errorf("%s holds no memories as memory export prints them: %w", cmd.File, err)
+	}
+	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Import(file.Memories, identity) })
+}
+
+// edit changes memories in one transaction, and prints them.
+func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.Editor) ([]chronicle.Memory, error)) error {
+	dir, err := f.resolve()
+	if err != nil {
+		return err
+	}
+	changed := []chronicle.Memory{}
+	err = memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
+		all, err := change(e)
+		changed = append(changed, all...)
+		return err
+	})
+	switch {
+	case err != nil:
+		return withRemedy(err)
+	case f.JSON:
+		return printJSON(s.out, memoryFile{changed})
+	}
+	if err := view.PrintMemories(s.out, changed); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, "New sessions see this. An open session sees it when its summaries are next made anew, or after /ctx-flush.")
+	return err
+}
+
+// withRemedy tells the user what to do about a memory that is not as expected.
+func withRemedy(err error) error {
+	switch {
+	case errors.Is(err, memories.ErrInactive):
+		return fmt.Errorf("%w; memory restore makes it active again", err)
+	case errors.Is(err, memories.ErrUnknown):
+		return fmt.Errorf("%w; memory list --all shows all numbers", err)
+	}
 	return err
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
@@ -32,7 +35,7 @@ func TestMemoryListAndRm(t *testing.T) {
 	if out, errs, code := runReal(t, "memory", "rm", "7", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "no such memory: number 7") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
-	if out, errs, code := runReal(t, "memory", "rm", "1", "--data-dir", dir); code != exitOK || !strings.Contains(out, "Forgotten: tests run with") {
+	if out, errs, code := runReal(t, "memory", "rm", "1", "--data-dir", dir); code != exitOK || !strings.Contains(out, "WORKFLOW_RULES: tests run with") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 	known, err := host.Memories.Of(t.Context(), "dir:0123456789ab", 0)
@@ -61,5 +64,107 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The user adds, changes, archives and restores memories, and moves them to another database, without a harness.
+func TestMemoriesAreEdited(t *testing.T) {
+	dir, other, place := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, d := range []string{dir, other} {
+		s, err := store.Open(t.Context(), store.Options{Dir: d, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+	}
+	file := filepath.Join(place, "memories.json")
+	exported := ""
+	for _, step := range []struct {
+		args, want string
+		code       int
+	}{
+		{"add --project PLACE --category naming Hosts are called hosts.", "     1  NAMING (from user): Hosts are called hosts.", exitOK},
+		{"add --project PLACE --category other x", `category is "OTHER"; it is one of PROJECT_RULES`, exitFailed},
+		{"add --project PLACE/missing x", "find the project of", exitFailed},
+		{"add --project PLACE --importance 200 x", "importance is 200; it is 1 to 100", exitFailed},
+		{"edit 1 --pin --days 3 --importance 90 Hosts are hosts.", "     1  NAMING (pinned, from user): Hosts are hosts.", exitOK},
+		{"edit 7 x", "no such memory: number 7; memory list --all shows all numbers", exitFailed},
+		{"show 1", "importance 90", exitOK},
+		{"show 1 --json", `"kind": "update"`, exitOK},
+		{"show 1", "        expires on ", exitOK},
+		{"archive 1 --reason old", "1  NAMING (archived, from user)", exitOK},
+		{"archive 1", "the memory is not active: number 1 is archived; memory restore makes it active again", exitFailed},
+		{"list", "remembers nothing yet", exitOK},
+		{"list --all --json", `"status": "archived"`, exitOK},
+		{"show 1", "  archive old\n", exitOK},
+		{"restore 1", "1  NAMING (from user): Hosts are hosts.", exitOK},
+		{"edit 1 --unpin", "1  NAMING (from user): Hosts are hosts.", exitOK},
+		{"add --project PLACE --days 0 Commit small.", "2  PROJECT_RULES (from user)", exitOK},
+		{"export", `"content": "Commit small."`, exitOK},
+		{"import FILE", "New sessions see this", exitOK}, // all are known
+		{"import FILE --json", `"memories": []`, exitOK},
+		{"import PLACE/missing", "missing", exitUsage},
+		{"review", "No memory waits for you.", exitOK},
+	} {
+		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))
+		out, errs, code := runReal(t, append(append([]string{"memory"}, args...), "--data-dir", dir)...)
+		if code != step.code || !strings.Contains(out+errs, step.want) {
+			t.Errorf("%s: exit code %d, %q%s, want %s", step.args, code, out, errs, step.want)
+		}
+		if step.args == "export" {
+			exported = out
+			if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out, errs, code := runReal(t, "memory", "import", "--data-dir", other, file); code != exitOK || !strings.Contains(out, "2  PROJECT_RULES (from user): Commit small.") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, _, _ := runReal(t, "memory", "export", "--data-dir", other); strings.Count(out, `"project": "dir:`) != 2 || strings.Count(exported, `"project": "dir:`) != 2 {
+		t.Errorf("exported again:\n%s\nand before:\n%s", out, exported)
+	}
+	for _, wrong := range []string{"{", `{"memories":[{"category":"NAMING","content":"x","project":"git:1","source":"nobody","status":"active"}]}`} {
+		if err := os.WriteFile(file, []byte(wrong), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, errs, code := runReal(t, "memory", "import", "--data-dir", other, file); code != exitFailed {
+			t.Errorf("%s: exit code %d, %q%s", wrong, code, out, errs)
+		}
+	}
+}
+
+// notes lists the notes of models, and notes rm deletes them.
+func TestNotesAreListed(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "There are no open notes.") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	for _, n := range []chronicle.Note{{Content: "look\x1b[31m at tabs"}, {Content: "remove it", Condition: "2.0 is out", Project: "git:1"}} {
+		n.Harness, n.Session = "pi", "s1"
+		_, err := s.Answer(t.Context(), store.Key{Harness: "pi", Session: "s1"}, "", func(e *memories.Editor) (string, error) {
+			_, err := e.WriteNote(n)
+			return "", err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "pi session s1: look at tabs\n") || !strings.Contains(out, "project git:1, waits for: 2.0 is out: remove it\n") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "rm", "1", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no note 9") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "rm", "1", "--data-dir", dir); code != exitOK || out != "Deleted: 1 note.\n" {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "--json", "--data-dir", dir); code != exitOK || strings.Contains(out, "tabs") || !strings.Contains(out, `"status": "pending"`) {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 }

@@ -19,6 +19,11 @@ type searchCmd struct {
 	Query []string `arg:"" help:"Words to look for, in any order."`
 	Limit int      `help:"The most hits to show." default:"10"`
 	JSON  bool     `help:"Print JSON."`
+
+	Only    string `help:"Only hits of one kind: user, agent, rule, decision, command, error, file or commit." enum:",user,agent,rule,decision,command,error,file,commit" default:""`
+	Days    int    `help:"Only the last days." placeholder:"N"`
+	Harness string `help:"Only the sessions of this harness." placeholder:"NAME"`
+	Session string `help:"Only the session with this id." placeholder:"ID"`
 }
 
 // Run searches the messages of all projects.
@@ -30,7 +35,13 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 	if cmd.Limit < 1 {
 		return fmt.Errorf("--limit is %d; it is at least 1", cmd.Limit)
 	}
-	all, err := found(ctx, dir, strings.Join(cmd.Query, " "), cmd.Limit)
+	q := search.Query{Text: strings.Join(cmd.Query, " "), Limit: cmd.Limit}
+	q.Only, _ = search.Only(cmd.Only)
+	q.Only.Harness, q.Only.SessionID = cmd.Harness, cmd.Session
+	if cmd.Days > 0 {
+		q.Only.Since = time.Now().AddDate(0, 0, -cmd.Days).UnixMilli()
+	}
+	all, err := found(ctx, dir, q)
 	switch {
 	case err != nil:
 		return err
@@ -46,7 +57,7 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 }
 
 // found searches the index in dir.
-func found(ctx context.Context, dir, query string, limit int) ([]view.Found, error) {
+func found(ctx context.Context, dir string, q search.Query) ([]view.Found, error) {
 	x, err := index.OpenReadOnly(ctx, dir)
 	if errors.Is(err, index.ErrMissing) {
 		return nil, fmt.Errorf("%w; %s index creates it", err, program.Name())
@@ -55,7 +66,8 @@ func found(ctx context.Context, dir, query string, limit int) ([]view.Found, err
 		return nil, err
 	}
 	defer x.Close()
-	hits, err := search.Search(ctx, x, search.Query{Text: query, Limit: limit, Now: time.Now().UnixMilli()})
+	q.Now = time.Now().UnixMilli()
+	hits, err := search.Search(ctx, x, q)
 	all := []view.Found{} // not nil, so that the JSON of an empty list is []
 	for _, h := range hits {
 		f := view.Found{

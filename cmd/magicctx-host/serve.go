@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/logfile"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -31,7 +32,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	}
 	logTo := s.err
 	if cmd.LogFile != "" {
-		file, err := openLog(cmd.LogFile)
+		file, err := logfile.Open(cmd.LogFile)
 		if err == nil {
 			defer file.Close()
 			logTo = file

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/search"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/index"
 )
 
 // whyForgotCmd reads the index and the database itself, so it works whether or not a host runs.
@@ -29,7 +31,9 @@ func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	text := strings.Join(cmd.Text, " ")
-	all, err := found(ctx, dir, text, candidates)
+	all, err := found(ctx, dir, search.Query{
+		Text: text, Limit: candidates, Only: index.Filter{Kinds: []index.Kind{index.Text, index.Command, index.Error, index.Read, index.Write}},
+	})
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func TestReportComparesBills(t *testing.T) {
 	want := []figure{{Bill: 7.05, WithOutput: 22.05, Ratio: 1}, {Bill: 10.80, WithOutput: 25.80, Ratio: 25.80 / 22.05}}
 	for i, f := range rep.Runs {
 		got := figure{Bill: f.Bill, WithOutput: f.WithOutput, Ratio: f.Ratio}
-		if diff := cmp.Diff(want[i], got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
+		if diff := cmp.Diff(want[i], got, cmp.AllowUnexported(figure{}), cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}

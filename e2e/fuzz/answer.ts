@@ -105,6 +105,11 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
+  if (world.two && !isAborted && random.chance(0.02)) {
+    Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
+    row.changed()
+    return
+  }
   const start = world.machine.now()
   const settle = (state: NonNullable<Part["state"]>) => {
     part.state = state

@@ -131,13 +131,16 @@ function answerOf(id: string, { info, parts }: Message, model: Model): Entry[] {
         if (!part.text && !part.metadata) return []
         return [{ type: "reasoning", text: part.text!, ...(isOurs && part.metadata && { providerMetadata: part.metadata }), metadata }]
       case "tool":
-        return [{ type: "tool-call", id: part.callID!, name: part.tool!, input: part.state!.input, metadata }]
+        return [
+          { type: "tool-call", id: part.callID!, name: part.tool!, input: part.state!.input, ...(part.isExecuted === true && { providerExecuted: true }), metadata },
+          ...(part.isExecuted ? [{ type: "tool-result", id: part.callID!, name: part.tool!, result: resultOf(part)!, providerExecuted: true, metadata }] : []),
+        ]
     }
     return []
   })
   if (content.length === 0) return []
   const results = parts.flatMap((part) => {
-    const result = part.type === "tool" && resultOf(part)
+    const result = part.type === "tool" && !part.isExecuted && resultOf(part)
     return result ? [new Entry({ role: "tool", content: [{ type: "tool-result", id: part.callID!, name: part.tool!, result, metadata: { origin: part.id! } }] })] : []
   })
   return [new Entry({ id, role: "assistant", content }), ...results]
@@ -248,7 +251,7 @@ export function stepsOf(entries: readonly Entry[], owner: (entry: Entry) => stri
 function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
   const original = raw.first.get(source)!
   const used = new Set<string>()
-  return entry.content.map((part, i): Part => {
+  return entry.content.flatMap((part, i): Part | Part[] => {
     // A patch that replaces a whole part removes its origin. Then the other parts keep their places.
     const place = entry.content.length === original.content.length ? original.content[i]!.metadata?.origin : undefined
     const origin = part.metadata?.origin ?? (place !== undefined && !used.has(place) ? place : undefined)
@@ -257,6 +260,7 @@ function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
     if (!was) return { id: part.type === "effort" ? source.parts[0]!.id! : `extra-${i}`, type: part.type === "effort" ? "text" : part.type, text: part.text ?? part.effort ?? "" }
     if (part.type === "text") return { ...was, type: "text", text: part.text! }
     // The result is another entry. Without it, the call has not ended.
+    if (part.providerExecuted) return part.type === "tool-result" ? [] : was
     if (part.type === "tool-call") return { ...was, state: { ...was.state!, input: part.input, ...("output" in was.state! && { output: "" }), ...("error" in was.state! && { error: "" }) } }
     return was
   })

@@ -2,7 +2,7 @@ import { Bindings, show, type Bound } from "./bindings.ts"
 import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { bytesOf, chainOf, convert, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
+import { bytesIn, bytesOf, chainOf, convert, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
 import { convertReally, type RealArrays } from "./really.ts"
 import { content, excerpt, head, isHead, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
@@ -482,10 +482,6 @@ function unpruned({ info, parts }: Message): Message {
 
 function isPruned({ parts }: Message): boolean {
   return parts.some(({ state }) => state?.time?.compacted !== undefined)
-}
-
-function bytesIn(turns: readonly Turn[]): number {
-  return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
 }
 
 /** A message without content, such as a refused answer, contains nothing that could be lost. */

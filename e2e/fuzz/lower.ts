@@ -97,9 +97,12 @@ function blocksOf(part: EntryPart, { role }: Entry, model: Model): (Partial<Bloc
       return model.family === "anthropic" && part.text!.trim() ? [{ kind: "text", text: part.text! }] : []
     }
     case "tool-call":
+      // The provider itself has run the call, and has signed it together with its result.
+      if (part.providerExecuted) return [{ kind: "text", text: `${part.id} ${JSON.stringify(part.input)}` }]
       return [{ kind: "call", id: part.id!, name: part.name!, input: JSON.stringify(part.input) }]
     case "tool-result": {
       const { type, value } = part.result!
+      if (part.providerExecuted) return [{ kind: "text", text: `${part.id} ${JSON.stringify(value)}` }]
       const isText = type === "content" || typeof value === "string"
       const files = type === "content" ? (value as { type: string }[]).filter((item) => item.type === "file").length : 0
       return [{ kind: "result", id: part.id!, text: (isText ? textsOf(part.result!) : JSON.stringify(value)) + "[image]".repeat(files), isError: type === "error" }]

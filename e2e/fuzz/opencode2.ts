@@ -32,6 +32,8 @@ class SystemPart {
 export interface Exchange {
   turns: { raw: Turn[]; wire: Turn[] }
   real: RealArrays
+  /** Whether the hook has left the array as it was. */
+  isUntouched: boolean
   system: string[]
 }
 
@@ -262,6 +264,7 @@ export class OpenCode2 {
         const { model } = session
         const [sent, was, is] = [event.messages as Entry[], ownerIn(raw), (entry: Entry) => owners.get(entry)!]
         this.newest = {
+          isUntouched: sent.length === raw.entries.length && sent.every((entry, i) => entry === raw.entries[i]),
           turns: { raw: lower(raw.entries, was, model), wire: lower(sent, is, model) }, system: event.system.map(({ text }) => text),
           real: { harness: "opencode2", raw: stepsOf(raw.entries, was, raw, model), wire: stepsOf(sent, is, raw, model) },
         }

@@ -177,6 +177,10 @@ export function bytesOf(block: Block): number {
   return Buffer.byteLength(block.text) + block.signature.length + Buffer.byteLength(block.input) + block.name.length + 16
 }
 
+export function bytesIn(turns: readonly Turn[]): number {
+  return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
+}
+
 export function tokensOf(bytes: number, scale: number): number {
   return Math.ceil((bytes / 4) * scale)
 }

@@ -33,7 +33,7 @@ func NewHome(root string) (*Home, error) {
 			return nil, fmt.Errorf("make home: %w", err)
 		}
 	}
-	if err := h.skipDependencyInstall(); err != nil {
+	if err := SkipDependencyInstall(h.configDir()); err != nil {
 		return nil, fmt.Errorf("make home: %w", err)
 	}
 	return h, nil
@@ -44,22 +44,22 @@ func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log")
 
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
-// skipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK
-// into every config directory, and loads plugins only after that. If no registry answers, it waits for
-// more than a minute. If there is a node_modules and a lock file that lists the dependency, OpenCode
-// assumes that the SDK is installed.
-func (h *Home) skipDependencyInstall() error {
+// SkipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK
+// into every config directory, also a project's .opencode, and loads plugins only after that. This takes three times
+// as long as its start, and more than a minute if no registry answers. If there is a node_modules and a lock file that
+// lists the dependency, OpenCode assumes that the SDK is installed.
+func SkipDependencyInstall(dir string) error {
 	type deps map[string]any
 	wanted := deps{"dependencies": deps{"@opencode-ai/plugin": "*"}}
 	files := map[string]any{
 		"package.json":      wanted,
 		"package-lock.json": deps{"lockfileVersion": 3, "requires": true, "packages": deps{"": wanted}},
 	}
-	if err := os.MkdirAll(filepath.Join(h.configDir(), "node_modules"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "node_modules"), 0o700); err != nil {
 		return err
 	}
 	for name, content := range files {
-		if err := writeJSON(filepath.Join(h.configDir(), name), content); err != nil {
+		if err := writeJSON(filepath.Join(dir, name), content); err != nil {
 			return err
 		}
 	}

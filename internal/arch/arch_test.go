@@ -102,7 +102,7 @@ var importers = []struct {
 	{"github.com/tailscale/hujson", "internal/install internal/jsonc", "only files that people edit have comments in their JSON"},
 	{"github.com/alecthomas/kong", "cmd/magicctx-host", "the command line is the outermost layer"},
 	{"github.com/lmittmann/tint", "cmd/magicctx-host", "the logger is passed in"},
-	{module + "/cmd", "", "the command is imported by nothing"},
+	{module + "/cmd", "cmd/magicctx-host", "the command is imported by nothing else"},
 	{module + "/e2e", "e2e", "the end-to-end tests are imported by nothing"},
 	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
 	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},

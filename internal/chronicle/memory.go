@@ -10,28 +10,61 @@ type Fact struct {
 	Source Range
 }
 
+// Categories are the categories of memories, in the order in which people and models see them.
+var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
+
 // A Memory is something that is known about a project, for example "tests run with `go test ./...`". All sessions
 // and harnesses share it. Its JSON form is the one that people see.
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
 	// Directory is the directory of the session that learned the memory last. SeenAt is the time at which it did so,
-	// in Unix ms.
+	// in Unix ms, and Seen counts how often a session has done so.
 	Directory string `json:"directory,omitzero"`
-	SeenAt    int64  `json:"-"`
-	Category  string `json:"category"` // the kind of fact, for example "NAMING"; the store accepts any name
+	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`
-	Source    string `json:"source"` // "historian", "agent", "dreamer" or "user"
-	// Harness and Session identify the session that the memory was learned in.
-	Harness string `json:"harness,omitzero"`
-	Session string `json:"session,omitzero"`
+	Source    Source `json:"source"`
+	// Harness and Session identify the session that the memory was learned in, and Message is the ordinal of its
+	// message there, or 0.
+	Harness string       `json:"harness,omitzero"`
+	Session string       `json:"session,omitzero"`
+	Message int          `json:"message,omitzero"`
+	Status  MemoryStatus `json:"status"`
+	// SupersededBy is the memory that replaces a superseded one.
+	SupersededBy int64 `json:"supersededBy,omitzero"`
 	// Importance is 1 to 100, or 0 if nobody has judged it.
-	Importance int `json:"-"`
+	Importance int `json:"importance,omitzero"`
 	// Permanent memories are chosen before all others.
-	Permanent bool `json:"-"`
-	// ExpiresAt is the Unix time in milliseconds from which the memory is no longer shown, or 0.
-	ExpiresAt int64 `json:"-"`
+	Permanent bool `json:"permanent,omitzero"`
+	Seen      int  `json:"seen,omitzero"`
+	// The times are in Unix ms. UpdatedAt is the time of the newest change; being seen again is no change. From
+	// ExpiresAt on the memory is no longer shown; 0 stands for never.
+	CreatedAt int64 `json:"createdAt,omitzero"`
+	UpdatedAt int64 `json:"updatedAt,omitzero"`
+	SeenAt    int64 `json:"seenAt,omitzero"`
+	ExpiresAt int64 `json:"expiresAt,omitzero"`
 }
+
+// A Source says where a memory comes from.
+type Source string
+
+const (
+	FromHistorian Source = "historian" // a fact that the historian has found
+	FromUser      Source = "user"      // the user wrote it on the command line
+	FromAgent     Source = "agent"     // a model concluded it
+	FromTool      Source = "tool"      // a model repeats what a tool or a file said
+	FromWeb       Source = "web"       // a model repeats what a web page said
+)
+
+// A MemoryStatus says whether a memory is shown.
+type MemoryStatus string
+
+const (
+	MemoryIsActive     MemoryStatus = "active"
+	MemoryIsProposed   MemoryStatus = "proposed" // the user has to accept it first
+	MemoryIsArchived   MemoryStatus = "archived"
+	MemoryIsSuperseded MemoryStatus = "superseded" // another memory says it better
+)
 
 // A ChangeKind says how a memory has changed after it was stored.
 type ChangeKind string
@@ -41,17 +74,46 @@ const (
 	MemorySuperseded ChangeKind = "supersede"
 	MemoryArchived   ChangeKind = "archive"
 	MemoryDeleted    ChangeKind = "delete"
+	MemoryRestored   ChangeKind = "restore"
 )
 
-// A MemoryChange is one entry of the log of changed memories.
+// A MemoryChange is one entry of the log of changed memories. Its JSON form is the one that people see.
 type MemoryChange struct {
 	// ID is the number of the entry: a later entry has a higher one. The store sets it.
-	ID      int64
-	Project string
-	Kind    ChangeKind
-	Memory  int64
+	ID      int64      `json:"-"`
+	Project string     `json:"-"`
+	Kind    ChangeKind `json:"kind"`
+	Memory  int64      `json:"-"`
 	// SupersededBy is the memory that replaces a superseded one.
-	SupersededBy int64
-	// Category and Content are those of an updated memory.
-	Category, Content string
+	SupersededBy int64 `json:"supersededBy,omitzero"`
+	// Category and Content are those of an updated or restored memory. If a memory was archived, Content is the reason.
+	Category string `json:"category,omitzero"`
+	Content  string `json:"content,omitzero"`
+	// At is a Unix time in milliseconds. The store sets it.
+	At int64 `json:"at"`
 }
+
+// A Note is a reminder that a model has written for later. Its JSON form is the one that people see.
+type Note struct {
+	ID int64 `json:"id"`
+	// Harness and Session identify the session that wrote the note. If the note has a condition, it belongs to Project
+	// and not to the session.
+	Harness string `json:"harness,omitzero"`
+	Session string `json:"session,omitzero"`
+	Project string `json:"project,omitzero"`
+	// Message is the ordinal of the message that wrote the note, or 0.
+	Message   int        `json:"message,omitzero"`
+	Content   string     `json:"content"`
+	Condition string     `json:"condition,omitzero"`
+	Status    NoteStatus `json:"status"`
+	CreatedAt int64      `json:"createdAt"` // Unix ms
+}
+
+// A NoteStatus says whether a note is still open.
+type NoteStatus string
+
+const (
+	NoteIsActive    NoteStatus = "active"
+	NoteIsPending   NoteStatus = "pending" // it waits for its condition
+	NoteIsDismissed NoteStatus = "dismissed"
+)

@@ -323,10 +323,10 @@ func TestFindings(t *testing.T) {
 			"database of a build before the first release", func(t *testing.T, o *Options) {
 				c, err := sqlite3.Open(filepath.Join(o.DataDir, "magicctx.db"))
 				must(t, err)
-				must(t, c.Exec("PRAGMA user_version = 23"))
+				must(t, c.Exec("PRAGMA user_version = 24"))
 				must(t, c.Close())
 			},
-			"store", Fail, "schema 23, a build before the first release wrote it: ", "move that file away", false,
+			"store", Fail, "schema 24, a build before the first release wrote it: ", "move that file away", false,
 		},
 		{
 			"damaged database aside", func(t *testing.T, o *Options) {

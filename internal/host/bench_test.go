@@ -3,13 +3,19 @@ package host
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/index"
 )
 
 // BenchmarkResync transforms a whole array. The database already knows the session.
@@ -151,4 +157,66 @@ func benchMessage(i int, now int64) json.Value {
 		`{"id":"prt_%d_0","type":"step-start"},{"id":"prt_%d_1","type":"reasoning","text":"I think that it works","metadata":{"anthropic":{"signature":%q}}},`+
 		`{"id":"prt_%d_2","type":"tool","callID":"call_%d","tool":"read","state":{"status":"completed","input":{"filePath":"/project/src/%d.ts","offset":1},"output":%q}},`+
 		`{"id":"prt_%d_3","type":"step-finish"}]}`, i, i-i%10, now, now, i, i, strings.Repeat("s", 200), i, i, i, output.String(), i))
+}
+
+// BenchmarkSteadyWhileIndexing measures steady passes in turns: four seconds alone, and four seconds while the host indexes
+// sessions of 100,000 messages in the background. It reports the ratios of the medians and of the means.
+func BenchmarkSteadyWhileIndexing(b *testing.B) {
+	const sessions, messages = 20, 5_000
+	home, random := b.TempDir(), rand.New(rand.NewPCG(1, 1))
+	oc := rawhistorytest.NewOpenCode(b, home)
+	for s := range sessions {
+		all := make([]json.Value, messages)
+		for i := range all {
+			words := make([]string, 60)
+			for k := range words {
+				words[k] = strings.Map(func(r rune) rune { return r + 49 }, fmt.Sprint(random.IntN(30_000)))
+			}
+			all[i] = json.Value(fmt.Sprintf(`{"info":{"id":"m%d_%d","role":"assistant","finish":"stop","time":{"created":%d}},"parts":[{"id":"p%d_%d","type":"text","text":%q}]}`,
+				s, i, i+1, s, i, strings.Join(words, " ")))
+		}
+		oc.Add(fmt.Sprint("ses_", s), all)
+	}
+	x, err := index.Open(b.Context(), b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	indexer := indexing.Indexer{
+		Index: x, Share: indexing.KeepShare, Identify: func(_ context.Context, dir string) (string, error) { return project.OfDirectory(dir), nil },
+		Reader: rawhistory.Reader{Env: func(name string) string { return map[string]string{"HOME": home}[name] }},
+	}
+	h := long(b, 1000, 0)
+	var took [2][]time.Duration
+	read := 0
+	for b.Loop() {
+		measure := func(all []time.Duration) []time.Duration {
+			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+				all = append(all, h.steadyPass(b))
+			}
+			return all
+		}
+		took[0] = measure(took[0])
+		ctx, cancel := context.WithCancel(b.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p, _ := indexer.Run(ctx, func(indexing.Progress) {}, func(string, error) {})
+			read += p.Messages
+		}()
+		took[1] = measure(took[1])
+		cancel()
+		<-done
+	}
+	mean := func(all []time.Duration) (sum float64) {
+		for _, d := range all {
+			sum += float64(d.Microseconds()) / float64(len(all))
+		}
+		return sum
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(medianMicros(took[0]), "alone-p50-µs")
+	b.ReportMetric(medianMicros(took[1])/medianMicros(took[0]), "p50-ratio")
+	b.ReportMetric(mean(took[1])/mean(took[0]), "mean-ratio")
+	b.ReportMetric(float64(read), "messages")
 }

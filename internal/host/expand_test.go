@@ -204,12 +204,14 @@ func TestExpandIsNotForSubagents(t *testing.T) {
 	}
 }
 
-func TestExpandAndSearchAreOfferedWithoutReduce(t *testing.T) {
+func TestOtherToolsAreOfferedWithoutReduce(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false
 	r := Offer(h.config)
-	if len(r.Tools) != 2 || r.Tools[0].Name != transcript.ExpandTool || r.Tools[1].Name != transcript.SearchTool {
-		t.Errorf("%+v", r.Tools)
+	for i, name := range []string{transcript.ExpandTool, transcript.SearchTool, transcript.MemoryTool, transcript.NoteTool} {
+		if len(r.Tools) != 4 || r.Tools[i].Name != name {
+			t.Errorf("%+v", r.Tools)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package indexing
 
 import (
 	"context"
+	"os"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/store/index"
@@ -17,8 +19,8 @@ const harnessGit = "git"
 // commits that do not lead to the HEAD of the last complete run, also those of branches that were merged since. After
 // an error, the next run begins again, and stores nothing twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read int, err error) {
-	if !project.IsRepository(identity) {
-		return 0, nil
+	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) {
+		return 0, nil // a directory that is gone is no problem: its session stays
 	}
 	head, err := project.Head(ctx, directory)
 	if err != nil {
@@ -34,9 +36,9 @@ func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read
 	}
 	var batch []index.Message
 	write := func() error {
-		all := batch
+		all, started := batch, time.Now()
 		batch = batch[:0]
-		return x.update(ctx, func(tx *index.Tx) error {
+		err := x.Index.Update(ctx, func(tx *index.Tx) error {
 			for i := range all {
 				if err := tx.Put(state.Row, identity, all[i]); err != nil {
 					return err
@@ -44,6 +46,10 @@ func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read
 			}
 			return nil
 		})
+		if err == nil {
+			err = x.rest(ctx, started)
+		}
+		return err
 	}
 	take := func(c project.Commit) error {
 		read++

@@ -46,9 +46,9 @@ type Options struct {
 // afterPass leaves the time after a pass to the harness, and the worker finds the messages of several passes at once.
 const afterPass = 2 * time.Second
 
-// keepShare bounds the work to about a twentieth of the time: after each session, the worker pauses for keepShare
-// times as long as the session took.
-const keepShare = 20
+// KeepShare bounds the work to about a twentieth of the time: after each transaction, the worker pauses for KeepShare
+// times as long as the transaction and the messages before it took.
+const KeepShare = 20
 
 // NewKeeper returns a keeper.
 func NewKeeper(o Options) *Keeper {
@@ -93,7 +93,7 @@ func (k *Keeper) work() {
 		if err := k.read(ctx, key, p); err != nil && ctx.Err() == nil {
 			k.tell(key, err)
 		}
-		pause = max(k.After, keepShare*time.Since(started))
+		pause = max(k.After, KeepShare*time.Since(started))
 	}
 }
 
@@ -130,9 +130,14 @@ func (k *Keeper) read(ctx context.Context, key store.Key, p place) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	x := Indexer{Index: db, Reader: *k.Sessions.RawHistory}
-	_, err = x.Session(ctx, stored, p.project)
-	return err
+	x := Indexer{Index: db, Reader: *k.Sessions.RawHistory, Share: KeepShare}
+	if _, err = x.Session(ctx, stored, p.project); err != nil {
+		return err
+	}
+	if _, err := x.Commits(ctx, p.directory, p.project); err != nil && ctx.Err() == nil {
+		k.Log.Debug("the commits of a project are not indexed", "session", key.Session, "error", err) // for example, git is missing
+	}
+	return nil
 }
 
 func (k *Keeper) tell(key store.Key, err error) {

@@ -14,6 +14,7 @@ type Progress struct {
 	// Skipped are the sessions that have not changed since they were read.
 	Skipped  int
 	Messages int
+	Commits  int
 }
 
 // Run reads all sessions that the harnesses have stored on this machine, and deletes from the index the sessions
@@ -27,7 +28,7 @@ func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(
 	for _, source := range sources {
 		p.Of += len(source.Sessions)
 	}
-	done := map[index.Session]bool{}
+	done, repositories := map[index.Session]bool{}, map[string]bool{}
 	for _, source := range sources {
 		for _, stored := range source.Sessions {
 			id := index.Session{Harness: string(stored.Harness), ID: stored.ID}
@@ -36,8 +37,19 @@ func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(
 				continue
 			}
 			done[id] = true
-			n, err := x.Session(ctx, x.known(ctx, stored), x.projectOf(ctx, stored.Directory))
+			identity := x.projectOf(ctx, stored.Directory)
+			n, err := x.Session(ctx, x.known(ctx, stored), identity)
 			p.Messages += n
+			if err == nil && !repositories[stored.Directory] {
+				repositories[stored.Directory] = true
+				commits, commitsErr := x.Commits(ctx, stored.Directory, identity)
+				p.Commits += commits
+				if commitsErr != nil && ctx.Err() == nil && !errors.Is(commitsErr, index.ErrWrite) {
+					failed("the commits of "+stored.Directory, commitsErr)
+				} else {
+					err = commitsErr
+				}
+			}
 			switch {
 			case ctx.Err() != nil:
 				return p, context.Cause(ctx)

@@ -23,30 +23,32 @@ type Indexer struct {
 	// Known adds to a session what the store knows of it: the ordinals of messages, and typed lines. It may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 
-	// Share bounds the work in the background: after each transaction the indexer rests for Share times as long as it
-	// has worked. 0 means that it does not rest.
+	// Share bounds the work in the background: after each batch, the indexer rests for Share times as long as the batch
+	// took. 0 means that it does not rest.
 	Share int
 
 	projects map[string]string // by directory
 }
 
-// update runs a write transaction, and rests after it.
-func (x *Indexer) update(ctx context.Context, f func(*index.Tx) error) error {
-	started := time.Now()
-	err := x.Index.Update(ctx, f)
-	if x.Share > 0 && err == nil {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Duration(x.Share) * time.Since(started)):
-		}
+// rest rests after work that began at a time.
+func (x *Indexer) rest(ctx context.Context, since time.Time) error {
+	if x.Share == 0 {
+		return nil
 	}
-	return err
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(time.Duration(x.Share) * time.Since(since)):
+		return nil
+	}
 }
 
 // A transaction holds at most batchMessages, so that another process waits for a moment only, and a cancelled run
 // has lost little.
 const batchMessages = 500
+
+// sliceMessages is the number of messages that a host reads at a time.
+const sliceMessages = 200
 
 // again is how many messages before the end of the last run are read again: a model may have written the last of
 // them on.
@@ -76,13 +78,20 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 	if err != nil || stored.Stamp != "" && w.state.Stamp == stored.Stamp {
 		return 0, err
 	}
+	w.begin(codec)
 	for {
-		w.extractor = extractor{vocabulary: codec.Vocabulary()}
+		started := time.Now()
 		n, err := x.read(ctx, stored, &w)
 		read += n
+		if err == nil && w.isCut {
+			if err = x.rest(ctx, started); err == nil {
+				continue
+			}
+		}
 		if errors.Is(err, errRewritten) {
 			err = x.Index.Update(ctx, func(tx *index.Tx) error { return tx.Clear(w.state.Row) })
 			w.state.Through, w.state.Tail = 0, ""
+			w.begin(codec)
 			if err == nil {
 				continue
 			}
@@ -103,8 +112,11 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	batches, done := make(chan []rawhistory.Message), make(chan error, 1)
-	start := max(1, w.state.Through-again+1)
-	w.isChecked = w.state.Through == 0
+	start, end := w.next, math.MaxInt
+	restsInside := !stored.IsInDatabase() // a file is read from its beginning each time
+	if x.Share > 0 && !restsInside {
+		end = start + sliceMessages - 1 // a harness cannot shorten the log of its database while somebody reads
+	}
 	go func() {
 		defer close(batches)
 		var batch []rawhistory.Message
@@ -118,7 +130,7 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 				return false
 			}
 		}
-		_, err := x.Reader.Read(ctx, stored.Session, start, math.MaxInt, func(m rawhistory.Message) bool {
+		extent, err := x.Reader.Read(ctx, stored.Session, start, end, func(m rawhistory.Message) bool {
 			bytes += len(m.Raw)
 			m.Raw = nil
 			batch = append(batch, m)
@@ -127,10 +139,18 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 		if len(batch) > 0 {
 			send()
 		}
+		w.isCut = extent.Last > end
+		if w.isCut {
+			w.next = end + 1
+		}
 		done <- err
 	}()
 	for batch := range batches {
-		if err = w.write(ctx, batch); err != nil {
+		started := time.Now()
+		if err = w.write(ctx, batch); err == nil && restsInside {
+			err = x.rest(ctx, started)
+		}
+		if err != nil {
 			cancel()
 			break
 		}
@@ -157,6 +177,15 @@ type writer struct {
 	extractor extractor
 	// isChecked means that the newest message that was read before is still where it was.
 	isChecked bool
+	// next is the ordinal from which the next read begins, and isCut means that the last one did not reach the end.
+	next  int
+	isCut bool
+}
+
+// begin begins with the newest messages that were read before.
+func (w *writer) begin(codec transcript.Codec) {
+	w.extractor = extractor{vocabulary: codec.Vocabulary()}
+	w.next, w.isChecked = max(1, w.state.Through-again+1), w.state.Through == 0
 }
 
 func (w *writer) write(ctx context.Context, batch []rawhistory.Message) error {
@@ -175,7 +204,7 @@ func (w *writer) write(ctx context.Context, batch []rawhistory.Message) error {
 			w.isChecked = true
 		}
 	}
-	return w.x.update(ctx, func(tx *index.Tx) error {
+	return w.x.Index.Update(ctx, func(tx *index.Tx) error {
 		for i := range all {
 			if err := tx.Put(w.state.Row, w.project, all[i]); err != nil {
 				return err

@@ -66,6 +66,9 @@ func TestOfDirectory(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
+	if got := OfDirectory("/nonexistent/project-x"); got != "dir:9047048900c7" { // reference vector ident-dir
+		t.Error(got)
+	}
 }
 
 // Every place in which somebody works on a repository is the same project.

@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 //go:embed prompts/*.md
@@ -20,7 +21,7 @@ const guidanceHeading = "## Magic Context"
 
 // guidanceFor returns the instructions that the model needs in a mode, or "" if it needs none. They contain
 // no documents, profiles or memories, because a change of those would change the prefix.
-func guidanceFor(m mode.Mode, protectedTags int) string {
+func guidanceFor(m mode.Mode, cfg schema.Config) string {
 	var files []string
 	switch {
 	case m.IsSubagent && m.Reduces:
@@ -34,7 +35,10 @@ func guidanceFor(m mode.Mode, protectedTags int) string {
 	var b strings.Builder
 	for _, f := range files {
 		// The templates are embedded and their data fits, so this cannot fail.
-		_ = guidance().ExecuteTemplate(&b, f, struct{ ProtectedTags int }{protectedTags})
+		_ = guidance().ExecuteTemplate(&b, f, struct {
+			ProtectedTags int
+			Memory        bool
+		}{cfg.ProtectedTags, cfg.Memory.Enabled})
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
 )
@@ -26,7 +27,7 @@ func TestNudgeTextsSpeakToTheModel(t *testing.T) {
 
 // A subagent's session is never summarised, so ctx_expand would find nothing in it.
 func TestSubagentsAreNotToldOfExpand(t *testing.T) {
-	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, 20), transcript.ExpandTool) {
+	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, schema.Config{}), transcript.ExpandTool) {
 		t.Error("the guidance of a subagent names ctx_expand")
 	}
 }

@@ -63,7 +63,7 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 	if s.Row.Passes == 0 && !words.ComesFirst || !guided && !r.binds {
 		return unchanged, nil
 	}
-	text := guidanceFor(m, cfg.ProtectedTags)
+	text := guidanceFor(m, cfg)
 	if guided && text != "" && !strings.Contains(strings.Join(r.prompt, "\n"), guidanceHeading) {
 		r.addGuidance(text)
 	}

@@ -29,6 +29,9 @@ type Stored struct {
 	Messages int
 }
 
+// IsInDatabase reports whether the harness keeps the session in a database, and not in a file of its own.
+func (s *Stored) IsInDatabase() bool { return s.Harness != schema.HarnessPi }
+
 // A Source is a file in which a harness keeps sessions.
 type Source struct {
 	Harness schema.Harness

@@ -17,9 +17,11 @@ type Chronicle struct {
 	// Withdrawn are the compartments that a revert has taken.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
-	Memories  memories.OfProject
+	Memories  memories.OfProject // the expired ones, too: the time of the fold decides what has expired
 	// MemoryChanges is the log of the changes of the memories.
 	MemoryChanges []chronicle.MemoryChange
+	// memoryVersion is the Memories.Version of the store from which they were read.
+	memoryVersion int64
 	// HeadGeneration is the generation of the compartments that the head was rendered from.
 	HeadGeneration int
 	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own store.
@@ -43,17 +45,29 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 		return Chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
 	c := Chronicle{PendingMarker: sum.PendingMarker, AppliedMarker: sum.AppliedMarker, Compartments: compartments, Withdrawn: withdrawn, End: end, HeadGeneration: end.Generation}
-	if len(compartments) > 0 {
-		// The log is read first. If a memory changes between the two reads, the memories already show the change,
-		// and the next read of the log repeats it.
-		if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
-			return Chronicle{}, err
-		}
-		if c.Memories, err = ss.Store.Memories.Of(ctx, project, ss.Clock.Now()); err != nil {
-			return Chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
-		}
+	return c, ss.readMemories(ctx, project, &c)
+}
+
+// readMemories reads the memories of a project. Their version is read first, and then their log. If a memory changes
+// between the reads, the memories already show the change, and the next read repeats it.
+func (ss *Sessions) readMemories(ctx context.Context, project string, c *Chronicle) (err error) {
+	if c.memoryVersion, err = ss.Store.Memories.Version(ctx); err != nil {
+		return err
 	}
-	return c, nil
+	if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
+		return err
+	}
+	c.Memories, err = ss.Store.Memories.Of(ctx, project, 0)
+	return err
+}
+
+// RefreshMemories reads the memories of the session's project again if any memory has changed since: another session,
+// or the user on the command line, may have stored one.
+func (ss *Sessions) RefreshMemories(ctx context.Context, s *Session) error {
+	if version, err := ss.Store.Memories.Version(ctx); err != nil || version == s.Chronicle.memoryVersion {
+		return err
+	}
+	return ss.readMemories(ctx, s.Row.Project, &s.Chronicle)
 }
 
 // Published converts the compartments to the form of the pipeline.

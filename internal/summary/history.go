@@ -19,7 +19,19 @@ var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 // head returns the history from which this pass can make the head.
 func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings) *pipeline.History {
 	s := ps.Session
-	if s.Mode().IsSubagent || len(s.Chronicle.Compartments)+len(s.Chronicle.Withdrawn) == 0 {
+	if s.Mode().IsSubagent {
+		return nil
+	}
+	var memories []chronicle.Memory
+	var changes []chronicle.MemoryChange
+	if ps.Config.Memory.Enabled {
+		if err := h.Sessions.RefreshMemories(ctx, s); err != nil {
+			h.Log.Warn("new memories are not read", "session", s.Key.Session, "error", err)
+		}
+		memories, changes = s.Chronicle.Memories.Memories, s.Chronicle.MemoryChanges
+	}
+	isAlone := len(s.Chronicle.Compartments)+len(s.Chronicle.Withdrawn) == 0
+	if isAlone && len(memories) == 0 && !s.Pipe.State.Head.Exists() {
 		return nil
 	}
 	share := ps.Config.HistoryBudgetPercentage / 100
@@ -28,20 +40,23 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 		budget = min(budget, history.SpendingBudget(ps.Config.Spending))
 	}
 	var docs []history.Doc
-	if ps.Config.ProjectDocs.Enabled {
+	if ps.Config.ProjectDocs.Enabled && !isAlone { // before there is history, the model can read them itself
 		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
 	}
-	var memories []chronicle.Memory
-	var changes []chronicle.MemoryChange
-	if ps.Config.Memory.Enabled {
-		memories, changes = s.Chronicle.Memories.Memories, s.Chronicle.MemoryChanges
+	notes := 0
+	if !isAlone {
+		var err error
+		if notes, err = h.Store.Memories.OpenNotes(ctx, s.Key.Harness, s.Key.Session, s.Row.Project); err != nil {
+			h.Log.Warn("the model is not reminded of its notes", "session", s.Key.Session, "error", err)
+		}
 	}
 	return &pipeline.History{
 		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
-		Memories:     memories,
+		Memories: memories, Notes: notes,
 		Updates:      changes,
 		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
+		StandsAlone:  slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return m.ExpiresAt == 0 || m.ExpiresAt > r.Now }),
 		Refold:       s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
 	}
 }

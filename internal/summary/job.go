@@ -64,10 +64,15 @@ func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Unco
 func (h *Historian) pattern(s *session.Session) historian.Job {
 	w := stateOf(s)
 	return historian.Job{
-		Session: s.Key.Session, References: referencesOf(s.Chronicle.Compartments), Memories: s.Chronicle.Memories.Memories, WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
+		Session: s.Key.Session, References: referencesOf(s.Chronicle.Compartments), Memories: unexpired(s.Chronicle.Memories.Memories, h.Clock.Now()), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
 		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
+}
+
+// unexpired returns the memories that have not expired.
+func unexpired(memories []chronicle.Memory, now int64) []chronicle.Memory {
+	return slices.DeleteFunc(slices.Clone(memories), func(m chronicle.Memory) bool { return m.ExpiresAt != 0 && m.ExpiresAt <= now })
 }
 
 // historianModels returns the configured models, as "provider/model".

@@ -104,7 +104,7 @@ func (s *splitter) begin() int {
 
 // isPlural reports whether the rest of a word is the s of a plural, as in URLs.
 func (s *splitter) isPlural(rest string) bool {
-	return rest[0] == 's' && (len(rest) == 1 || kinds[min(rest[1], utf8.RuneSelf-1)] == none)
+	return rest[0] == 's' && (len(rest) == 1 || kinds[rest[1]] == none)
 }
 
 func (s *splitter) part() {
@@ -148,7 +148,8 @@ const (
 	underscore
 )
 
-var kinds = func() (k [utf8.RuneSelf]kind) {
+// kinds are the kinds of bytes. The bytes of a character that is not ASCII have none.
+var kinds = func() (k [256]kind) {
 	for c := range k {
 		switch {
 		case 'a' <= c && c <= 'z':

@@ -19,6 +19,7 @@ func TestTextsAreSplitIntoTerms(t *testing.T) {
 		{"", ""},
 		{"The busy timeout!", "the@0 busi@1 timeout@2"},
 		{"getUserName", "getusernam@0 get@0 user@0 nam@0"},
+		{"I’m", "i@0 m@1"},
 		{"iPads, URLs; IDs", "ipad@0 url@1 ids@2"},
 		{"HTTPParser2 sha256 256MB", "httpparser2@0 http@0 parser2@0 sha256@1 256mb@2 256@2 mb@2"},
 		{"busy_timeout_MS", "busytimeoutm@0 busi@0 timeout@0 ms@0"},
@@ -75,6 +76,7 @@ func TestQueryHasEachTermOnce(t *testing.T) {
 
 // The store passes terms to a query language, so a term has only letters and digits.
 func FuzzTermsAreWords(f *testing.F) {
+	f.Add("I’m")
 	f.Add("a\"b' OR #p1 NEAR(x)\x00\xff日é")
 	f.Fuzz(func(t *testing.T, text string) {
 		Each(text, func(term []byte, _ int) {

@@ -19,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/index"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 //go:embed ctx_search.md
@@ -29,7 +30,10 @@ var searchTool = tool{
 	name: transcript.SearchTool, description: searchDescription, run: (*Tools).search,
 	parameters: json.Value(`{"type":"object","properties":{` +
 		`"query":{"type":"string"},` +
-		`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"The most hits, 8 by default."}` +
+		`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"The most hits, 8 by default."},` +
+		`"only":{"enum":["user","agent","rule","decision","command","error","file","commit"]},` +
+		`"days":{"type":"integer","minimum":1,"description":"Only the last days."},` +
+		`"session":{"type":"string"}` +
 		`},"required":["query"],"additionalProperties":false}`),
 }
 
@@ -43,7 +47,7 @@ const (
 // search shows the best hits of a query. It never shows another project, nor what is in front of the model.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
-	q, err := searchArguments(p.Args)
+	q, err := t.searchArguments(p.Args)
 	if err != nil {
 		return refusal(err), nil
 	}
@@ -69,18 +73,28 @@ func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: fmt.Sprintf("%d found", shown), Output: text}, nil
 }
 
-func searchArguments(args json.Value) (search.Query, error) {
+func (t *Tools) searchArguments(args json.Value) (search.Query, error) {
 	var a struct {
-		Query string `json:"query"`
-		Limit int    `json:"limit"`
+		Query   string `json:"query"`
+		Limit   int    `json:"limit"`
+		Only    string `json:"only"`
+		Days    int    `json:"days"`
+		Session string `json:"session"`
 	}
-	if err := json.Unmarshal(args, &a); err != nil || strings.TrimSpace(a.Query) == "" {
-		return search.Query{}, errors.New("query must be words to look for, such as \"busy timeout\"; limit, if given, a number from 1 to 20")
+	err := json.Unmarshal(args, &a)
+	filter, ok := search.Only(a.Only)
+	if err != nil || !ok || strings.TrimSpace(a.Query) == "" {
+		return search.Query{}, errors.New("query must be words to look for, such as \"busy timeout\"; limit, if given, a number from 1 to 20; " +
+			"only one of " + strings.Join(search.Onlys(), ", ") + "; days a number; session an id")
 	}
-	return search.Query{Text: a.Query, Limit: min(max(1, cmp.Or(a.Limit, defaultHits)), maxHits)}, nil
+	filter.SessionID = a.Session
+	if a.Days > 0 {
+		filter.Since = t.Clock.Now() - int64(a.Days)*24*time.Hour.Milliseconds()
+	}
+	return search.Query{Text: a.Query, Limit: min(max(1, cmp.Or(a.Limit, defaultHits)), maxHits), Only: filter}, nil
 }
 
-var errNoProject = errors.New("the project of this session is not known yet; try again later")
+var errNoProject = memories.Refuse("the project of this session is not known yet; try again later")
 
 // scope restricts a query to the project of a session, without the messages that the model sees. It returns how many
 // tokens the hits may have.
@@ -111,7 +125,6 @@ func (t *Tools) scope(ctx context.Context, key store.Key, q *search.Query) (budg
 
 // inHead returns a function that reports whether a chunk of a session stands in its head, or is a pinned prompt.
 func inHead(head frozen.Head, s *session.Session) func(*index.Hit) bool {
-	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	text := flat(head.Baseline + " " + head.Delta)
 	key := s.Key
 	return func(h *index.Hit) bool {
@@ -155,6 +168,9 @@ func hitText(number int, h *search.Hit, asking store.Key) string {
 		where = h.Session.Harness + " session " + rawhistory.Indent(h.Session.ID)
 	}
 	about := fmt.Sprintf("%d. %s, message %d of %s", number, hitKind(h), h.Last, where)
+	if h.Kind == index.Commit {
+		about = fmt.Sprintf("%d. commit %.12s", number, rawhistory.Indent(h.Message))
+	}
 	if h.At > 0 {
 		about += time.UnixMilli(h.At).UTC().Format(", 2006-01-02 15:04")
 	}
@@ -165,6 +181,8 @@ func hitKind(h *search.Hit) string {
 	switch {
 	case h.Kind == index.Text:
 		return string(h.Role) // user or agent
+	case h.Kind == index.Rule, h.Kind == index.Decision:
+		return string(h.Kind) + " of the " + string(h.Role)
 	case h.Kind == index.Command && h.Status != nil:
 		return fmt.Sprintf("command with exit status %d", *h.Status)
 	case h.Kind == index.Read, h.Kind == index.Write:

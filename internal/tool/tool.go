@@ -50,7 +50,7 @@ type tool struct {
 }
 
 // toolTable is the table of the tools. A new tool needs a row here.
-var toolTable = []tool{expandTool, searchTool, reduceTool}
+var toolTable = []tool{expandTool, searchTool, memoryTool, noteTool, reduceTool}
 
 // A command is a command that a user may type.
 type command struct {

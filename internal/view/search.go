@@ -12,7 +12,7 @@ import (
 
 // A Found is a part of a message that a search has found.
 type Found struct {
-	// Kind is text, command, error, read or write. Role is user, agent or tool.
+	// Kind is text, rule, decision, command, error, read, write or commit. Role is user, agent or tool.
 	Kind string `json:"kind"`
 	Role string `json:"role"`
 	// Project is an identity, and Directory the place of the session.
@@ -39,6 +39,9 @@ func PrintFound(w io.Writer, all []Found, p Page) error {
 			s.line("")
 		}
 		about := []string{f.what(), filepath.Base(format.Clean(f.Directory)), format.Clean(f.Harness), format.Clean(f.Session), fmt.Sprintf("message %d", f.Ordinal)}
+		if f.Kind == "commit" {
+			about = []string{fmt.Sprintf("commit %.12s", format.Clean(f.Message)), filepath.Base(format.Clean(f.Directory))}
+		}
 		if f.At > 0 {
 			about = append(about, time.UnixMilli(f.At).In(p.Now.Location()).Format("2006-01-02 15:04"))
 		}
@@ -63,6 +66,8 @@ func (f *Found) what() string {
 		return fmt.Sprintf("command, exit status %d", *f.Status)
 	case f.Kind == "error" && f.Tool != "":
 		return "error of " + format.Clean(f.Tool)
+	case f.Kind == "rule", f.Kind == "decision":
+		return f.Kind + " of the " + f.Role
 	case f.Kind == "read":
 		return "file read"
 	case f.Kind == "write":

@@ -35,6 +35,8 @@ type BaselineInput struct {
 	Memories []chronicle.Memory
 	// Compartments are ordered by Seq.
 	Compartments []chronicle.Compartment
+	// Notes is the number of open notes. A summary may have taken the message that wrote them.
+	Notes int
 
 	HistoryBudget, MemoryBudget, DocsBudget int
 
@@ -73,6 +75,7 @@ func Baseline(in BaselineInput) BaselineText {
 		docsBlock(in.Docs, in.DocsBudget, in.CountText),
 		record,
 		memoryBlock("project-memory", memories),
+		noteLine(in.Notes),
 	}
 
 	out := BaselineText{Sections: BaselineSections{
@@ -88,6 +91,14 @@ func Baseline(in BaselineInput) BaselineText {
 	out.Text = strings.Join(present, "\n\n")
 	out.Tokens = in.CountText(out.Text)
 	return out
+}
+
+// noteLine reminds the model of its open notes.
+func noteLine(open int) string {
+	if open == 0 {
+		return ""
+	}
+	return "<open-notes>" + strconv.Itoa(open) + " put off with ctx_note; its action read shows what.</open-notes>"
 }
 
 func (in BaselineInput) withDefaults() BaselineInput {

@@ -23,7 +23,8 @@ type DeltaInput struct {
 	Updates []chronicle.MemoryChange
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
-	// Memories holds the memories stored since the fold.
+	// Memories holds the memories stored or restored since the fold, as far as the
+	// baseline does not show them.
 	Memories []chronicle.Memory
 
 	MemoryBudget int

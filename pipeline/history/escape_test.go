@@ -19,7 +19,7 @@ func headOf(foreign func() string) (baseline, delta string) {
 	compartments := []chronicle.Compartment{
 		{Start: 1, End: 4, Title: text(), Tiers: [4]string{text(), text(), text(), text()}, Importance: 50, Missing: text()},
 	}
-	memories := []chronicle.Memory{{ID: 1, Category: text(), Source: text(), Content: text()}}
+	memories := []chronicle.Memory{{ID: 1, Category: text(), Source: chronicle.FromWeb, Content: text()}}
 	const plenty = 1 << 20
 	b := history.Baseline(history.BaselineInput{
 		Docs: []history.Doc{{Name: text(), Text: text()}}, Memories: memories, Compartments: compartments,

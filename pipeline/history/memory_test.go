@@ -132,3 +132,48 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 		}
 	})
 }
+
+// Reference vectors mem-select, mem-line and coalesce. In mem-select, our wrapper has 20 tokens more. Bug class K9: once,
+// a short budget kept the oldest memories, because most have the same importance.
+func TestBugK9ReferenceMemories(t *testing.T) {
+	sizes := map[string]int{"five": 33, "six": 23, "seven": 23, "eight": 22}
+	count := func(line string) int {
+		for word, size := range sizes {
+			if strings.Contains(line, word) {
+				return size
+			}
+		}
+		return 0
+	}
+	memories := []chronicle.Memory{
+		{ID: 5, Category: "NAMING", Importance: 50, Content: "five"},
+		{ID: 6, Category: "PROJECT_RULES", Importance: 80, Content: "six"},
+		{ID: 7, Category: "ARCHITECTURE", Importance: 50, Content: "seven"},
+		{ID: 8, Category: "CONFIG_VALUES", Importance: 20, Content: "eight", Permanent: true},
+	}
+	in := history.BaselineInput{Memories: memories, MemoryBudget: 75 + 20, CountText: count}
+	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 7, 8}) {
+		t.Errorf("mem-select: %v", got)
+	}
+	memories[0].UpdatedAt, memories[0].Content = 9, "now six" // changed after all others
+	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 8, 5}) {
+		t.Errorf("a changed memory counts as old: %v", got)
+	}
+	line := history.Baseline(history.BaselineInput{
+		Memories:  []chronicle.Memory{{ID: 5, Category: "NAMING", Importance: 50, Content: `n one <tag> & "q"`}},
+		CountText: tokens.Count,
+	}).Text
+	if want := "\n" + `  <memory id="5" category="NAMING" importance="50">n one &lt;tag&gt; &amp; "q"</memory>` + "\n"; !strings.Contains(line, want) {
+		t.Errorf("mem-line: %s", line)
+	}
+	got := deltaOf(history.DeltaInput{Shown: []int64{10, 11}, Updates: []chronicle.MemoryChange{
+		{ID: 1, Kind: chronicle.MemoryArchived, Memory: 10},
+		{ID: 2, Kind: chronicle.MemoryUpdated, Memory: 10, Content: "late"},
+		{ID: 3, Kind: chronicle.MemoryUpdated, Memory: 11, Content: "a"},
+		{ID: 4, Kind: chronicle.MemoryUpdated, Memory: 11, Content: "b"},
+		{ID: 5, Kind: chronicle.MemoryUpdated, Memory: 12, Content: "c"},
+	}})
+	if lines := updateLines(got.Text); !reflect.DeepEqual(lines, []string{`  <removed id="10"/>`, `  <updated id="11">b</updated>`}) {
+		t.Errorf("coalesce: %q", lines)
+	}
+}

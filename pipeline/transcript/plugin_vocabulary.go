@@ -8,6 +8,13 @@ const ExpandTool = "ctx_expand"
 // SearchTool is the tool with which the model searches earlier messages.
 const SearchTool = "ctx_search"
 
+// MemoryTool is the tool with which the model keeps facts about the project, and NoteTool the one with which it puts
+// things off.
+const (
+	MemoryTool = "ctx_memory"
+	NoteTool   = "ctx_note"
+)
+
 // pluginTools are tools that plugins and MCP servers bring into any harness.
 var pluginTools = map[string]ToolClass{
 	"ast_grep_search": {Idempotent: true},

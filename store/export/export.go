@@ -46,6 +46,7 @@ var exported = []struct{ name, where string }{
 	{sequences, `WHERE name = 'memories'`},                // prompts name a memory by its id, so the next memory has to get the same one
 	{"memories", ofProject},
 	{"memory_changes", ofProject},
+	{"notes", ofSession},
 	{"model_limits", ""},
 	{"model_windows", ""},
 	{"cache_lives", ""},

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/export"
 	"github.com/magicctx/magicctx-host/store/file"
+	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
@@ -56,7 +57,11 @@ func TestImportLeavesLeasesOut(t *testing.T) {
 	historian := store.HistorianOf(key)
 	isAcquired, err := s.Leases.Acquire(t.Context(), historian, "run-2")
 	storetest.Must(t, err)
-	storetest.Must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: storetest.Project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
+	_, err = s.Answer(t.Context(), key, "call-2", func(e *memories.Editor) (string, error) {
+		_, err := e.Update(storetest.Project, 1, func(m *chronicle.Memory) { m.Content = "use pnpm" })
+		return "done", err
+	})
+	storetest.Must(t, err)
 	tables, err := export.From(t.Context(), s, key)
 	storetest.Must(t, err)
 	storetest.Must(t, export.Into(t.Context(), other, tables))

@@ -56,6 +56,8 @@ func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (
 // Bind binds an argument to a parameter of a statement. Parameters are numbered from 1.
 func Bind(stmt *sqlite3.Stmt, param int, arg any) error {
 	switch arg := arg.(type) {
+	case nil:
+		return stmt.BindNull(param)
 	case string:
 		return stmt.BindText(param, arg)
 	case int:

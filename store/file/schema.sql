@@ -508,11 +508,12 @@ CREATE TABLE memories (
 	content        TEXT    NOT NULL,
 	hash           TEXT    NOT NULL, -- MD5 of the normalised content, hex
 	importance     INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	source         TEXT    NOT NULL CHECK (source = 'historian' OR source = 'agent' OR source = 'dreamer' OR source = 'user'),
+	source         TEXT    NOT NULL CHECK (source IN ('historian', 'user', 'agent', 'tool', 'web')),
 	source_harness TEXT    NOT NULL DEFAULT '', -- the session that it was learned in
 	source_session TEXT    NOT NULL DEFAULT '',
+	source_message INTEGER NOT NULL DEFAULT 0, -- ordinal of the message in that session, 0 if it is not known
 	directory      TEXT    NOT NULL DEFAULT '', -- of the session that learned the memory last
-	status         TEXT    NOT NULL DEFAULT 'active' CHECK (status = 'active' OR status = 'permanent' OR status = 'archived'),
+	status         TEXT    NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'permanent', 'proposed', 'archived', 'superseded')),
 	superseded_by  INTEGER NOT NULL DEFAULT 0,
 	seen_count     INTEGER NOT NULL DEFAULT 1,
 	seen_at        INTEGER NOT NULL,
@@ -525,15 +526,34 @@ CREATE TABLE memories (
 CREATE TABLE memory_changes (
 	id            INTEGER PRIMARY KEY AUTOINCREMENT,
 	project       TEXT    NOT NULL,
-	kind          TEXT    NOT NULL CHECK (kind = 'update' OR kind = 'archive' OR kind = 'delete' OR kind = 'supersede'),
+	kind          TEXT    NOT NULL CHECK (kind IN ('update', 'archive', 'delete', 'supersede', 'restore')),
 	memory        INTEGER NOT NULL,
 	superseded_by INTEGER NOT NULL DEFAULT 0,
-	category      TEXT    NOT NULL DEFAULT '', -- after an update
-	content       TEXT    NOT NULL DEFAULT '',
+	category      TEXT    NOT NULL DEFAULT '', -- after an update or a restore
+	content       TEXT    NOT NULL DEFAULT '', -- the same, or the reason of an archive
 	at            INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
+
+-- A note with a condition belongs to its project. Any other note belongs to its session.
+CREATE TABLE notes (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	harness    TEXT, -- NULL for a note of a project
+	session_id TEXT,
+	project    TEXT    NOT NULL DEFAULT '', -- identity
+	message    INTEGER NOT NULL DEFAULT 0, -- ordinal of the message that wrote it, 0 if it is not known
+	content    TEXT    NOT NULL,
+	condition  TEXT    NOT NULL DEFAULT '',
+	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'dismissed')),
+	created_at INTEGER NOT NULL,
+	updated_at INTEGER NOT NULL,
+	CHECK ((session_id IS NULL) = (condition <> '')),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT;
+
+CREATE INDEX notes_of_session ON notes (harness, session_id);
+CREATE INDEX notes_of_project ON notes (project);
 
 CREATE TABLE tidies (
 	at INTEGER NOT NULL PRIMARY KEY

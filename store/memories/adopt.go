@@ -18,6 +18,7 @@ func (s *Memories) Adopt(ctx context.Context, directory, former, project string)
 			`UPDATE OR IGNORE memories SET project = ?3 WHERE project IN (?1, ?2)`,
 			`DELETE FROM memories WHERE project IN (?1, ?2) AND project <> ?3`,
 			`UPDATE memory_changes SET project = ?3 WHERE project IN (?1, ?2)`,
+			`UPDATE notes SET project = ?3 WHERE project IN (?1, ?2)`,
 		} {
 			if _, err := tx.Exec(query, directory, former, project); err != nil {
 				return err

@@ -1,4 +1,4 @@
-// Package memories keeps the memories of projects, and the log of their changes.
+// Package memories keeps the memories of projects, the log of their changes, and the notes that models write for later.
 //
-// It may import internal/chronicle, store/database and store/file.
+// It may import internal/chronicle, internal/format, internal/secret, store/database and store/file.
 package memories

@@ -7,12 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/secret"
 	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/file"
 )
@@ -30,25 +31,23 @@ type OfProject struct {
 	MemoryID, ChangeID int64
 }
 
-var (
-	// ErrUnknown means that the project has no memory with this id.
-	ErrUnknown = errors.New("the project has no such memory")
-	// ErrSame means that another memory already has this content. The caller should archive one of the
-	// two instead.
-	ErrSame = errors.New("another memory of the project has this content")
-)
-
 // hash returns the hash by which the store finds equal contents. It turns the content to lower case, replaces
 // each run of white space with one space, and removes white space at the ends. The hash is the MD5 of the
 // result, in hex. It is not for security. The TypeScript plugin uses the same hash, so that its memories can be
 // imported.
 func hash(content string) string {
-	sum := md5.Sum([]byte(strings.Join(strings.Fields(strings.ToLower(content)), " ")))
+	sum := md5.Sum([]byte(strings.Join(strings.FieldsFunc(strings.ToLower(content), isSpace), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
-//go:embed query/memory_learn.sql
-var memoryLearnSQL string
+// textOf returns a text as it is stored: without credentials, without the characters that hide a text or change its
+// direction, and without blanks at its ends. A memory can repeat any file or web page.
+func textOf(content string) string {
+	return strings.TrimFunc(secret.Redact(format.CleanLines(content)), isSpace)
+}
+
+//go:embed query/memory_insert.sql
+var memoryInsertSQL string
 
 //go:embed query/memory_select.sql
 var memorySelectSQL string
@@ -56,8 +55,8 @@ var memorySelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories bounds the facts of one project that the historian's runs can store. The head shows about a
-// hundred at most.
+// maxMemories bounds the facts of one project that the historian's runs can store, and the memories that models can
+// store. The head shows about a hundred at most.
 const maxMemories = 1_000
 
 // Learn turns the facts of a session into memories of its project. If a memory with the same content exists, Learn
@@ -67,12 +66,23 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 	if len(facts) > 0 && project == "" {
 		return errors.New("its facts belong to no project")
 	}
+	e := Editor{tx, now}
 	for i, f := range facts {
-		content := strings.TrimSpace(f.Content)
-		if content == "" {
+		m := chronicle.Memory{
+			Project: project, Category: f.Category, Content: textOf(f.Content), Source: chronicle.FromHistorian,
+			Harness: harness, Session: session, Message: f.Source.Start,
+		}
+		if m.Content == "" {
 			continue
 		}
-		_, err := tx.Exec(memoryLearnSQL, project, f.Category, content, hash(content), "historian", harness, session, now)
+		known, err := e.withContent(m)
+		switch {
+		case err != nil:
+		case known != nil:
+			err = e.seen(known.ID, m)
+		default:
+			_, err = e.insert(m)
+		}
 		if err != nil {
 			return fmt.Errorf("fact %d: %w", i, err)
 		}
@@ -84,9 +94,12 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 	return err
 }
 
-// Of returns the memories of a project that are not archived and have not expired at a given time (at, in
-// Unix ms).
+// Of returns the memories of a project that are active and have not expired at a given time (at, in Unix ms). If at is
+// 0, it also returns the expired ones.
 func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProject, err error) {
+	if project == "" {
+		return m, nil
+	}
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, `
 			SELECT
@@ -96,7 +109,7 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 		if err != nil {
 			return err
 		}
-		return file.Scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { m.Memories = append(m.Memories, readMemory(row)) }, project, at)
+		return file.Scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { m.Memories = append(m.Memories, readMemory(row)) }, project, false, at, 0)
 	})
 	if err != nil {
 		return OfProject{}, fmt.Errorf("read memories of project %s: %w", project, err)
@@ -104,119 +117,77 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 	return m, nil
 }
 
+// Version returns a number that grows whenever a memory of any project is stored or changed.
+func (s *Memories) Version(ctx context.Context) (version int64, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT coalesce(sum(seq), 0) FROM sqlite_sequence WHERE name = 'memories' OR name = 'memory_changes'`,
+			func(row *sqlite3.Stmt) { version = row.ColumnInt64(0) })
+	})
+	return version, err
+}
+
+// OpenNotes returns the number of open notes of a session and its project.
+func (s *Memories) OpenNotes(ctx context.Context, harness, session, project string) (n int, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
+			SELECT count(*) FROM notes
+			WHERE status <> 'dismissed' AND (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3)`,
+			func(row *sqlite3.Stmt) { n = row.ColumnInt(0) }, harness, session, project)
+	})
+	return n, err
+}
+
 func readMemory(s *sqlite3.Stmt) chronicle.Memory {
-	return chronicle.Memory{
+	m := chronicle.Memory{
 		ID: s.ColumnInt64(0), Project: s.ColumnText(1), Category: s.ColumnText(2), Content: s.ColumnText(3), Importance: s.ColumnInt(4),
-		Source: s.ColumnText(5), Harness: s.ColumnText(6), Session: s.ColumnText(7), Permanent: s.ColumnBool(8), ExpiresAt: s.ColumnInt64(9),
-		Directory: s.ColumnText(10), SeenAt: s.ColumnInt64(11),
+		Source: chronicle.Source(s.ColumnText(5)), Harness: s.ColumnText(6), Session: s.ColumnText(7), Message: database.Count(s, 8),
+		Status: chronicle.MemoryStatus(s.ColumnText(9)), SupersededBy: s.ColumnInt64(10), Seen: database.Count(s, 11),
+		SeenAt: s.ColumnInt64(12), CreatedAt: s.ColumnInt64(13), UpdatedAt: s.ColumnInt64(14), ExpiresAt: s.ColumnInt64(15), Directory: s.ColumnText(16),
 	}
+	if m.Status == permanent {
+		m.Status, m.Permanent = chronicle.MemoryIsActive, true
+	}
+	return m
 }
 
-// Change changes a memory and logs the change, in one transaction. It fails with ErrUnknown if
-// the memory does not exist. An update may also fail with ErrSame.
-func (s *Memories) Change(ctx context.Context, ch chronicle.MemoryChange) error {
-	err := s.db.Update(ctx, func(tx *database.Tx) error {
-		return changeAndLog(tx, ch, s.db.Clock.Now())
+// permanent is the stored status of an active memory that is chosen before all others.
+const permanent = "permanent"
+
+// View calls read with a Reader of the database in dir, which a host may have open. See file.View for
+// the errors.
+func View(ctx context.Context, dir string, read func(*Reader) error) error {
+	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
+		return read(&Reader{func(query string, row func(*sqlite3.Stmt), args ...any) error {
+			return file.Scan(c, query, row, args...)
+		}})
 	})
-	if err != nil {
-		return fmt.Errorf("%s memory %d of project %s: %w", ch.Kind, ch.Memory, ch.Project, err)
-	}
-	return nil
 }
 
-//go:embed query/memory_list.sql
-var memoryListSQL string
-
-// All returns the memories of all projects that are not archived, by project and id, from the database in dir. A
-// host may have the database open. See file.View for the errors.
-func All(ctx context.Context, dir string) (all []chronicle.Memory, err error) {
-	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
-		all, err = list(c)
-		return err
-	})
-	return all, err
-}
-
-func list(c *sqlite3.Conn) (all []chronicle.Memory, err error) {
-	err = file.Scan(c, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
-	if err != nil {
-		return nil, fmt.Errorf("list memories: %w", err)
-	}
-	return all, nil
-}
-
-// Forget deletes the memory with an id from the database in dir, and logs the change. A host may have the
-// database open. It fails with ErrUnknown if there is no such memory. See file.Edit for the other errors.
-func Forget(ctx context.Context, dir string, id, at int64) (m chronicle.Memory, err error) {
-	err = database.Edit(ctx, dir, func(tx *database.Tx) error {
-		all, err := list(tx.Conn)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(all, func(m chronicle.Memory) bool { return m.ID == id })
-		if i < 0 {
-			return fmt.Errorf("%w: number %d", ErrUnknown, id)
-		}
-		m = all[i]
-		return changeAndLog(tx, chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryDeleted, Memory: id}, at)
-	})
-	return m, err
-}
-
-func changeAndLog(tx *database.Tx, ch chronicle.MemoryChange, now int64) error {
-	changed, err := changeMemory(tx, ch, now)
-	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return ErrSame
-	}
-	if err != nil {
-		return err
-	}
-	if changed == 0 {
-		return ErrUnknown
-	}
-	_, err = tx.Exec(`
-		INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, ch.Project, string(ch.Kind), ch.Memory, ch.SupersededBy, ch.Category, ch.Content, now)
-	return err
-}
-
-func changeMemory(tx *database.Tx, ch chronicle.MemoryChange, now int64) (changed int64, err error) {
-	switch ch.Kind {
-	case chronicle.MemoryUpdated:
-		return tx.Exec(`
-			UPDATE memories
-			SET category = ?3, content = ?4, hash = ?5, updated_at = ?6
-			WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory, ch.Category, ch.Content, hash(ch.Content), now)
-	case chronicle.MemoryArchived, chronicle.MemorySuperseded:
-		return tx.Exec(`
-			UPDATE memories
-			SET status = 'archived', superseded_by = ?3, updated_at = ?4
-			WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory, ch.SupersededBy, now)
-	case chronicle.MemoryDeleted:
-		return tx.Exec(`DELETE FROM memories WHERE project = ?1 AND id = ?2`, ch.Project, ch.Memory)
-	}
-	return 0, fmt.Errorf("unknown kind of change %q", ch.Kind)
+// Edit calls change in one transaction on the database in dir, which a host may have open. now is the time in Unix ms.
+// See file.Edit for the errors.
+func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
+	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(&Editor{tx, now}) })
 }
 
 // Changes returns the changes of a project's memories whose ids are greater than after, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, `
-			SELECT id, kind, memory, superseded_by, category, content
-			FROM memory_changes
-			WHERE project = ? AND id > ?
-			ORDER BY id`,
-			func(row *sqlite3.Stmt) {
-				changes = append(changes, chronicle.MemoryChange{
-					ID: row.ColumnInt64(0), Project: project, Kind: chronicle.ChangeKind(row.ColumnText(1)), Memory: row.ColumnInt64(2),
-					SupersededBy: row.ColumnInt64(3), Category: row.ColumnText(4), Content: row.ColumnText(5),
-				})
-			}, project, after)
+		return file.Scan(c, changeSQL+` WHERE project = ? AND id > ? ORDER BY id`,
+			func(row *sqlite3.Stmt) { changes = append(changes, readChange(row)) }, project, after)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read changes of memories of project %s: %w", project, err)
 	}
 	return changes, nil
+}
+
+const changeSQL = `SELECT id, project, kind, memory, superseded_by, category, content, at FROM memory_changes`
+
+func readChange(row *sqlite3.Stmt) chronicle.MemoryChange {
+	return chronicle.MemoryChange{
+		ID: row.ColumnInt64(0), Project: row.ColumnText(1), Kind: chronicle.ChangeKind(row.ColumnText(2)), Memory: row.ColumnInt64(3),
+		SupersededBy: row.ColumnInt64(4), Category: row.ColumnText(5), Content: row.ColumnText(6), At: row.ColumnInt64(7),
+	}
 }
 
 // ForgetChanges deletes the changes of memories that are older than a given time (before, in Unix ms) and

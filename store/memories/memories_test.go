@@ -3,6 +3,7 @@ package memories_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,17 +82,18 @@ func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 func TestFactsBecomeMemoriesOnce(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
-	learn(t, s, project, chronicle.Fact{Category: "NAMING", Content: "Use Bun"}, chronicle.Fact{Category: "NAMING", Content: " \n"}, chronicle.Fact{Category: "RULES", Content: "use bun"})
+	learn(t, s, project, chronicle.Fact{Category: "NAMING", Content: "Use Bun", Source: chronicle.Range{Start: 7, End: 9}}, chronicle.Fact{Category: "NAMING", Content: " \n"}, chronicle.Fact{Category: "RULES", Content: "use bun"})
 	storetest.Advance(s, time.Minute)
 	later := now + time.Minute.Milliseconds()
 	learn(t, s, project, chronicle.Fact{Category: "NAMING", Content: "use  bun\n"})
 	m, err := s.Memories.Of(t.Context(), project, later)
 	storetest.Must(t, err)
 	row := chronicle.Memory{
-		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: "historian", Harness: key.Harness, Session: key.Session, SeenAt: later,
+		ID: 1, Project: project, Directory: directory, Category: "NAMING", Content: "Use Bun", Importance: 50, Source: chronicle.FromHistorian, Harness: key.Harness, Session: key.Session,
+		Message: 7, Status: chronicle.MemoryIsActive, Seen: 2, SeenAt: later, CreatedAt: now, UpdatedAt: now,
 	}
 	other := row
-	other.ID, other.Category, other.Content, other.SeenAt = 2, "RULES", "use bun", now
+	other.ID, other.Category, other.Content, other.SeenAt, other.Seen, other.Message = 2, "RULES", "use bun", now, 1, 0
 	storetest.Same(t, "memories", m, memories.OfProject{Memories: []chronicle.Memory{row, other}, MemoryID: 2})
 	storetest.Same(t, "seen", seenIn(t, s), map[string]int{"Use Bun": 2, "use bun": 1})
 	if m, err := s.Memories.Of(t.Context(), "another project", now); err != nil || len(m.Memories) > 0 || m.MemoryID > 0 {
@@ -112,46 +114,197 @@ func TestMemoriesExpire(t *testing.T) {
 	storetest.Same(t, "learned without an end", contentsOf(t, s, now+99), []string{"short"})
 }
 
+// edit changes memories of the store in one transaction.
+func edit(t *testing.T, s *store.Store, change func(*memories.Editor) error) {
+	t.Helper()
+	storetest.Must(t, tryEdit(t, s, change))
+}
+
+func tryEdit(t *testing.T, s *store.Store, change func(*memories.Editor) error) error {
+	t.Helper()
+	return s.Update(t.Context(), func(tx *database.Tx) error { return change(memories.Editing(tx, s.Clock.Now())) })
+}
+
+// rewrite returns a change of the content of a memory.
+func rewrite(project string, id int64, content string) func(*memories.Editor) error {
+	return func(e *memories.Editor) error {
+		_, err := e.Update(project, id, func(m *chronicle.Memory) { m.Category, m.Content = "NAMING", content })
+		return err
+	}
+}
+
+func archive(project string, ids ...int64) func(*memories.Editor) error {
+	return func(e *memories.Editor) error {
+		_, err := e.Archive(project, ids, "")
+		return err
+	}
+}
+
 func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
-	learn(t, s, project, chronicle.Fact{Category: "A", Content: "one"}, chronicle.Fact{Category: "A", Content: "two"}, chronicle.Fact{Category: "A", Content: "three"}, chronicle.Fact{Category: "A", Content: "four"})
+	fact := func(content string) chronicle.Fact { return chronicle.Fact{Category: "ARCHITECTURE", Content: content} }
+	learn(t, s, project, fact("one"), fact("two"), fact("three"), fact("four"))
+	edit(t, s, rewrite(project, 1, "uno"))
+	edit(t, s, func(e *memories.Editor) error {
+		_, err := e.Archive(project, []int64{2, 2}, " dup ")
+		return err
+	})
+	edit(t, s, func(e *memories.Editor) error {
+		_, _, err := e.Merge([]int64{1, 3}, chronicle.Memory{Project: project, Category: "NAMING", Content: "Uno"})
+		return err
+	})
+	edit(t, s, func(e *memories.Editor) error {
+		_, err := e.Delete(project, 4)
+		return err
+	})
 	changes := []chronicle.MemoryChange{
-		{ID: 1, Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "B", Content: "uno"},
-		{ID: 2, Project: project, Kind: chronicle.MemoryArchived, Memory: 2},
-		{ID: 3, Project: project, Kind: chronicle.MemorySuperseded, Memory: 3, SupersededBy: 1},
-		{ID: 4, Project: project, Kind: chronicle.MemoryDeleted, Memory: 4},
+		{ID: 1, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "uno"},
+		{ID: 2, Kind: chronicle.MemoryArchived, Memory: 2, Content: "dup"},
+		{ID: 3, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "NAMING", Content: "Uno"},
+		{ID: 4, Kind: chronicle.MemorySuperseded, Memory: 3, SupersededBy: 1},
+		{ID: 5, Kind: chronicle.MemoryDeleted, Memory: 4},
 	}
-	for _, ch := range changes {
-		storetest.Must(t, s.Memories.Change(t.Context(), ch))
+	for i := range changes {
+		changes[i].Project, changes[i].At = project, now
 	}
 	got, err := s.Memories.Changes(t.Context(), project, 0)
 	storetest.Must(t, err)
 	storetest.Same(t, "changes", got, changes)
-	got, err = s.Memories.Changes(t.Context(), project, 3)
+	got, err = s.Memories.Changes(t.Context(), project, 4)
 	storetest.Must(t, err)
-	storetest.Same(t, "newest change", got, changes[3:])
-	storetest.Same(t, "memories", contentsOf(t, s, now), []string{"uno"})
+	storetest.Same(t, "newest change", got, changes[4:])
+	storetest.Same(t, "memories", contentsOf(t, s, now), []string{"Uno"})
 	m, err := s.Memories.Of(t.Context(), project, now)
 	storetest.Must(t, err)
-	if m.MemoryID != 3 || m.ChangeID != 4 {
-		t.Errorf("the newest memory is %d, the newest change %d", m.MemoryID, m.ChangeID)
+	if m.MemoryID != 3 || m.ChangeID != 5 || m.Memories[0].Seen != 2 {
+		t.Errorf("the newest memory is %d, the newest change %d: %+v", m.MemoryID, m.ChangeID, m.Memories)
 	}
 
 	before := storetest.Rows(t, s)
-	assertIs(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryArchived, Memory: 4}), memories.ErrUnknown)
-	assertIs(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: "another", Kind: chronicle.MemoryArchived, Memory: 1}), memories.ErrUnknown)
-	assertIs(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "A", Content: "TWO"}), memories.ErrSame)
-	if err := s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: "other", Memory: 1}); err == nil {
-		t.Error("an unknown change was stored")
+	for _, test := range []struct {
+		change func(*memories.Editor) error
+		want   error
+	}{
+		{archive(project, 4), memories.ErrUnknown},
+		{archive("another", 1), memories.ErrUnknown},
+		{archive(project, 1, 2), memories.ErrInactive}, // and memory 1 stays
+		{archive(project, 1, 3), memories.ErrInactive},
+		{rewrite(project, 2, "x"), memories.ErrInactive},
+	} {
+		assertIs(t, tryEdit(t, s, test.change), test.want)
 	}
 	storetest.Same(t, "database", storetest.Rows(t, s), before)
 
-	learn(t, s, project, chronicle.Fact{Category: "A", Content: "two"}, chronicle.Fact{Category: "A", Content: "four"})
-	storetest.Same(t, "learned again", contentsOf(t, s, now), []string{"uno", "four"}) // an archived memory stays archived
+	learn(t, s, project, fact("two"), fact("four"))
+	storetest.Same(t, "learned again", contentsOf(t, s, now), []string{"Uno", "four"}) // an archived memory stays archived
 	if m, err := s.Memories.Of(t.Context(), project, now); err != nil || m.Memories[1].ID <= 4 {
 		t.Errorf("the id of a deleted memory was given again: %+v, %v", m.Memories, err)
 	}
+}
+
+// Bug class K10: once, knowledge that was archived could not be added again.
+func TestBugK10ArchivedMemoryCanBeWrittenAgain(t *testing.T) {
+	s := storetest.Open(t, t.TempDir())
+	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
+	write := func(content string) (outcome memories.Outcome) {
+		edit(t, s, func(e *memories.Editor) (err error) {
+			_, outcome, err = e.Write(chronicle.Memory{Project: project, Category: "NAMING", Content: content, Source: chronicle.FromAgent})
+			return err
+		})
+		return outcome
+	}
+	if got := write("Use bun"); got != memories.Stored {
+		t.Error(got)
+	}
+	if got := write(" use  BUN "); got != memories.Known {
+		t.Error(got)
+	}
+	edit(t, s, archive(project, 1))
+	if got := write("use bun"); got != memories.Restored {
+		t.Error(got)
+	}
+	storetest.Same(t, "memories", contentsOf(t, s, now), []string{"Use bun"})
+	version, err := s.Memories.Version(t.Context())
+	storetest.Must(t, err)
+	edit(t, s, func(e *memories.Editor) error {
+		_, err := e.Restore(project, 1)
+		return err
+	})
+	if again, err := s.Memories.Version(t.Context()); err != nil || again != version {
+		t.Errorf("restoring an active memory is a change: %d, %d, %v", version, again, err)
+	}
+}
+
+// A memory can repeat any text. Credentials, and characters that hide a text or change its direction, are not stored.
+func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
+	s := storetest.Open(t, t.TempDir())
+	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
+	hostile := "a\x1b[31mb\u202ec\U000e0041 token ghp_0123456789abcdefghijABCDEFGHIJ456789\x00"
+	learn(t, s, project, chronicle.Fact{Category: "NAMING", Content: hostile})
+	const clean = "abc token [redacted GitHub token]?"
+	storetest.Same(t, "learned", contentsOf(t, s, now), []string{clean})
+	edit(t, s, func(e *memories.Editor) error {
+		_, outcome, err := e.Write(chronicle.Memory{Project: project, Category: "NAMING", Content: hostile, Source: chronicle.FromAgent})
+		storetest.Same(t, "outcome", outcome, memories.Known)
+		_, err2 := e.WriteNote(chronicle.Note{Harness: key.Harness, Session: key.Session, Content: hostile})
+		notes, err3 := e.Reader().Notes(key.Harness, key.Session, "", false)
+		storetest.Same(t, "note", notes[0].Content, clean)
+		return errors.Join(err, err2, err3)
+	})
+	for _, m := range []chronicle.Memory{
+		{Project: project, Category: "NAMING", Content: " \u202e\n"},
+		{Project: project, Category: "OTHER", Content: "x"},
+		{Project: project, Category: "NAMING", Content: strings.Repeat("é", 1_001)},
+	} {
+		err := tryEdit(t, s, func(e *memories.Editor) error {
+			_, _, err := e.Write(m)
+			return err
+		})
+		if err == nil {
+			t.Errorf("%+v is stored", m)
+		}
+	}
+}
+
+// Notes of a session belong to it; notes with a condition belong to the project. Bug class K30: once, a note of another
+// session could be changed by its id.
+func TestBugK30NotesOfOthersStay(t *testing.T) {
+	s := storetest.Open(t, t.TempDir())
+	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
+	mine := chronicle.Note{Harness: key.Harness, Session: key.Session, Project: project, Message: 3, Content: "mine"}
+	ours := mine
+	ours.Content, ours.Condition = "ours", "CI is green"
+	edit(t, s, func(e *memories.Editor) error {
+		_, err := e.WriteNote(mine)
+		_, err2 := e.WriteNote(ours)
+		return errors.Join(err, err2)
+	})
+	for _, other := range []chronicle.Note{
+		{ID: 1, Harness: "pi", Session: "other", Project: project}, {ID: 2, Harness: key.Harness, Session: "other", Project: "git:2"}, {ID: 9, Harness: key.Harness, Session: key.Session, Project: project},
+	} {
+		assertIs(t, tryEdit(t, s, func(e *memories.Editor) error {
+			_, err := e.DismissNote(other)
+			return err
+		}), memories.ErrNoNote)
+		assertIs(t, tryEdit(t, s, func(e *memories.Editor) error {
+			_, err := e.UpdateNote(other, "x", "")
+			return err
+		}), memories.ErrNoNote)
+	}
+	open := func(session string) (contents []string) {
+		edit(t, s, func(e *memories.Editor) error {
+			notes, err := e.Reader().Notes(key.Harness, session, project, false)
+			for _, n := range notes {
+				contents = append(contents, n.Content)
+			}
+			return err
+		})
+		return contents
+	}
+	storetest.Same(t, "another session", open("other"), []string{"ours"})
+	storetest.Must(t, s.DeleteSession(t.Context(), key))
+	storetest.Same(t, "without the session", open(key.Session), []string{"ours"})
 }
 
 // A change is kept as long as some head shows the memory as it was before the change.
@@ -160,7 +313,7 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
 	learn(t, s, project, chronicle.Fact{Category: "A", Content: "one"})
 	for _, content := range []string{"two", "three", "four"} {
-		storetest.Must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: project, Kind: chronicle.MemoryUpdated, Memory: 1, Category: "A", Content: content}))
+		edit(t, s, rewrite(project, 1, content))
 	}
 	left := func(before int64) (n int) {
 		t.Helper()
@@ -195,7 +348,7 @@ func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 		learn(t, s, project, known)
 		storetest.Exec(t, s, `UPDATE sessions SET project = ?`, map[string]string{former: former}[before])
 		learn(t, s, before, known, chronicle.Fact{Category: "NAMING", Content: "known to the directory"})
-		storetest.Must(t, s.Memories.Change(t.Context(), chronicle.MemoryChange{Project: before, Kind: chronicle.MemoryUpdated, Memory: 3, Category: "NAMING", Content: "changed"}))
+		edit(t, s, rewrite(before, 3, "changed"))
 
 		for range 2 {
 			storetest.Must(t, s.Memories.Adopt(t.Context(), directory, former, project))

@@ -1,6 +1,11 @@
+-- The memories of a project, or of all projects if ?1 is ''. ?2 also selects those that are not active. Of the active
+-- ones, those that have expired at ?3 are left out. If ?4 is not 0, only the memory with this id.
 SELECT
-	id, project, category, content, importance, source, source_harness, source_session,
-	status = 'permanent', expires_at, directory, seen_at
+	id, project, category, content, importance, source, source_harness, source_session, source_message,
+	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory
 FROM memories
-WHERE project = ?1 AND status <> 'archived' AND (expires_at = 0 OR expires_at > ?2)
-ORDER BY id
+WHERE (?1 = '' OR project = ?1)
+	AND (?2 OR status = 'active' OR status = 'permanent')
+	AND (?2 OR expires_at = 0 OR expires_at > ?3)
+	AND (?4 = 0 OR id = ?4)
+ORDER BY project, id

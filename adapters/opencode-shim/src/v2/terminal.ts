@@ -36,7 +36,12 @@ export class Terminal {
       news: async (asked) => this.news(asked),
       run: (command) => executeCommand(this.owner.host, { ...command, directory }),
     }
-    return ctx.rpc.register(definition, { ...handlers }).catch((err) => void log.warn("no calls of the terminal", { cause: asError(err).message }))
+    try {
+      return await ctx.rpc.register(definition, { ...handlers })
+    } catch (err) {
+      log.warn("no calls of the terminal", { cause: asError(err).message })
+      return undefined
+    }
   }
 
   async dispose(): Promise<void> {

@@ -16,6 +16,17 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(5)
 }
 
+/**
+ * Waits for the commands. On a loaded machine the fake host may answer too late for the first news, so after a while the
+ * terminal asks again.
+ */
+async function registered(terminal: FakeTerminal): Promise<void> {
+  for (let ms = 0; terminal.commands.size < 2; ms += 5) {
+    await sleep(5)
+    if (ms % 3_000 === 2_995) terminal.emit("plugin.updated")
+  }
+}
+
 /** Loads both halves, and opens session s in the terminal. */
 async function open(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}, trim: (ctx: TerminalContext) => Partial<TerminalContext> = (ctx) => ctx) {
   const rpc = new FakeRpc()
@@ -28,7 +39,7 @@ async function open(t: TestContext, answer: Partial<InitializeResult> = {}, scri
 
 test("a command answers in a dialog that stays, without a prompt", async (t) => {
   const { opencode, terminal, received } = await open(t, {}, { results: { "command/execute": { title: "magicctx", message: "45% full.\nMore.", variant: "info", stays: true } } })
-  await until(() => terminal.commands.size === 2)
+  await registered(terminal)
   const command = terminal.commands.get("ctx-status")!
   assert.deepEqual([command.description, command.slash], ["Show it.", { name: "ctx-status", arguments: true }])
   await command.run(" 5 ")
@@ -42,7 +53,7 @@ test("a command answers in a dialog that stays, without a prompt", async (t) => 
 
 test("a short answer and a failure are toasts", async (t) => {
   const { terminal } = await open(t, {}, { results: { "command/execute": { title: "magicctx", message: "Done.", variant: "success" } } })
-  await until(() => terminal.commands.size === 2)
+  await registered(terminal)
   const { run } = terminal.commands.get("ctx-wrapup")!
   await run()
   fake.follow({ errors: { "command/execute": { code: -32602, message: "no such turn" } } })
@@ -59,7 +70,7 @@ test("a short answer and a failure are toasts", async (t) => {
 test("the host's notices are toasts in each terminal, once", async (t) => {
   const { opencode, rpc, terminal } = await open(t)
   const second = new FakeTerminal(opencode.directory, rpc)
-  await until(() => terminal.commands.size === 2)
+  await registered(terminal)
   opencode.add("s", user("u1", "one"))
   fake.follow({ ask: { "session/transform": ["notify/show", { directory: opencode.directory, title: "magicctx", message: "A bust.", variant: "info" }] } })
   await opencode.request("s")
@@ -89,6 +100,15 @@ test("the footer shows the session's status, and follows it", async (t) => {
   await until(() => terminal.line === "magicctx 45% of 200k · cache 93% · last bust: threshold")
 })
 
+test("an RPC that fails stops nothing", async (t) => {
+  const register = () => {
+    throw new Error("another plugin has this id")
+  }
+  const { opencode } = await load(t, {}, {}, (ctx) => ({ ...ctx, rpc: { register } }))
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+})
+
 // The betas have no RPC, toasts and dialogs, and a later version may lack other members.
 test("without RPC, the half says once what is missing", async (t) => {
   const { terminal } = await open(t, {}, {}, (ctx) => ({ ...ctx, client: {} }))
@@ -103,7 +123,7 @@ test("without Solid, there is no status line, and the answer is a plain dialog",
   const terminal = new FakeTerminal(opencode.directory, rpc)
   terminal.session = "s"
   t.after(setup(terminal.ctx, () => Promise.reject(new Error("Cannot find module"))))
-  await until(() => terminal.commands.size === 2)
+  await registered(terminal)
   assert.deepEqual(terminal.toasts.map(({ message }) => message), ["This version of OpenCode shows no status line of magicctx."])
   await terminal.commands.get("ctx-status")!.run()
   assert.deepEqual(terminal.alerts, [{ title: "magicctx", message: "Long." }])
@@ -111,7 +131,7 @@ test("without Solid, there is no status line, and the answer is a plain dialog",
 
 test("without dialogs, the answer is a toast that lasts", async (t) => {
   const { terminal } = await open(t, {}, { results: { "command/execute": { message: "Long.", variant: "info", stays: true } } }, ({ ui: { dialog: _, ...ui }, ...ctx }) => ({ ...ctx, ui }))
-  await until(() => terminal.commands.size === 2)
+  await registered(terminal)
   await terminal.commands.get("ctx-status")!.run()
   assert.deepEqual(terminal.toasts, [{ title: "magicctx", message: "Long.", variant: "info", duration: 60_000 }])
 })
@@ -128,7 +148,7 @@ test("a half that is unloaded listens to nothing, and one terminal has one half"
   const terminal = new FakeTerminal(opencode.directory, rpc)
   const stop = setup(terminal.ctx, terminal.solid)
   setup(terminal.ctx, terminal.solid)()
-  await until(() => terminal.commands.size === 2)
+  await registered(terminal)
   stop()
   assert.deepEqual([...terminal.handlers.values()].flat(), [])
 })

@@ -12,11 +12,11 @@ export function showAnswer(ctx: TerminalContext, solid: Solid, title: string, me
   const { dialog } = ctx.ui
   dialog!.show(() => {
     const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor((ctx.renderer?.height ?? usualRows) * share)) })
-    insertNode(scroll, make("text", { content: message, fg: ctx.theme?.text.base, wrapMode: "word" }))
+    insertNode(scroll, make("text", { content: message, fg: ctx.theme?.text?.base, wrapMode: "word" }))
     const all = make("box", { gap: 1, paddingLeft: 2, paddingRight: 2, paddingBottom: 1 })
-    insertNode(all, make("text", { content: title, fg: ctx.theme?.text.base }))
+    insertNode(all, make("text", { content: title, fg: ctx.theme?.text?.base }))
     insertNode(all, scroll)
-    insertNode(all, make("text", { content: "esc closes · ↑/↓ scrolls", fg: ctx.theme?.text.muted }))
+    insertNode(all, make("text", { content: "esc closes · ↑/↓ scrolls", fg: ctx.theme?.text?.muted }))
     useKeyboard(({ name }) => {
       const by = steps[name]
       if (by !== undefined) scroll.scrollBy?.(by)

@@ -15,7 +15,7 @@ export class Footer {
       render(input) {
         const text = createElement("text")
         for (const [name, value] of [["wrapMode", "none"], ["truncate", true], ["flexShrink", 1], ["minWidth", 0]] as const) setProp(text, name, value)
-        effect(() => setProp(text, "fg", ctx.theme?.text.muted))
+        effect(() => setProp(text, "fg", ctx.theme?.text?.muted))
         effect(() => setProp(text, "content", lines().get(input.sessionID ?? "") ?? ""))
         effect(() => opened(input.sessionID ?? ""))
         return text

@@ -63,7 +63,12 @@ class Half {
       this.calls = ctx.client.rpc!(definition)
       for (const type of wakers) this.stops.push(ctx.data.on(type, () => void this.ask()))
     })
-    if (this.calls) await attempt("status line", async () => this.footer.draw(ctx, (this.solid = await solid()), () => void this.ask()))
+    if (this.calls) {
+      await attempt("status line", async () => {
+        this.solid = await solid()
+        if (!this.isDisposed) this.footer.draw(ctx, this.solid, () => void this.ask())
+      })
+    }
     if (missing.length > 0) this.toast({ title: "magicctx", message: `This version of OpenCode shows no ${missing.join(", ")} of magicctx.`, variant: "info" })
     notices.userIsHere()
     await this.ask()
@@ -132,9 +137,9 @@ class Half {
   }
 
   private async run(command: string, input: string): Promise<void> {
-    const { session, directory } = this.place()
-    if (!session) return this.toast({ title: "magicctx", message: `/${command} is about a session: open one first.`, variant: "warning" })
     try {
+      const { session, directory } = this.place()
+      if (!session) return this.toast({ title: "magicctx", message: `/${command} is about a session: open one first.`, variant: "warning" })
       const answer = (await this.calls!.run!({ session, command, arguments: input.trim() }, { location: { directory } })) as Awaited<ReturnType<Calls["run"]>>
       const { title = "magicctx", message, variant, stays } = answer
       if (!stays || !this.dialog(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS })

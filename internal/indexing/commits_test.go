@@ -1,0 +1,140 @@
+package indexing
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// A repository is a repository of git in which a test makes commits.
+type repository struct {
+	t    *testing.T
+	dir  string
+	time int
+}
+
+func newRepository(t *testing.T) *repository {
+	t.Helper()
+	r := &repository{t: t, dir: filepath.Join(t.TempDir(), "r"), time: 1_700_000_000}
+	must(t, os.MkdirAll(r.dir, 0o700))
+	r.git("init", "-q", "-b", "main")
+	return r
+}
+
+func (r *repository) git(args ...string) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "git", args...)
+	r.time++
+	when := fmt.Sprint(r.time, " +0000")
+	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_AUTHOR_DATE="+when, "GIT_COMMITTER_DATE="+when)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("git %s: %v\n%s", args, err, out)
+	}
+}
+
+func (r *repository) commit(message string) {
+	r.t.Helper()
+	r.git("commit", "-q", "--allow-empty", "-m", message)
+}
+
+const gitProject = "git:0123456789012345678901234567890123456789"
+
+// Knowledge 7: only commits that were newer than the newest known one were read.
+func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
+	w, r := newWorld(t), newRepository(t)
+	commits := func(want int) {
+		t.Helper()
+		n, err := w.x.Commits(t.Context(), r.dir, gitProject)
+		must(t, err)
+		if n != want {
+			t.Errorf("%d commits were read, want %d", n, want)
+		}
+	}
+	r.commit("zebra one")
+	r.git("branch", "old")
+	r.git("checkout", "-q", "old")
+	r.commit("zebra of the old branch\n\nwith gh" + "p_q7Zt4Xw9Lm2Kc8Vb5Rn1Hd6Jf3Gs0PyTeUaW")
+	r.git("checkout", "-q", "main")
+	r.commit("zebra two \x1b[31m\x1fa\x1e")
+	commits(2)
+	commits(0)
+	r.git("merge", "-q", "--no-ff", "-m", "merge the zebra", "old")
+	commits(1)
+	want := []string{
+		gitProject + " 0 tool commit: zebra of the old branch\n\nwith [redacted GitHub token]", gitProject + " 0 tool commit: zebra one",
+	}
+	if got := w.find("zebra"); len(got) != 3 || got[0] != want[0] || got[1] != want[1] || strings.Contains(got[2], "\x1b") {
+		t.Errorf("%q", got)
+	}
+	r.git("reset", "-q", "--hard", "HEAD~1")
+	r.git("reflog", "expire", "--expire=now", "--all")
+	r.git("gc", "-q", "--prune=now") // git no longer knows the commit that was read last
+	r.commit("zebra three")
+	if n, err := w.x.Commits(t.Context(), r.dir, gitProject); err != nil || n == 0 || len(w.find("thre")) != 1 {
+		t.Errorf("after a rebase: %d, %v", n, err)
+	}
+	if got := w.find("one"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCommitsWithoutGit(t *testing.T) {
+	w, r := newWorld(t), newRepository(t)
+	if n, err := w.x.Commits(t.Context(), r.dir, gitProject); err == nil || n != 0 {
+		t.Errorf("a repository without a commit: %d, %v", n, err)
+	}
+	r.commit("zebra")
+	if n, err := w.x.Commits(t.Context(), r.dir, "dir:0123"); err != nil || n != 0 {
+		t.Errorf("a directory without a repository: %d, %v", n, err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if n, err := w.x.Commits(t.Context(), r.dir, gitProject); err == nil || n != 0 {
+		t.Errorf("without git: %d, %v", n, err)
+	}
+}
+
+func TestRulesAndDecisionsAreIndexed(t *testing.T) {
+	w := newWorld(t)
+	rawhistorytest.NewOpenCode(t, w.home).Add("ses_1", []json.Value{
+		said("m1", "user", 1, "The zebra is slow. Please never paint the zebra red! What must the zebra do?\n```\nnever zebra\n```\nThen we go with the fast zebra."),
+		said("m2", "assistant", 2, "I never saw a zebra."),
+	})
+	w.run()
+	for kind, want := range map[index.Kind]string{index.Rule: "Please never paint the zebra red!", index.Decision: "Then we go with the fast zebra."} {
+		var got []string
+		must(t, w.x.Index.View(t.Context(), func(v *index.View) error {
+			return v.Find(`"zebra"`, index.Scope{Filter: index.Filter{Kinds: []index.Kind{kind}}}, 9, func(h index.Hit) { got = append(got, h.Text) })
+		}))
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+}
+
+// A host reads long sessions in slices, and rests between them. The index is the same.
+func TestSlicesGiveTheSameIndex(t *testing.T) {
+	w := newWorld(t)
+	var all []json.Value
+	for i := range 2*batchMessages + 7 {
+		all = append(all, said(fmt.Sprintf("m%05d", i), [...]string{"user", "assistant"}[i%2], i+1, fmt.Sprint("zebra", i%5)))
+	}
+	rawhistorytest.NewOpenCode(t, w.home).Add("ses_1", all)
+	sliced := newWorld(t)
+	sliced.home, sliced.x.Share, sliced.x.Reader = w.home, 1, w.x.Reader
+	if p := sliced.run(); p.Messages != len(all) {
+		t.Errorf("%+v", p)
+	}
+	w.run()
+	got, want := sliced.find("zebra3"), w.find("zebra3")
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || len(want) != 100 {
+		t.Errorf("%d hits in slices, %d at once", len(got), len(want))
+	}
+}

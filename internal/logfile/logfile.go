@@ -1,0 +1,76 @@
+package logfile
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+// maxBytes is the size at which a log file is renamed. The renamed file replaces the one that was renamed
+// before.
+const maxBytes = 10 << 20
+
+// A File is an append-only file that keeps one predecessor. It is safe for concurrent use.
+type File struct {
+	path string
+
+	// mu guards file and size.
+	mu   sync.Mutex
+	file *os.File
+	size int64
+}
+
+// Open opens the log file at path, in a directory that exists.
+func Open(path string) (*File, error) {
+	l := &File{path: path}
+	if err := l.open(); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return l, nil
+}
+
+func (l *File) open() error {
+	if info, err := os.Stat(l.path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return fmt.Errorf("%s is a named pipe, and opening it would wait for its reader", l.path)
+	}
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return err
+	}
+	l.file, l.size = file, info.Size()
+	return nil
+}
+
+// Write implements io.Writer. Each call must carry one whole line.
+func (l *File) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size > 0 && l.size+int64(len(line)) > maxBytes {
+		if err := l.rotate(); err != nil {
+			return 0, fmt.Errorf("rotate log: %w", err)
+		}
+	}
+	n, err := l.file.Write(line)
+	l.size += int64(n)
+	return n, err
+}
+
+func (l *File) rotate() error {
+	l.file.Close() // Windows cannot rename an open file
+	if err := os.Rename(l.path, l.path+".1"); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return l.open()
+}
+
+// Close closes the file.
+func (l *File) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Close()
+}

@@ -1,0 +1,423 @@
+package memories
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+)
+
+// A Reader reads memories and notes.
+type Reader struct {
+	scan func(query string, row func(*sqlite3.Stmt), args ...any) error
+}
+
+// An Editor changes memories and notes in one transaction. now is the time of the changes. If the project of a call is
+// "", the call finds the memories of all projects, as the user may; a model names its own project.
+type Editor struct {
+	tx  *database.Tx
+	now int64
+}
+
+// Editing returns an Editor for a transaction.
+func Editing(tx *database.Tx, now int64) *Editor { return &Editor{tx, now} }
+
+// Reader returns a Reader for the Editor's transaction.
+func (e *Editor) Reader() *Reader { return &Reader{e.tx.Scan} }
+
+// A Refusal is the reason why a wrong call changes nothing. Every other error is a failure of the database.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
+
+// Refuse returns a Refusal.
+func Refuse(text string, args ...any) error { return Refusal(fmt.Sprintf(text, args...)) }
+
+var (
+	// ErrUnknown means that the project has no memory with this id.
+	ErrUnknown error = Refusal("the project has no such memory")
+	// ErrSame means that another memory already has this content.
+	ErrSame error = Refusal("another memory of the project has this content")
+	// ErrInactive means that the memory is archived or superseded.
+	ErrInactive error = Refusal("the memory is not active")
+	// ErrMixed means that memories of several categories cannot become one without a category.
+	ErrMixed error = Refusal("the memories have different categories, so the new one needs a category")
+	// ErrFull means that models have stored too much.
+	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
+)
+
+// maxContent bounds a memory and a note, in characters. A memory is one fact.
+const maxContent = 1_000
+
+// check cleans the content of m, and refuses what cannot be a memory.
+func check(m *chronicle.Memory) error {
+	m.Content = textOf(m.Content)
+	switch n := utf8.RuneCountInString(m.Content); {
+	case n == 0:
+		return Refuse("content is empty; write one fact")
+	case n > maxContent:
+		return Refuse("content has %d characters, and at most %d are possible; write one fact, briefly", n, maxContent)
+	case !slices.Contains(chronicle.Categories[:], m.Category):
+		return Refuse("category is %q; it is one of %s", m.Category, strings.Join(chronicle.Categories[:], ", "))
+	}
+	return checkImportance(m.Importance)
+}
+
+func checkImportance(n int) error {
+	if n < 0 || n > 100 {
+		return Refuse("importance is %d; it is 1 to 100", n)
+	}
+	return nil
+}
+
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// All returns the memories of a project, or of all projects if it is "", by project and id. all also returns those that
+// are not active or have expired at a given time (at, in Unix ms).
+func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
+	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
+	return found, err
+}
+
+// Memory returns the memory with an id, whatever its status is. It fails with ErrUnknown.
+func (r *Reader) Memory(project string, id int64) (chronicle.Memory, error) {
+	var m chronicle.Memory
+	err := r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { m = readMemory(row) }, project, true, 0, id)
+	if err == nil && (m.ID == 0 || id == 0) {
+		err = fmt.Errorf("%w: number %d", ErrUnknown, id)
+	}
+	return m, err
+}
+
+// Log returns the changes of a memory, oldest first.
+func (r *Reader) Log(id int64) (changes []chronicle.MemoryChange, err error) {
+	err = r.scan(changeSQL+` WHERE memory = ? ORDER BY id`, func(row *sqlite3.Stmt) { changes = append(changes, readChange(row)) }, id)
+	return changes, err
+}
+
+// An Outcome says what Write has done.
+type Outcome string
+
+const (
+	Stored   Outcome = "stored"
+	Known    Outcome = "known"    // an active memory has this content; it counts as seen again
+	Restored Outcome = "restored" // a memory that was not active had this content, and is active now
+	Proposed Outcome = "proposed" // the memory waits for the user
+)
+
+// Write stores a memory. It uses the fields that describe its content and where it comes from. If its status is
+// proposed, it does not become active.
+func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
+	if err := check(&m); err != nil {
+		return m, "", err
+	}
+	known, err := e.withContent(m)
+	if err != nil {
+		return m, "", err
+	}
+	outcome := Known
+	switch {
+	case known == nil:
+		if outcome = Stored; m.Status == chronicle.MemoryIsProposed {
+			outcome = Proposed
+		}
+		if m.ID, err = e.insert(m); err == nil {
+			err = e.checkRoom(m)
+		}
+	case known.Status == chronicle.MemoryIsActive:
+		m.ID, err = known.ID, e.seen(known.ID, m)
+	case m.Status == chronicle.MemoryIsProposed:
+		outcome, m.ID = Proposed, known.ID
+		_, err = e.tx.Exec(`UPDATE memories SET status = 'proposed', updated_at = ?2 WHERE id = ?1`, m.ID, e.now)
+	default:
+		outcome, m.ID = Restored, known.ID
+		if err = e.seen(m.ID, m); err == nil {
+			_, err = e.Restore(m.Project, m.ID)
+		}
+	}
+	if err != nil {
+		return m, "", err
+	}
+	m, err = e.Reader().Memory(m.Project, m.ID)
+	return m, outcome, err
+}
+
+// Import stores memories of another database, with their status. If project is not "", they become memories of that
+// project. If there is a memory with the same content, it stays as it is. Import returns the new memories.
+func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
+	for i, m := range all {
+		m.Project = cmp.Or(project, m.Project)
+		stored, isNew, err := e.take(m)
+		if err != nil {
+			return nil, fmt.Errorf("memory %d of the file: %w", i+1, err)
+		}
+		if isNew {
+			added = append(added, stored)
+		}
+	}
+	return added, nil
+}
+
+// take stores a memory of another database.
+func (e *Editor) take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
+	if err := check(&m); err != nil {
+		return m, false, err
+	}
+	if _, isKnown := importance[m.Source]; !isKnown || !isProject(m.Project) {
+		return m, false, Refuse("project %q or source %q is not one that memory export prints", m.Project, m.Source)
+	}
+	switch m.Status {
+	case chronicle.MemoryIsActive, chronicle.MemoryIsProposed, chronicle.MemoryIsArchived:
+	case chronicle.MemoryIsSuperseded: // the numbers of the other database mean nothing here
+		m.Status = chronicle.MemoryIsArchived
+	default:
+		return m, false, Refuse("status is %q; it is active, archived or superseded", m.Status)
+	}
+	known, err := e.withContent(m)
+	if err != nil || known != nil {
+		return m, false, err
+	}
+	if m.ID, err = e.insert(m); err != nil {
+		return m, false, err
+	}
+	stored, err = e.Reader().Memory(m.Project, m.ID)
+	return stored, true, err
+}
+
+// isProject reports whether a text is the identity of a project.
+func isProject(text string) bool {
+	return strings.HasPrefix(text, "git:") || strings.HasPrefix(text, "dir:")
+}
+
+// checkRoom fails with ErrFull if models have stored too many memories. What the user stores is never too much.
+func (e *Editor) checkRoom(m chronicle.Memory) error {
+	if m.Source == chronicle.FromUser {
+		return nil
+	}
+	full, err := e.tx.Exists(`
+		SELECT 1 FROM memories
+		WHERE project = ? AND source NOT IN ('historian', 'user') AND status = 'active'
+		LIMIT 1 OFFSET ?`, m.Project, maxMemories)
+	if err == nil && full {
+		err = ErrFull
+	}
+	return err
+}
+
+// withContent returns the memory with the category and the content of m, or nil.
+func (e *Editor) withContent(m chronicle.Memory) (*chronicle.Memory, error) {
+	var id int64
+	err := e.tx.Scan(`SELECT id FROM memories WHERE project = ? AND category = ? AND hash = ?`,
+		func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) }, m.Project, m.Category, hash(m.Content))
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := e.Reader().Memory(m.Project, id)
+	return &found, err
+}
+
+func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
+	_, err = e.tx.Exec(memoryInsertSQL, m.Project, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]),
+		string(m.Source), m.Harness, m.Session, m.Message, e.now, m.ExpiresAt, storedStatus(m), m.Directory)
+	return e.tx.Conn.LastInsertRowID(), err
+}
+
+// importance is the importance of a memory that nobody has judged. If somebody has written a memory on purpose, it is
+// probably worth more than a fact that the historian has noticed.
+var importance = map[chronicle.Source]int{
+	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
+}
+
+func storedStatus(m chronicle.Memory) string {
+	status := cmp.Or(m.Status, chronicle.MemoryIsActive)
+	if m.Permanent && status == chronicle.MemoryIsActive {
+		return permanent
+	}
+	return string(status)
+}
+
+// seen counts a memory as learned again. It then never expires.
+func (e *Editor) seen(id int64, again chronicle.Memory) error {
+	_, err := e.tx.Exec(`
+		UPDATE memories
+		SET seen_count = seen_count + 1, seen_at = ?2, expires_at = 0,
+			directory = coalesce((SELECT directory FROM sessions WHERE harness = ?3 AND session_id = ?4), directory)
+		WHERE id = ?1`, id, e.now, again.Harness, again.Session)
+	return err
+}
+
+// active returns an active memory. It fails with ErrUnknown or ErrInactive.
+func (e *Editor) active(project string, id int64) (chronicle.Memory, error) {
+	m, err := e.Reader().Memory(project, id)
+	switch {
+	case err != nil:
+		return m, err
+	case m.Status == chronicle.MemoryIsSuperseded && m.SupersededBy != 0:
+		return m, fmt.Errorf("%w: number %d was superseded by number %d", ErrInactive, id, m.SupersededBy)
+	case m.Status != chronicle.MemoryIsActive:
+		return m, fmt.Errorf("%w: number %d is %s", ErrInactive, id, m.Status)
+	}
+	return m, nil
+}
+
+// Update changes the category, content, importance, end date or permanence of an active memory.
+func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)) (chronicle.Memory, error) {
+	before, err := e.active(project, id)
+	if err != nil {
+		return before, err
+	}
+	m := before
+	change(&m)
+	if m.Content != before.Content || m.Category != before.Category {
+		err = check(&m)
+	} else { // a fact of the historian may be longer than what others may write
+		err = checkImportance(m.Importance)
+	}
+	if err != nil || m == before {
+		return m, err
+	}
+	if same, err := e.withContent(m); err != nil || same != nil && same.ID != id {
+		return m, cmp.Or(err, e.same(same))
+	}
+	m.UpdatedAt = e.now
+	_, err = e.tx.Exec(`
+		UPDATE memories
+		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8
+		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now)
+	if err != nil {
+		return m, err
+	}
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Content})
+}
+
+func (e *Editor) same(m *chronicle.Memory) error {
+	if m == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
+}
+
+// Archive archives active memories. It checks all of them before it changes one.
+func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicle.Memory, error) {
+	return e.end(project, ids, chronicle.MemoryIsArchived, chronicle.MemoryChange{Kind: chronicle.MemoryArchived, Content: textOf(reason)})
+}
+
+// end gives active memories another status, and logs that.
+func (e *Editor) end(project string, ids []int64, status chronicle.MemoryStatus, ch chronicle.MemoryChange) (ended []chronicle.Memory, err error) {
+	for _, id := range unique(ids) {
+		m, err := e.active(project, id)
+		if err != nil && m.Status != chronicle.MemoryIsProposed {
+			return nil, err
+		}
+		ended = append(ended, m)
+	}
+	for _, m := range ended {
+		_, err := e.tx.Exec(`UPDATE memories SET status = ?2, superseded_by = ?3, updated_at = ?4 WHERE id = ?1`, m.ID, string(status), ch.SupersededBy, e.now)
+		if err != nil {
+			return nil, err
+		}
+		ch.Project, ch.Memory = m.Project, m.ID
+		if err := e.log(ch); err != nil {
+			return nil, err
+		}
+	}
+	return ended, nil
+}
+
+// unique returns each id once, in the order of the first ones.
+func unique(ids []int64) (once []int64) {
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once
+}
+
+// Merge replaces at least two active memories of a project with one that says the same. If m has no category, the
+// memories must have the same one. If one of them already has the content of m, it stays.
+func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
+	ids = unique(ids)
+	if len(ids) < 2 {
+		return m, nil, Refuse("ids must be at least two numbers of memories")
+	}
+	given, seen := m.Category, 0
+	for i, id := range ids {
+		old, err := e.active(m.Project, id)
+		switch {
+		case err != nil:
+			return m, nil, err
+		case given == "" && i > 0 && old.Category != m.Category:
+			return m, nil, ErrMixed
+		}
+		m.Category = cmp.Or(m.Category, old.Category)
+		m.Importance, m.Permanent = max(m.Importance, old.Importance), m.Permanent || old.Permanent
+		seen += old.Seen
+	}
+	if err := check(&m); err != nil {
+		return m, nil, err
+	}
+	same, err := e.withContent(m)
+	switch {
+	case err != nil:
+	case same == nil:
+		m.ID, err = e.insert(m)
+	case !slices.Contains(ids, same.ID):
+		err = e.same(same)
+	default:
+		m, err = e.Update(m.Project, same.ID, func(old *chronicle.Memory) {
+			old.Content, old.Importance, old.Permanent = m.Content, m.Importance, m.Permanent
+		})
+	}
+	if err != nil {
+		return m, nil, err
+	}
+	superseded = slices.DeleteFunc(ids, func(id int64) bool { return id == m.ID })
+	_, err = e.end(m.Project, superseded, chronicle.MemoryIsSuperseded, chronicle.MemoryChange{Kind: chronicle.MemorySuperseded, SupersededBy: m.ID})
+	if err == nil {
+		_, err = e.tx.Exec(`UPDATE memories SET seen_count = ?2 WHERE id = ?1`, m.ID, seen)
+	}
+	return m, superseded, err
+}
+
+// Restore makes a memory active that is proposed, archived, superseded or expired.
+func (e *Editor) Restore(project string, id int64) (chronicle.Memory, error) {
+	m, err := e.Reader().Memory(project, id)
+	if err != nil || m.Status == chronicle.MemoryIsActive && (m.ExpiresAt == 0 || m.ExpiresAt > e.now) {
+		return m, err
+	}
+	m.Status, m.SupersededBy, m.ExpiresAt, m.UpdatedAt = chronicle.MemoryIsActive, 0, 0, e.now
+	_, err = e.tx.Exec(`UPDATE memories SET status = 'active', superseded_by = 0, expires_at = 0, updated_at = ?2 WHERE id = ?1`, id, e.now)
+	if err != nil {
+		return m, err
+	}
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Content})
+}
+
+// Delete deletes a memory. What it said is stored nowhere.
+func (e *Editor) Delete(project string, id int64) (chronicle.Memory, error) {
+	m, err := e.Reader().Memory(project, id)
+	if err != nil {
+		return m, err
+	}
+	for _, query := range []string{`DELETE FROM memories WHERE id = ?`, `UPDATE memory_changes SET content = '' WHERE memory = ?`} {
+		if _, err := e.tx.Exec(query, id); err != nil {
+			return m, err
+		}
+	}
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryDeleted, Memory: id})
+}
+
+func (e *Editor) log(ch chronicle.MemoryChange) error {
+	_, err := e.tx.Exec(`
+		INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, ch.Project, string(ch.Kind), ch.Memory, ch.SupersededBy, ch.Category, ch.Content, e.now)
+	return err
+}

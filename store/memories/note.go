@@ -1,0 +1,134 @@
+package memories
+
+import (
+	"cmp"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
+
+// ErrNoNote means that neither the session nor its project has an open note with this id.
+var ErrNoNote error = Refusal("there is no such open note")
+
+const noteSQL = `
+	SELECT id, coalesce(harness, ''), coalesce(session_id, ''), project, message, content, condition, status, created_at
+	FROM notes`
+
+func readNote(s *sqlite3.Stmt) chronicle.Note {
+	return chronicle.Note{
+		ID: s.ColumnInt64(0), Harness: s.ColumnText(1), Session: s.ColumnText(2), Project: s.ColumnText(3), Message: s.ColumnInt(4),
+		Content: s.ColumnText(5), Condition: s.ColumnText(6), Status: chronicle.NoteStatus(s.ColumnText(7)), CreatedAt: s.ColumnInt64(8),
+	}
+}
+
+// Notes returns the notes of a session, and those with a condition of its project, newest first. all also returns the
+// dismissed ones.
+func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
+	err = r.scan(noteSQL+`
+		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status <> 'dismissed')
+		ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, harness, session, project, all)
+	return notes, err
+}
+
+// AllNotes returns the notes of all sessions and projects, newest first.
+func (r *Reader) AllNotes() (notes []chronicle.Note, err error) {
+	err = r.scan(noteSQL+` ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) })
+	return notes, err
+}
+
+// maxNotes bounds the open notes of a session, and those of a project.
+const maxNotes = 200
+
+// WriteNote stores a note of a session. If it has a condition, it belongs to the project.
+func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
+	if err := checkNote(&n); err != nil {
+		return n, err
+	}
+	var harness, session any = n.Harness, n.Session
+	if n.Status = chronicle.NoteIsActive; n.Condition != "" {
+		n.Status, n.Harness, n.Session = chronicle.NoteIsPending, "", ""
+		harness, session = nil, nil
+	}
+	open, err := e.Reader().Notes(n.Harness, n.Session, n.Project, false)
+	if err != nil {
+		return n, err
+	}
+	if len(open) >= maxNotes {
+		return n, Refuse("there are %d open notes; dismiss those that are done", len(open))
+	}
+	_, err = e.tx.Exec(`
+		INSERT INTO notes (harness, session_id, project, message, content, condition, status, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)`,
+		harness, session, n.Project, n.Message, n.Content, n.Condition, string(n.Status), e.now)
+	n.ID, n.CreatedAt = e.tx.Conn.LastInsertRowID(), e.now
+	return n, err
+}
+
+func checkNote(n *chronicle.Note) error {
+	n.Content, n.Condition = textOf(n.Content), textOf(n.Condition)
+	for _, text := range []string{n.Content, n.Condition} {
+		if size := utf8.RuneCountInString(text); size > maxContent {
+			return Refuse("a text has %d characters, and at most %d are possible", size, maxContent)
+		}
+	}
+	if n.Content == "" {
+		return Refuse("content is empty")
+	}
+	if n.Condition != "" && n.Project == "" {
+		return Refuse("the project of this session is not known yet, so the note cannot wait for a condition")
+	}
+	return nil
+}
+
+// UpdateNote changes the content or the condition of an open note of the session or its project. An empty text stays
+// as it is. A note of a session cannot get a condition.
+func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) (chronicle.Note, error) {
+	n, err := e.openNote(of)
+	if err != nil {
+		return n, err
+	}
+	if content == "" && condition == "" {
+		return n, Refuse("content or condition must say what changes")
+	}
+	if condition != "" && n.Condition == "" {
+		return n, Refuse("this note belongs to the session and has no condition; write a new note with one")
+	}
+	n.Content, n.Condition = cmp.Or(content, n.Content), cmp.Or(condition, n.Condition)
+	if err := checkNote(&n); err != nil {
+		return n, err
+	}
+	_, err = e.tx.Exec(`UPDATE notes SET content = ?2, condition = ?3, updated_at = ?4 WHERE id = ?1`, n.ID, n.Content, n.Condition, e.now)
+	return n, err
+}
+
+// DismissNote closes an open note of the session or its project.
+func (e *Editor) DismissNote(of chronicle.Note) (chronicle.Note, error) {
+	n, err := e.openNote(of)
+	if err == nil {
+		_, err = e.tx.Exec(`UPDATE notes SET status = 'dismissed', updated_at = ?2 WHERE id = ?1`, n.ID, e.now)
+	}
+	return n, err
+}
+
+// openNote returns the note with the id of `of`, if it belongs to the session or the project of `of`.
+func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
+	open, err := e.Reader().Notes(of.Harness, of.Session, of.Project, false)
+	for _, n := range open {
+		if n.ID == of.ID {
+			return n, err
+		}
+	}
+	return found, cmp.Or(err, fmt.Errorf("%w: number %d", ErrNoNote, of.ID))
+}
+
+// DeleteNote deletes a note of any session or project.
+func (e *Editor) DeleteNote(id int64) error {
+	changed, err := e.tx.Exec(`DELETE FROM notes WHERE id = ?`, id)
+	if err == nil && changed == 0 {
+		err = Refuse("there is no note %d", id)
+	}
+	return err
+}
