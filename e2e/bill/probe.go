@@ -54,6 +54,7 @@ const between = 3
 // themselves, and those that one search finds.
 func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
+	last.ArrivedKinds = map[string]int{}
 	say := func(text string) error {
 		return a.Send(ctx, session, opencodetest.Prompt{Text: fmt.Sprintf("Turn %d is done. %s", s.turns, text), Model: r.model(s.turns)})
 	}
@@ -80,6 +81,7 @@ func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, use
 		}
 		if slices.ContainsFunc(lines, n.isIn) {
 			last.Arrived++
+			last.ArrivedKinds[n.kind]++
 		}
 		for range between * min(1, len(lines)) {
 			if err := say("Thanks."); err != nil {

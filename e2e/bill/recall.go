@@ -75,6 +75,8 @@ type recall struct {
 	// themselves when the user comes back to their subject. They are counted after the last turn only.
 	Searchable int `json:"searchable"`
 	Arrived    int `json:"arrived"`
+	// ArrivedKinds counts the needles that arrived by kind.
+	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
 	// PromptKinds counts the needles of the prompt by kind, in a message or a summary.
 	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
 	// LostKinds counts the lost needles by kind.

@@ -359,6 +359,11 @@ func (r report) writeRecall(w io.Writer) error {
 	for _, f := range r.Runs {
 		if n := len(f.Recalls); n > 0 && f.isProbed {
 			last := f.Recalls[n-1]
+			fmt.Fprintf(&b, "%s's lines:", f.Name)
+			for _, kind := range needleKinds {
+				fmt.Fprintf(&b, " %s %d;", kind, last.ArrivedKinds[kind])
+			}
+			fmt.Fprintln(&b)
 			fmt.Fprintf(&b, "%s has %s of the needles in the last prompt or lets them arrive when the user comes back to their subject; its %s have %.2f %% of the bill\n",
 				f.Name, format.Percent(last.known()), format.Count(f.Lines, "line"), 100*f.LineShare)
 		}

@@ -461,7 +461,7 @@ func (f *finder) answers(line string, asked []string, weights map[string]float64
 			}
 		}
 		matched, covered := matches(has, weights), 0.0
-		if matched < 2 || len(has)-matched < addition {
+		if matched < 2 || len(has)-matched < addition && s.is() != rule { // a rule adds that it is one
 			continue
 		}
 		for _, t := range has {

@@ -25,14 +25,21 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// says reports whether a line of a text has the content of a sentence, and also what the sentence adds to the terms
-// asked. If it adds nothing and is a rule, the line must be one, too: a prompt may ask for what the rule forbids.
+// says reports whether a line of a text has the content of a sentence, all terms asked, and also what the sentence adds
+// to these. If it adds nothing and is a rule, the line must be one, too: a prompt may ask for what the rule forbids.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true
 	}
 	all := content(sentence)
-	added := slices.DeleteFunc(slices.Clone(all), func(t string) bool { return slices.Contains(asked, t) })
+	var named, added []string
+	for _, t := range all {
+		if slices.Contains(asked, t) {
+			named = append(named, t)
+		} else {
+			added = append(added, t)
+		}
+	}
 	key := []byte(longest(sentence))
 	for len(key) > 0 {
 		i := bytes.Index(text, key)
@@ -42,7 +49,7 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 		from, to := lineAround(text, i, i+len(key))
 		line := string(text[from:to])
 		has := content(line)
-		if share(all, has) >= same && share(added, has) >= same/2 && (!isRule || len(added) > 0 || rulePattern.MatchString(line)) {
+		if share(all, has) >= same && share(named, has) == 1 && share(added, has) >= same/2 && (!isRule || len(added) > 0 || rulePattern.MatchString(line)) {
 			return true
 		}
 		text = text[to:]
