@@ -138,3 +138,14 @@ func TestSlicesGiveTheSameIndex(t *testing.T) {
 		t.Errorf("%d hits in slices, %d at once", len(got), len(want))
 	}
 }
+
+// A message with bytes that end fields and records once forged a commit of any id, and so replaced another commit.
+func TestHostileMessageForgesNoCommit(t *testing.T) {
+	w, r := newWorld(t), newRepository(t)
+	r.commit("zebra\n\n\x1e" + strings.Repeat("1", 40) + "\x1f0\x1fforged\x1fbody\x1e")
+	n, err := w.x.Commits(t.Context(), r.dir, gitProject)
+	must(t, err)
+	if found := w.find("zebra"); n != 1 || len(found) != 1 {
+		t.Errorf("%d commits were read, found %v", n, found)
+	}
+}

@@ -30,11 +30,12 @@ func Head(ctx context.Context, directory string) (string, error) {
 	return head, err
 }
 
-// Bounds of one commit: a longer message is most likely data.
+// Bounds of one commit: a longer message is most likely data. A message may hold any byte but the end of a record: with
+// another one, it could forge the next commit.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"
-	recordEnd  = 0x1e
+	recordEnd  = 0
 )
 
 // Commits calls yield with the newest commits that lead to head, without merges, at most limit, the newest first. It
@@ -42,7 +43,7 @@ const (
 func Commits(ctx context.Context, directory, head, known string, limit int, yield func(Commit) error) error {
 	args := []string{
 		"-c", "log.showSignature=false", "log", "--no-merges", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8",
-		"--max-count=" + strconv.Itoa(limit), "--format=%H%x1f%ct%x1f%s%x1f%b%x1e", head,
+		"--max-count=" + strconv.Itoa(limit), "--format=%H%x1f%ct%x1f%s%x1f%b%x00", head,
 	}
 	if known != "" {
 		args = append(args, "^"+known)
@@ -84,7 +85,7 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 		}
 		fields := strings.SplitN(strings.TrimLeft(strings.TrimSuffix(string(record), string(rune(recordEnd))), "\n"), fieldEnd, 4)
 		record = record[:0]
-		if len(fields) < 4 || !commit.MatchString(fields[0]) { // a message holds the end of a record
+		if len(fields) < 4 || !commit.MatchString(fields[0]) { // the subject is too long
 			continue
 		}
 		seconds, _ := strconv.ParseInt(fields[1], 10, 64)
