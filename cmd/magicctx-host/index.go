@@ -71,7 +71,7 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 	fmt.Fprintf(s.out, "%s, %d of them unchanged: %s read in %.1f s (%s a second).\n", format.Count(p.Sessions, "session"), p.Skipped,
 		format.Count(p.Messages, "message"), took.Seconds(), format.Grouped(int(float64(p.Messages)/max(took.Seconds(), 0.001))))
 	if unread > 0 {
-		fmt.Fprintf(s.out, "%s could not be read; see above.\n", format.Count(unread, "file or session"))
+		fmt.Fprintf(s.out, "%s could not be read; see above.\n", format.Count(unread, "item"))
 	}
 	_, err = fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
 	return err

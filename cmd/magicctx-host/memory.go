@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
@@ -84,7 +85,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 		return err
 	})
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, store.ErrMissing):
 		return err
 	case cmd.JSON:
 		return printJSON(s.out, found)

@@ -168,3 +168,17 @@ func TestNotesAreListed(t *testing.T) {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 }
+
+// Before the first session, nothing is remembered. That is no error.
+func TestMemoryAndNotesWithoutADatabase(t *testing.T) {
+	for want, args := range map[string][]string{
+		"magicctx remembers nothing yet.": {"memory", "list"},
+		"No memory waits for you.":        {"memory", "review"},
+		`"memories": []`:                  {"memory", "export"},
+		"There are no open notes.":        {"notes", "list"},
+	} {
+		if out, errs, code := runReal(t, append(args, "--data-dir", t.TempDir())...); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%v: exit code %d, %s%s", args, code, out, errs)
+		}
+	}
+}

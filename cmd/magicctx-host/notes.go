@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
@@ -39,7 +41,7 @@ func (cmd *notesListCmd) Run(ctx context.Context, s streams) error {
 		return err
 	})
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, store.ErrMissing):
 		return err
 	case cmd.JSON:
 		return printJSON(s.out, struct {
