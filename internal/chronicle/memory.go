@@ -1,5 +1,7 @@
 package chronicle
 
+import "slices"
+
 // A Fact is a statement about the project that stays true after the session, for example "tests run with `go
 // test ./...`". When it is published, it becomes a memory.
 type Fact struct {
@@ -55,6 +57,17 @@ const (
 	FromTool      Source = "tool"      // a model repeats what a tool or a file said
 	FromWeb       Source = "web"       // a model repeats what a web page said
 )
+
+// sources are the sources from the most to the least trusted.
+var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
+
+// LessTrusted returns the less trusted of two sources. A text that is made of both is no better than it.
+func LessTrusted(a, b Source) Source {
+	if slices.Index(sources, a) > slices.Index(sources, b) {
+		return a
+	}
+	return b
+}
 
 // A MemoryStatus says whether a memory is shown.
 type MemoryStatus string

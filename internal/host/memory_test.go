@@ -378,3 +378,33 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 		t.Errorf("the fork busts: %s", m.Cause)
 	}
 }
+
+// A model changes or merges a memory of the user with what a web page says. Once, update left the user's name on it, and
+// merge lost that a page was the source, so the head showed the page's words without a notice.
+func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
+	h := newHarness(t)
+	h.pass()
+	project := h.row().Project
+	h.edits(func(e *memories.Editor) error {
+		for _, content := range []string{"hosts are hosts", "tests are quick"} {
+			if _, _, err := e.Write(chronicle.Memory{Project: project, Category: "NAMING", Content: content, Source: chronicle.FromUser}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	h.memory(`{"action":"update","ids":[1],"content":"hosts are servers","from":"web"}`)
+	h.memory(`{"action":"update","ids":[2],"content":"tests are slow"}`)
+	h.memory(`{"action":"merge","ids":[1,2],"content":"hosts are servers, and tests slow"}`)
+	h.edits(func(e *memories.Editor) error {
+		all, err := e.Reader().All(project, true, 1)
+		var got []chronicle.Source
+		for _, m := range all {
+			got = append(got, m.Source)
+		}
+		if want := []chronicle.Source{chronicle.FromWeb, chronicle.FromAgent, chronicle.FromWeb}; !slices.Equal(got, want) {
+			t.Errorf("sources %v, want %v", got, want)
+		}
+		return err
+	})
+}

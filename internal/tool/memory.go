@@ -158,7 +158,10 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 		if len(a.IDs) != 1 {
 			return "", memories.Refuse("ids must be one number of a memory, such as [7]")
 		}
-		m, err := e.Update(w.project, a.IDs[0], func(m *chronicle.Memory) { m.Content, m.Category = a.Content, cmp.Or(a.Category, m.Category) })
+		m, err := e.Update(w.project, a.IDs[0], func(old *chronicle.Memory) {
+			old.Content, old.Category = a.Content, cmp.Or(a.Category, old.Category)
+			old.Source = chronicle.LessTrusted(old.Source, m.Source) // what a web page says does not become the user's word
+		})
 		if err != nil {
 			return "", err
 		}

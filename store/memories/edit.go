@@ -267,7 +267,7 @@ func (e *Editor) active(project string, id int64) (chronicle.Memory, error) {
 	return m, nil
 }
 
-// Update changes the category, content, importance, end date or permanence of an active memory.
+// Update changes the category, content, source, importance, end date or permanence of an active memory.
 func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)) (chronicle.Memory, error) {
 	before, err := e.active(project, id)
 	if err != nil {
@@ -289,8 +289,8 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	m.UpdatedAt = e.now
 	_, err = e.tx.Exec(`
 		UPDATE memories
-		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8
-		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now)
+		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8, source = ?9
+		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now, string(m.Source))
 	if err != nil {
 		return m, err
 	}
@@ -357,7 +357,7 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 		case given == "" && i > 0 && old.Category != m.Category:
 			return m, nil, ErrMixed
 		}
-		m.Category = cmp.Or(m.Category, old.Category)
+		m.Category, m.Source = cmp.Or(m.Category, old.Category), chronicle.LessTrusted(old.Source, m.Source)
 		m.Importance, m.Permanent = max(m.Importance, old.Importance), m.Permanent || old.Permanent
 		seen += old.Seen
 	}
@@ -373,7 +373,7 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 		err = e.same(same)
 	default:
 		m, err = e.Update(m.Project, same.ID, func(old *chronicle.Memory) {
-			old.Content, old.Importance, old.Permanent = m.Content, m.Importance, m.Permanent
+			old.Content, old.Source, old.Importance, old.Permanent = m.Content, m.Source, m.Importance, m.Permanent
 		})
 	}
 	if err != nil {
