@@ -321,6 +321,9 @@ func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.
 		return withRemedy(err)
 	case f.JSON:
 		return printJSON(s.out, memoryFile{changed})
+	case len(changed) == 0: // only an import may change nothing
+		_, err := fmt.Fprintln(s.out, "The file has no memory that is new here.")
+		return err
 	}
 	if err := view.PrintMemories(s.out, changed); err != nil {
 		return err

@@ -26,6 +26,13 @@ func TestMemoryListAndRm(t *testing.T) {
 	if out, errs, code := runReal(t, "memory", "--data-dir", dir); code != exitOK || !strings.Contains(out, "remembers nothing yet") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(empty, []byte(`{"memories":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := runReal(t, "memory", "import", empty, "--data-dir", dir); code != exitOK || out != "The file has no memory that is new here.\n" {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
 	learnFact(t, host, "dir:0123456789ab", "tests run with\x1b[31m go test ./...")
 
 	out, errs, code := runReal(t, "memory", "list", "--data-dir", dir)
