@@ -48,8 +48,6 @@ type fact struct {
 	asked []string
 	// about is the name in the cue that the fact is about, "" if there is none.
 	about string
-	// memory is the id of a memory, 0 if the fact is from a message.
-	memory int64
 	// score is from 0 to 1.
 	score float64
 }
@@ -153,7 +151,7 @@ func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit)
 
 // failures finds the remedy of a failure.
 func (f *finder) failures(failed failure) error {
-	for _, s := range failed.errors[:min(len(failed.errors), maxFailures)] {
+	for _, s := range failed.errors {
 		rare, err := f.rarest(terms.Of(strings.Join(s, " ")))
 		if err != nil {
 			return err
@@ -177,15 +175,11 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether a message of the session that asks is no longer in front of the model. Messages after an
-// error may be so although the error is not.
+// counts reports whether the model no longer sees a message. It may still see a message that follows an error which it
+// no longer sees.
 func (f *finder) counts(h *index.Hit) bool {
-	return f.in.Session == 0 || !f.isOwn(h) || h.Last <= f.in.Through
-}
-
-func (f *finder) isOwn(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
-	return err == nil && row == f.in.Session
+	return err != nil || row != f.in.Session || h.Last <= f.in.Through
 }
 
 func (f *finder) of(h *index.Hit, x fact) fact {
@@ -274,7 +268,7 @@ func keyOf(n name) string {
 	case aPath:
 		return "" // a statement may name its directory
 	}
-	return strings.TrimSuffix(n.text, "()")
+	return n.text
 }
 
 // names reports whether a sentence names n.
@@ -357,7 +351,7 @@ func share(of, in []string) float64 {
 
 // lines finds the statements that answer the sentences of a prompt: those that have most of their content.
 func (f *finder) lines(all []string) error {
-	for _, line := range all[:min(len(all), maxLines)] {
+	for _, line := range all {
 		asked := content(line)
 		if len(asked) < 2 || len(asked) > 24 {
 			continue
@@ -468,16 +462,15 @@ func (f *finder) answers(line string, asked []string, weights map[string]float64
 			covered += weights[t]
 		}
 		part := covered / all
-		if isBound := bound(s.text, line, has); part < coverage && isBound < coverage || s.is() == chatter || s.class == lifted {
+		binds := bound(s.text, line, has)
+		if part < coverage && binds < coverage || s.is() == chatter || s.class == lifted {
 			continue
-		} else if s.class == rule {
-			part = max(part, isBound)
-			if isBound < coverage && matched < 3 && !namesOne(lead+" "+s.text, named) {
-				continue
-			}
 		}
-		isNamed := namesOne(lead+" "+s.text, named)
-		if part < coverage || s.class != rule && !isNamed && (s.class == detail || matched < 3) || isAnsweredAnew(s, said, asked) {
+		if s.class == rule {
+			part = max(part, binds)
+		}
+		isEnough := matched >= 3 && s.class != detail || s.class == rule && binds >= coverage || namesOne(lead+" "+s.text, named)
+		if part < coverage || !isEnough || isAnsweredAnew(s, said, asked) {
 			continue
 		}
 		score := min(0.95, 0.6+(part-coverage)*0.8+bonus[s.class])
@@ -510,7 +503,7 @@ func bound(text, line string, has []string) float64 {
 	return share(has, content(line))
 }
 
-// holdsRun reports whether some words stand in a text one after the other.
+// holdsRun reports whether text holds the words of run, side by side.
 func holdsRun(text, run []string) bool {
 	for i := range text {
 		if i+len(run) <= len(text) && slices.Equal(text[i:i+len(run)], run) {
