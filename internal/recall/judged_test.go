@@ -30,13 +30,11 @@ import (
 type judged struct {
 	name string
 	// want is a part of the line that must be delivered, "" if nothing may be.
-	want         string
-	past, now    []string
-	visible      []string
-	self         bool
-	through      int
-	sessions     []*scripted
-	messageCount int
+	want      string
+	past, now []string
+	visible   []string
+	through   int
+	sessions  []*scripted
 }
 
 type scripted struct {
