@@ -52,8 +52,6 @@ export class OpenCode2 {
   private terminal: RpcHandlers = {}
   /** How much later than a step its event is, in ms. */
   private readonly lateMS: number
-  /** Whether a prompt is stored only after the hook of its first request. */
-  private readonly storesLate: boolean
   /** Whether the message of a refusal contains the provider's words, as in the beta. */
   private readonly says: boolean
   private readonly keys = new Map<string, string>()
@@ -73,7 +71,6 @@ export class OpenCode2 {
     this.isBeta = random.chance(0.25)
     this.lateMS = random.pick([0, 0, 3])
     this.says = random.chance(0.5)
-    this.storesLate = random.chance(0.3)
     this.hidden = new Hidden(this)
   }
 
@@ -229,8 +226,7 @@ export class OpenCode2 {
 
   /** The stored messages of a session. */
   private stored(id: string): StoredMessage[] {
-    const all = this.world.sessions.get(id)?.visible() ?? []
-    const rows = this.storesLate && all.at(-1)?.isPrompt ? all.slice(0, -1) : all
+    const rows = this.world.sessions.get(id)?.visible() ?? []
     return rows.flatMap((row): StoredMessage[] => {
       const { info, parts } = row.copy()
       if (info.kind === "plugin") return []
