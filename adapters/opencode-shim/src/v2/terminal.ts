@@ -1,16 +1,18 @@
-import { asError, askStatus, executeCommand, followStatus, statusLine, type SessionStatus } from "@magicctx/shim-core"
+import { asError, askStatus, executeCommand, followStatus, statusLine, type PluginInstance, type SessionStatus } from "@magicctx/shim-core"
 import { definition, type Asked, type Calls, type News, type Notice } from "./halves.ts"
-import type { Instance } from "./instance.ts"
-import type { RpcRegistration } from "./opencode2.ts"
+import type { PluginContext, RpcRegistration } from "./opencode2.ts"
 
 const mostNotices = 20
+
+/** The instance for whose directory the terminals show something. */
+type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
  * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It hears only the
  * events of the moment, so an event holds nothing: the terminal asks for the news.
  */
 export class Terminal {
-  private readonly owner: Instance
+  private readonly owner: Owner
   /** The sessions whose status the host sends. */
   private readonly followed = new Set<string>()
   private readonly lines = new Map<string, string>()
@@ -21,7 +23,7 @@ export class Terminal {
   /** The number of the newest notice that a terminal has fetched. */
   private fetched = 0
 
-  constructor(owner: Instance) {
+  constructor(owner: Owner) {
     this.owner = owner
     this.registration = this.register()
   }
