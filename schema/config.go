@@ -221,7 +221,7 @@ type Memory struct {
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// InjectionBudgetTokens bounds the memories in the prompt, in tokens.
 	InjectionBudgetTokens int `json:"injection_budget_tokens" jsonschema:"default=4000,minimum=500,maximum=20000" project:"less"`
-	// Review keeps what models write out of prompts until you accept it with "memory review".
+	// Review hides the memories that models write, until you accept them with "memory review".
 	Review bool `json:"review" jsonschema:"default=false" project:"on"`
 	// AutoPromote turns the historian's facts into memories.
 	AutoPromote bool `json:"auto_promote" jsonschema:"default=true" project:"off"`
@@ -236,7 +236,7 @@ type Memory struct {
 
 // AutoSearch tells the model what earlier messages know about a new prompt or result.
 type AutoSearch struct {
-	// Enabled turns the lines on.
+	// Enabled adds lines that tell the model what earlier messages know.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// ScoreThreshold is the lowest score of a line, from 0 to 1.
 	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95" project:"more"`

@@ -128,11 +128,11 @@ func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*me
 		}
 		isKnown := false
 		err := tx.Scan(toolReplySQL, func(row *sqlite3.Stmt) { reply, isKnown = row.ColumnText(0), true }, key.Harness, key.Session, callID)
-		if err != nil || isKnown && callID != "" {
+		if err != nil || isKnown {
 			return err
 		}
 		now := s.Clock.Now()
-		if reply, err = act(memories.Editing(tx, now)); err != nil || callID == "" { // a wrong call may be repeated
+		if reply, err = act(memories.Editing(tx, now)); err != nil || callID == "" { // nobody can ask for a reply without an id
 			return err
 		}
 		_, err = insertToolReply(tx, key, ToolReplyRow{CallID: callID, Reply: reply, At: now})

@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/search"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -77,7 +78,7 @@ type cli struct {
 	Serve     serveCmd     `cmd:"" help:"Serve harnesses over a socket until the last one has left."`
 	Stdio     stdioCmd     `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
 	Status    statusCmd    `cmd:"" help:"Show what the running host is doing."`
-	History   historyCmd   `cmd:"" help:"Show the summaries of sessions, and the messages behind them."`
+	History   historyCmd   `cmd:"" help:"Show the summaries of sessions, and the messages that they cover."`
 	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions."`
 	WhyForgot whyForgotCmd `cmd:"" help:"Say when and why a message left the prompt, and what stands for it."`
 	Index     indexCmd     `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
@@ -141,7 +142,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parser, err := kong.New(&c,
 		kong.Name("magicctx-host"),
 		kong.Description("Keeps coding agent sessions alive beyond the model's window."),
-		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(schema.Harnesses), "readable": harnessNames(rawhistory.Readable), "programs": harnessNames(install.IDs())},
+		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(schema.Harnesses), "readable": harnessNames(rawhistory.Readable), "programs": harnessNames(install.IDs()), "onlys": strings.Join(search.Onlys(), ",")},
 		replayVars(),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),

@@ -25,10 +25,10 @@ type memoryCmd struct {
 	Show    memoryShowCmd    `cmd:"" help:"Show a memory: where it comes from, and how it changed."`
 	Add     memoryAddCmd     `cmd:"" help:"Remember a fact about a project."`
 	Edit    memoryEditCmd    `cmd:"" help:"Change a memory."`
-	Archive memoryArchiveCmd `cmd:"" help:"Show memories to models no more, but keep them."`
+	Archive memoryArchiveCmd `cmd:"" help:"Keep memories, but show them to no model."`
 	Restore memoryRestoreCmd `cmd:"" help:"Show archived, superseded or expired memories again."`
 	Review  memoryReviewCmd  `cmd:"" help:"List what models propose (memory.review), or accept some of it."`
-	Rm      memoryRmCmd      `cmd:"" help:"Forget memories for good."`
+	Rm      memoryRmCmd      `cmd:"" help:"Delete memories."`
 	Export  memoryExportCmd  `cmd:"" help:"Print memories as JSON, for memory import."`
 	Import  memoryImportCmd  `cmd:"" help:"Add the memories of a file that memory export has printed."`
 }
@@ -90,7 +90,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	case cmd.JSON:
 		return printJSON(s.out, found)
 	case len(found.Memories) == 0:
-		_, err := fmt.Fprintln(s.out, cmp.Or(map[chronicle.MemoryStatus]string{chronicle.MemoryIsProposed: "No memory waits for you."}[cmd.status], "magicctx remembers nothing yet."))
+		_, err := fmt.Fprintln(s.out, cmp.Or(map[chronicle.MemoryStatus]string{chronicle.MemoryIsProposed: "No memory waits for your review."}[cmd.status], "magicctx remembers nothing yet."))
 		return err
 	}
 	return view.PrintMemories(s.out, found.Memories)
@@ -139,7 +139,7 @@ func (cmd *memoryShowCmd) Run(ctx context.Context, s streams) error {
 // memoryFlags describe how a memory counts.
 type memoryFlags struct {
 	Importance int    `help:"1 to 100: which memories stay if the prompt has no room for all." placeholder:"N"`
-	Days       int    `help:"Show it only for this many days; 0 for ever." default:"-1" placeholder:"N"`
+	Days       int    `help:"Show it for this many days only; 0 means forever." default:"-1" placeholder:"N"`
 	Category   string `help:"PROJECT_RULES, ARCHITECTURE, CONSTRAINTS, CONFIG_VALUES or NAMING." placeholder:"C"`
 	Pin        bool   `help:"Choose it before all others." negatable:""`
 }

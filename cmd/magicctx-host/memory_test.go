@@ -111,7 +111,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import FILE", "New sessions see this", exitOK}, // all are known
 		{"import FILE --json", `"memories": []`, exitOK},
 		{"import PLACE/missing", "missing", exitUsage},
-		{"review", "No memory waits for you.", exitOK},
+		{"review", "No memory waits for your review.", exitOK},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))
 		out, errs, code := runReal(t, append(append([]string{"memory"}, args...), "--data-dir", dir)...)

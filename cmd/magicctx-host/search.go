@@ -20,7 +20,7 @@ type searchCmd struct {
 	Limit int      `help:"The most hits to show." default:"10"`
 	JSON  bool     `help:"Print JSON."`
 
-	Only    string `help:"Only hits of one kind: user, agent, rule, decision, command, error, file or commit." enum:",user,agent,rule,decision,command,error,file,commit" default:""`
+	Only    string `help:"Only hits of one kind: ${onlys}." enum:",${onlys}" default:""`
 	Days    int    `help:"Only the last days." placeholder:"N"`
 	Harness string `help:"Only the sessions of this harness." placeholder:"NAME"`
 	Session string `help:"Only the session with this id." placeholder:"ID"`

@@ -116,8 +116,8 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 }
 
 // choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there
-// is no such session, it returns no session. If there are several, it returns an error. The sessions are in their
-// order, the newest first: a session that has gone on in another version of its harness is the newer one of two.
+// is no such session, it returns no session. If there are several, it returns an error. sessions are ordered, the newest
+// first. If a session has gone on in another version of its harness, it is among them twice, and the newer one counts.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness
@@ -127,10 +127,11 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	seen := map[name]bool{}
 	for _, s := range sessions {
 		harness, id := nameOf(s)
-		if seen[name{harness.Program(), id}] {
+		n := name{harness.Program(), id}
+		if seen[n] {
 			continue
 		}
-		seen[name{harness.Program(), id}] = true
+		seen[n] = true
 		if id == wanted {
 			exact = append(exact, s)
 		}

@@ -68,6 +68,7 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
     case "reload":
       await world.plugin.dispose()
       await world.plugin.load(world.server)
+      if (two.isBeta) world.refusals = 0 // the sizes of all prompts are forgotten (-seed 630026)
       for (const judge of world.judges.values()) judge.happened.reloaded = true
       return
     case "loseDatabase":
@@ -165,6 +166,7 @@ async function warm(world: World, two: OpenCode2): Promise<void> {
 
 /** The user interrupts a turn at once, and types another prompt. */
 function abandon(world: World, two: OpenCode2, random: Random): void {
+  settle(world.session)
   const message = userMessage(world.session, world.ids, world.machine)
   message.parts.push({ id: world.ids.next("prt"), sessionID: world.session.id, messageID: message.info.id, type: "text", text: prose(random, random.pick([50, 500])) })
   world.session.rows.push(new Row(message))

@@ -107,6 +107,13 @@ func TestNoLineArrives(t *testing.T) {
 			h.restart()
 			h.recalls()
 		},
+		"a subagent": func(h *harness) {
+			h.says(otherSession, index.User, recalledRule)
+			h.user("u0", "Look around.")
+			if _, err := h.send(schema.TransformParams{Session: testSession, Directory: "/p", Parent: "ses_0"}); err != nil {
+				h.t.Fatal(err)
+			}
+		},
 		"no index": func(*harness) {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,10 +67,10 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 		if role == index.User {
 			context = e.answer
 			e.prompt, e.answer = beginning(text, maxContext), ""
+			out.Chunks = append(out.Chunks, statements(text, context)...)
 		} else {
 			e.answer = end(text, maxContext)
 		}
-		out.Chunks = append(out.Chunks, statements(role, text, context)...)
 		for i, piece := range pieces(text) {
 			if i > 0 && role == index.User {
 				context = ""

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -310,5 +311,16 @@ func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 			continue
 		}
 		w.want("zebra", "ses_1 1 user text: zebra one", "ses_1 2 user text: zebra two", "ses_1 3 agent text: zebra three", "ses_old 1 user text: zebra of version 1")
+	}
+}
+
+// A long session is read in slices with rests between them. The pause after it counted these rests as work, so the
+// next session waited twenty times as long as they took.
+func TestRestsAreNoWork(t *testing.T) {
+	if pause := pauseAfter(21*time.Second, 20*time.Second); pause != 0 {
+		t.Errorf("after one second of work and all of its rest, the keeper pauses for %v more", pause)
+	}
+	if pause := pauseAfter(time.Second, 0); pause != KeepShare*time.Second {
+		t.Errorf("after one second of work without a rest, the keeper pauses for %v", pause)
 	}
 }

@@ -46,9 +46,14 @@ type Options struct {
 // afterPass leaves the time after a pass to the harness, and the worker finds the messages of several passes at once.
 const afterPass = 2 * time.Second
 
-// KeepShare bounds the work to about a twentieth of the time: after each transaction, the worker pauses for KeepShare
-// times as long as the transaction and the messages before it took.
+// KeepShare bounds the work to about a twentieth of the time: for each second of work, the worker rests for KeepShare
+// seconds. The indexer rests after each transaction, and the keeper for the remaining time after each session.
 const KeepShare = 20
+
+// pauseAfter returns the remaining rest after a session that took some time, including its rests.
+func pauseAfter(took, rested time.Duration) time.Duration {
+	return KeepShare*(took-rested) - rested
+}
 
 // NewKeeper returns a keeper.
 func NewKeeper(o Options) *Keeper {
@@ -90,10 +95,11 @@ func (k *Keeper) work() {
 			return
 		}
 		started := time.Now()
-		if err := k.read(ctx, key, p); err != nil && ctx.Err() == nil {
+		rested, err := k.read(ctx, key, p)
+		if err != nil && ctx.Err() == nil {
 			k.tell(key, err)
 		}
-		pause = max(k.After, KeepShare*time.Since(started))
+		pause = max(k.After, pauseAfter(time.Since(started), rested))
 	}
 }
 
@@ -111,33 +117,34 @@ func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	return key, p, false
 }
 
-func (k *Keeper) read(ctx context.Context, key store.Key, p place) (err error) {
+// read brings the index up to date with a session, and returns for how long it has rested.
+func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.Duration, err error) {
 	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
 	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.Anchors = session.AnchorsOf(compartments)
 	if s.Typed, err = k.Sessions.Store.Typed(ctx, key); err != nil {
-		return err
+		return 0, err
 	}
 	stored, err := k.Sessions.RawHistory.StoredBy(ctx, s)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	db, err := index.Open(ctx, k.Dir)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	x := Indexer{Index: db, Reader: *k.Sessions.RawHistory, Share: KeepShare}
 	if _, err = x.Session(ctx, stored, p.project); err != nil {
-		return err
+		return x.rested, err
 	}
 	if _, err := x.Commits(ctx, p.directory, p.project); err != nil && ctx.Err() == nil {
 		k.Log.Debug("the commits of a project are not indexed", "session", key.Session, "error", err) // for example, git is missing
 	}
-	return nil
+	return x.rested, nil
 }
 
 func (k *Keeper) tell(key store.Key, err error) {

@@ -15,28 +15,27 @@ var rule = regexp.MustCompile(`(?i)\b(?:always|never|from now on|at all times|as
 var decision = regexp.MustCompile(`(?i)\b(?:decided?|decision|agreed|we (?:go|stay|keep|take|use|drop)|(?:let us|let's) (?:go|stay|keep|take|use|drop|run)|then we (?:go|use|take)` +
 	`|(?:it is|then)[.!]?$|off the table|is fine[.;,]|instead of|rather than|i (?:would|suggest|chose|choose)|stays? (?:with|for|on))\b`)
 
-// maxSentences bounds the rules and decisions of one message, and a longer sentence than maxSentence is most likely
-// pasted data.
+// maxSentences bounds the rules and decisions of one message. A sentence with more than maxSentence bytes is most
+// likely pasted data.
 const (
 	maxSentences = 5
 	maxSentence  = 400
 )
 
-// statements returns the rules and decisions that a text contains, as chunks of their own: the rules of a user, and the
-// decisions of both.
-func statements(role index.Role, text, context string) (all []index.Chunk) {
+// statements returns the rules and decisions in a prompt of the user, as chunks of their own.
+func statements(text, context string) (all []index.Chunk) {
 	for sentence := range sentences(text) {
 		kind := index.Kind("")
 		switch {
-		case role == index.User && rule.MatchString(sentence):
+		case rule.MatchString(sentence):
 			kind = index.Rule
-		case role == index.User && decision.MatchString(sentence):
+		case decision.MatchString(sentence):
 			kind = index.Decision
 		}
 		if kind == "" || len(sentence) > maxSentence || strings.HasSuffix(sentence, "?") {
 			continue
 		}
-		all = append(all, index.Chunk{Kind: kind, Role: role, Text: sentence, Context: context})
+		all = append(all, index.Chunk{Kind: kind, Role: index.User, Text: sentence, Context: context})
 		if len(all) == maxSentences {
 			break
 		}

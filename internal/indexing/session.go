@@ -26,6 +26,8 @@ type Indexer struct {
 	// Share bounds the work in the background: after each batch, the indexer rests for Share times as long as the batch
 	// took. 0 means that it does not rest.
 	Share int
+	// rested is the time for which the indexer has rested so far.
+	rested time.Duration
 
 	projects map[string]string // by directory
 }
@@ -35,10 +37,12 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	if x.Share == 0 {
 		return nil
 	}
+	pause := time.Duration(x.Share) * time.Since(since)
+	x.rested += pause
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(time.Duration(x.Share) * time.Since(since)):
+	case <-time.After(pause):
 		return nil
 	}
 }

@@ -30,7 +30,7 @@ type Stored struct {
 }
 
 // IsInDatabase reports whether the harness keeps the session in a database, and not in a file of its own.
-func (s *Stored) IsInDatabase() bool { return s.Harness != schema.HarnessPi }
+func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.HarnessOpenCode }
 
 // A Source is a file in which a harness keeps sessions.
 type Source struct {

@@ -11,6 +11,18 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
+// A cue is something that a new prompt or result names.
+type cue struct {
+	// names are files, symbols and commands. Those of a call come from its arguments, those of a prompt from its text.
+	names []name
+	// failed is what a call or command has reported.
+	failed failure
+	// lines are the sentences of a prompt.
+	lines []string
+}
+
+func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
+
 // maxPrompt is the most of a prompt that is read, in bytes. A longer one holds pasted data.
 const maxPrompt = 4_000
 

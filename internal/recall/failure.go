@@ -61,7 +61,7 @@ func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weig
 
 // frame are words that stand around an error. dull are words that most errors share.
 var (
-	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn error: by and or`)
+	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid
 		traceback most recent call last assertionerror typeerror syntaxerror valueerror keyerror make was did complete successfully module package compilation returned non-zero line main expected got
 		received suites total passed failing 0 1 2 3 4 5 127 lifecycle elifecycle run script assertion compile errors timeout permission denied killed aborted unknown occurred see log details automatic merge fix conflicts then commit result enoent eacces econnrefused etimedout segmentation fault core dumped`)
@@ -213,7 +213,7 @@ func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 
 var (
 	causePattern = pattern(`because|the (cause|reason|culprit|problem|fix|issue) (was|is)|root cause|turn(s|ed) out|caused by|fixed by|was missing|is missing|were missing|had to|ha(s|ve) to|needs?|needed|must be|requires?|forgot|stale|wrong|outdated|mismatch|conflict(s|ed)?|instead of|after (running|setting|removing|adding|deleting|installing|clearing|starting|changing)|so i|i (set|export|pin|install|start|remove|delete|add|clear)(ed)?|only (passes|works|builds|runs)|(is|was|were|are) too|(set|setting|removed|removing|added|adding|deleted|deleting|cleared|clearing|installed|pinned|pinning|downgraded|upgraded|regenerated) `)
-	lookPattern  = pattern(`log|diff|show|status|blame|branch|config --get|list|ps|describe|version|--version|-v|help|--help|whoami|env|why|outdated|info|inspect|logs|get`)
+	lookPattern  = pattern(`log|diff|show|status|blame|branch|config --get|list|ps|describe|version|-v|help|whoami|env|why|outdated|info|inspect|logs|get`)
 )
 
 // explains returns how well a sentence of the agent says why an error went away; 0 if it does not.
@@ -222,7 +222,7 @@ func explains(s string) int {
 		return 0
 	}
 	n := 1
-	if findingPattern.MatchString(s) || decisionPattern.MatchString(s) {
+	if findingPattern.MatchString(s) || explicitChoice.MatchString(s) || decisionPattern.MatchString(s) {
 		n++
 	}
 	if strings.Contains(strings.ToLower(s), "because") || strings.Contains(s, "cause") || strings.Contains(s, "fix") {

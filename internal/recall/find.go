@@ -3,25 +3,12 @@ package recall
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
 )
-
-// A cue is something that a new prompt or result names.
-type cue struct {
-	// names are files, symbols and commands. Those of a call come from its arguments, those of a prompt from its text.
-	names []name
-	// failed is what a call or command has reported.
-	failed failure
-	// lines are the sentences of a prompt.
-	lines []string
-}
-
-func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
 
 // A scope says which messages count.
 type scope struct {
@@ -48,8 +35,6 @@ type fact struct {
 	asked []string
 	// about is the name in the cue that the fact is about, "" if there is none.
 	about string
-	// memory is the id of a memory, 0 if the fact is from a message.
-	memory int64
 	// score is from 0 to 1.
 	score float64
 }
@@ -153,7 +138,7 @@ func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit)
 
 // failures finds the remedy of a failure.
 func (f *finder) failures(failed failure) error {
-	for _, s := range failed.errors[:min(len(failed.errors), maxFailures)] {
+	for _, s := range failed.errors {
 		rare, err := f.rarest(terms.Of(strings.Join(s, " ")))
 		if err != nil {
 			return err
@@ -177,15 +162,11 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether a message of the session that asks is no longer in front of the model. Messages after an
-// error may be so although the error is not.
+// counts reports whether the model no longer sees a message. It may still see a message that follows an error which it
+// no longer sees.
 func (f *finder) counts(h *index.Hit) bool {
-	return f.in.Session == 0 || !f.isOwn(h) || h.Last <= f.in.Through
-}
-
-func (f *finder) isOwn(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
-	return err == nil && row == f.in.Session
+	return err != nil || row != f.in.Session || h.Last <= f.in.Through
 }
 
 func (f *finder) of(h *index.Hit, x fact) fact {
@@ -274,7 +255,7 @@ func keyOf(n name) string {
 	case aPath:
 		return "" // a statement may name its directory
 	}
-	return strings.TrimSuffix(n.text, "()")
+	return n.text
 }
 
 // names reports whether a sentence names n.
@@ -353,187 +334,4 @@ func share(of, in []string) float64 {
 		}
 	}
 	return float64(n) / float64(len(of))
-}
-
-// lines finds the statements that answer the sentences of a prompt: those that have most of their content.
-func (f *finder) lines(all []string) error {
-	for _, line := range all[:min(len(all), maxLines)] {
-		asked := content(line)
-		if len(asked) < 2 || len(asked) > 24 {
-			continue
-		}
-		rare, err := f.rarest(asked)
-		if err != nil {
-			return err
-		}
-		if len(rare) < 2 {
-			continue
-		}
-		weights, all := map[string]float64{}, 0.0
-		for _, t := range asked {
-			weights[t] = f.weight(f.known[t])
-			all += weights[t]
-		}
-		var hits []index.Hit
-		seen := map[int64]bool{}
-		for _, pairs := range [...][][2]string{rarePairs(rare), f.neighbours(line)} {
-			more, err := f.chunksWithPairs(pairs, seen)
-			if err != nil {
-				return err
-			}
-			hits = append(hits, more...)
-		}
-		f.answers(line, asked, weights, all, saidIn(hits))
-	}
-	return nil
-}
-
-// rarePairs returns the pairs of the three rarest terms.
-func rarePairs(rare []string) (all [][2]string) {
-	for i := range min(len(rare), 3) {
-		for k := i + 1; k < min(len(rare), 3); k++ {
-			all = append(all, [2]string{rare[i], rare[k]})
-		}
-	}
-	return all
-}
-
-// maxPairs bounds the pairs of a query.
-const maxPairs = 8
-
-// neighbours returns the terms of a line that stand side by side: the subject of a rule is often such a pair.
-func (f *finder) neighbours(line string) (all [][2]string) {
-	words := inOrder(line)
-	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
-		if f.known[words[i-1]] > 0 && f.known[words[i]] > 0 && words[i-1] != words[i] {
-			all = append(all, [2]string{words[i-1], words[i]})
-		}
-	}
-	return all
-}
-
-// chunksWithPairs returns the newest texts with both terms of a pair that were not seen before.
-func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	expression := ""
-	for i, p := range pairs {
-		if i > 0 {
-			expression += " OR "
-		}
-		expression += `("` + p[0] + `" AND "` + p[1] + `")`
-	}
-	in := f.in
-	in.Kinds = []index.Kind{index.Text}
-	err = f.v.Find(expression, in, maxHits, func(h index.Hit) {
-		if !seen[h.Row()] {
-			seen[h.Row()] = true
-			hits = append(hits, h)
-		}
-	})
-	return hits, err
-}
-
-// weight returns how much a term says that n chunks have.
-func (f *finder) weight(n int) float64 {
-	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
-}
-
-// A line of a prompt is answered by a statement that has this share of its content, by weight; and then the statement
-// must add to it.
-const (
-	coverage = 0.6
-	addition = 2
-)
-
-func (f *finder) answers(line string, asked []string, weights map[string]float64, all float64, said []spoken) {
-	named := namesIn(line)
-	for i := range said {
-		s := &said[i]
-		has := content(s.text)
-		lead := ""
-		if s.before != "" && matches(has, weights) < len(asked) {
-			if more := content(s.before + " " + s.text); matches(more, weights) > max(1, matches(has, weights)) {
-				if lead = s.lead(); lead != "" {
-					has = more
-				}
-			}
-		}
-		matched, covered := matches(has, weights), 0.0
-		if matched < 2 || len(has)-matched < addition && s.is() != rule { // a rule adds that it is one
-			continue
-		}
-		for _, t := range has {
-			covered += weights[t]
-		}
-		part := covered / all
-		if isBound := bound(s.text, line, has); part < coverage && isBound < coverage || s.is() == chatter || s.class == lifted {
-			continue
-		} else if s.class == rule {
-			part = max(part, isBound)
-			if isBound < coverage && matched < 3 && !namesOne(lead+" "+s.text, named) {
-				continue
-			}
-		}
-		isNamed := namesOne(lead+" "+s.text, named)
-		if part < coverage || s.class != rule && !isNamed && (s.class == detail || matched < 3) || isAnsweredAnew(s, said, asked) {
-			continue
-		}
-		score := min(0.95, 0.6+(part-coverage)*0.8+bonus[s.class])
-		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: lead, text: s.text, asked: asked, score: score}))
-	}
-}
-
-// matches counts the terms that have a weight.
-func matches(has []string, weights map[string]float64) (n int) {
-	for _, t := range has {
-		if _, ok := weights[t]; ok {
-			n++
-		}
-	}
-	return n
-}
-
-func namesOne(text string, named []name) bool {
-	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
-}
-
-// bound returns how much of what a rule is about a line of a prompt names: 1 if it names the subject of the rule, that
-// is the words before its verb, and otherwise the share of its content.
-func bound(text, line string, has []string) float64 {
-	if at := verb.FindStringIndex(text); at != nil {
-		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {
-			return 1
-		}
-	}
-	return share(has, content(line))
-}
-
-// holdsRun reports whether some words stand in a text one after the other.
-func holdsRun(text, run []string) bool {
-	for i := range text {
-		if i+len(run) <= len(text) && slices.Equal(text[i:i+len(run)], run) {
-			return true
-		}
-	}
-	return false
-}
-
-var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
-
-// isAnsweredAnew reports whether a later statement about the terms asked lifts a statement, or says it anew.
-func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
-	has := content(s.text)
-	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })
-	for i := range said {
-		later := &said[i]
-		if !isLater(later.hit, s.hit) || later.text == s.text || share(about, content(later.text)) < 1 || later.is() == chatter {
-			continue
-		}
-		if share := overlap(s.text, later.text); share >= 0.5 || later.class == lifted && share >= 0.3 {
-			return true
-		}
-	}
-	return false
 }

@@ -20,17 +20,10 @@ const (
 // line returns the line that tells the model of a fact. harness and session are those of the model.
 func (f *fact) line(harness, session string) string {
 	where := fmt.Sprintf("#%d", f.ordinal)
-	switch {
-	case f.memory > 0:
-		where = fmt.Sprintf("memory %d", f.memory)
-	case f.harness != harness || f.session != session:
+	if f.harness != harness || f.session != session {
 		where = plain(f.session) + " " + where
 	}
-	hint := ", ctx_expand shows it"
-	if f.memory > 0 {
-		hint = ""
-	}
-	text := fmt.Sprintf("earlier, %s (a record, no instruction%s): ", where, hint)
+	text := fmt.Sprintf("earlier, %s (a record, no instruction, ctx_expand shows it): ", where)
 	r := f.remedy
 	switch {
 	case r == nil:

@@ -100,13 +100,13 @@ func isSymbol(word string) bool {
 	if strings.Contains(strings.Trim(word, "_"), "_") {
 		return true
 	}
-	letters, isMixed, digits := 0, false, false
+	letters, digits := 0, false
 	last := rune(0)
 	for _, r := range word {
 		switch {
 		case unicode.IsLetter(r):
 			if unicode.IsUpper(r) && unicode.IsLower(last) {
-				isMixed = true
+				return true
 			}
 			letters++
 		case unicode.IsDigit(r):
@@ -114,27 +114,24 @@ func isSymbol(word string) bool {
 		}
 		last = r
 	}
-	if isMixed || strings.Contains(word, ".") && letters > 5 && !strings.HasSuffix(word, ".") && strings.Count(word, ".") == 1 && isMixed {
-		return true
-	}
-	return digits && letters >= 1 && !version.MatchString(word)
+	return digits && !version.MatchString(word)
 }
 
 // version matches versions, sizes and times.
 var version = regexp.MustCompile(`^(?i:v?\d+(\.\d+)*[a-z]?|\d+(ms|s|m|h|k|kb|mb|gb|px|x|st|nd|rd|th)|(utf|sha|md|base|int|uint|float|x|amd|arm|h|mp|http)-?\d+|python\d(\.\d+)?|go1\.\d+)$`)
 
-// programs whose first argument says what they do.
+// withSubcommand are programs whose first argument says what they do.
 var withSubcommand = []string{
 	"go", "git", "npm", "pnpm", "yarn", "bun", "cargo", "make", "just", "task", "docker", "kubectl", "helm", "terraform", "poetry", "pip", "uv",
 	"gradle", "gradlew", "mvn", "bundle", "rails", "mix", "dotnet", "composer", "deno", "npx", "bazel", "gh", "aws", "gcloud", "flyctl", "heroku", "alembic", "python", "python3", "node", "ruby", "systemctl",
 	"docker-compose", "nix", "rake", "swift", "flutter", "sbt", "lerna", "nx", "turbo", "ansible-playbook", "manage.py", "artisan", "php", "sh", "bash",
 }
 
-// behind are words of a command after which its subcommand stands.
-var behind = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
+// beforeSubcommand are words that stand between a program and its subcommand, for example "exec" in "npm exec vitest".
+var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
 
 // glance are programs that only look, so no rule is about them.
-var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date", "env"}
+var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
 // commandOf returns the part of a command line that says what it does, for example "npm run lint" for
 // "cd web && CI=1 npm run lint --fix". It returns "" for commands that only look.
@@ -154,7 +151,7 @@ func commandOf(line string) string {
 		kept := []string{program}
 		if slices.Contains(withSubcommand, path.Base(program)) {
 			for _, w := range words[1:] {
-				isFlag := strings.HasPrefix(w, "-") && !slices.Contains(behind, w)
+				isFlag := strings.HasPrefix(w, "-") && !slices.Contains(beforeSubcommand, w)
 				if isFlag || strings.ContainsAny(w, "<>|&;\"'$(){}") {
 					if len(kept) > 1 {
 						break
@@ -162,7 +159,7 @@ func commandOf(line string) string {
 					continue
 				}
 				kept = append(kept, strings.TrimPrefix(w, "./"))
-				if !slices.Contains(behind, w) {
+				if !slices.Contains(beforeSubcommand, w) {
 					break
 				}
 			}
@@ -193,7 +190,7 @@ func means(said, used name) bool {
 	case used.kind == aCommand && said.kind == aCommand:
 		return said.text == used.text || strings.HasPrefix(used.text, said.text+" ") || strings.HasPrefix(said.text, used.text+" ")
 	}
-	return said.text == used.text || strings.TrimSuffix(said.text, "()") == strings.TrimSuffix(used.text, "()")
+	return said.text == used.text
 }
 
 func meansPath(said, used string) bool {

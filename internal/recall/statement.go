@@ -38,13 +38,13 @@ var (
 		`only (use|run|edit|call|change|through|via|with|after|from)|no longer (use|run|edit|call)|stop (using|running|editing|calling|adding|writing)|avoid|prefer|ask (me|us|first|before)|convention|house rule|rule:|is generated|are generated|we (always|never|don'?t|do not|use|name|write|keep|call|put|prefer)|keep in mind|remember that|(every|each|all|no) [\w ]+ (needs?|must|has to|have to|may|should)\b`,
 	)
 	decisionPattern = pattern(
-		`decision|decided|we (chose|choose|picked|agreed|settled|went with|go with|stay with|stick with)|agreed|settled on|chose|opted|rejected|ruled out|(instead of|rather than|over) .*because|is deliberate|are deliberate|deliberately|on purpose|by design|intentional(ly)?`,
+		`we (choose|go with|stay with|stick with)|chose|opted|(instead of|rather than|over) .*because`,
 	)
 	findingPattern = pattern(
 		`turns out|turned out|root cause|the (cause|reason|culprit) (was|is)|caused by|the fix (was|is)|fixed by|fixed it|only (works|passes|builds|starts|happens)|works only|(works|passes|builds|starts) only|(fails|breaks|hangs|crashes|times out|deadlocks) (if|when|unless|because|on|without|whenever|as soon)|does(n'?t| not) work|did(n'?t| not) (work|help)|known (issue|bug|problem|limitation)|work-?around|flaky|tried|had to|needs? .*(first|before|set|to be|running)|requires?|means|is needed|has to|have to|must be`,
 	)
 	liftedPattern = pattern(
-		`no longer (applies|holds|needed|true|necessary|required|valid|the case|a problem|an issue)|not needed (any ?more|any longer)|is (fine|allowed|ok|okay|safe|possible) (now|again)|are (fine|allowed|ok|okay) (now|again)|(may|can) (now|again) (be )?|(allowed|permitted) again|forget (the|that|about|what)|ignore (the|that|my|what)|drop the rule|(rule|decision|convention|workaround|ban|restriction) .*(is|was|has been) (gone|lifted|dropped|obsolete|outdated|withdrawn|reverted|history|over)|(rule|ban|freeze|restriction|workaround) (is )?(over|lifted|gone)|we (reverted|dropped|withdrew|undid|gave up|moved away|changed our mind)|changed (my|our) mind|(is|was|were) reverted|obsolete|outdated|is over|not any ?more|any ?more\b.*(needed|necessary)|has been (removed|deleted|replaced|superseded|fixed)|was (removed|deleted|replaced|superseded)`,
+		`no longer (applies|holds|needed|true|necessary|required|valid|the case|a problem|an issue)|not needed (any ?more|any longer)|is (fine|allowed|ok|okay|safe|possible) (now|again)|are (fine|allowed|ok|okay) (now|again)|(may|can) (now|again) (be )?|(allowed|permitted) again|forget (the|that|about|what)|ignore (the|that|my|what)|drop the rule|(rule|decision|convention|workaround|ban|restriction) .*(is|was|has been) (gone|lifted|dropped|obsolete|outdated|withdrawn|reverted|history|over)|(rule|ban|freeze|restriction|workaround) (is )?(over|lifted|gone)|we (reverted|dropped|withdrew|undid|gave up|moved away)|changed (my|our) mind|(is|was|were) reverted|obsolete|outdated|is over|not any ?more|any ?more\b.*(needed|necessary)|has been (removed|deleted|replaced|superseded|fixed)|was (removed|deleted|replaced|superseded)`,
 	)
 	// momentPattern limits a sentence to the task of the moment.
 	momentPattern = pattern(

@@ -61,11 +61,9 @@ func (t *Tools) note(ctx context.Context, key store.Key, p schema.ToolExecutePar
 			n, err := e.WriteNote(n)
 			return fmt.Sprintf("Note %d is kept.%s", n.ID, changed(a.Content, n.Content)), err
 		case "update":
-			_, err := e.UpdateNote(n, a.Content, a.Condition)
-			return fmt.Sprintf("Note %d is updated.", a.ID), err
+			return fmt.Sprintf("Note %d is updated.", a.ID), e.UpdateNote(n, a.Content, a.Condition)
 		case "dismiss":
-			_, err := e.DismissNote(n)
-			return fmt.Sprintf("Note %d is dismissed.", a.ID), err
+			return fmt.Sprintf("Note %d is dismissed.", a.ID), e.DismissNote(n)
 		case "read":
 			notes, err := e.Reader().Notes(key.Harness, key.Session, w.project, a.All)
 			return notePage(notes), err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 )
@@ -91,7 +90,7 @@ func (l Leaving) in(p Page) string {
 	if l.At == 0 {
 		return fmt.Sprintf("request %d", l.Request)
 	}
-	return fmt.Sprintf("request %d (%s, %s)", l.Request, time.UnixMilli(l.At).In(p.Now.Location()).Format("2006-01-02 15:04"), format.Cause(l.Cause))
+	return fmt.Sprintf("request %d (%s, %s)", l.Request, minute(l.At, p.Now.Location()), format.Cause(l.Cause))
 }
 
 // standIn says what the model sees in the place of a piece.

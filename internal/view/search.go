@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 )
@@ -43,7 +42,7 @@ func PrintFound(w io.Writer, all []Found, p Page) error {
 			about = []string{fmt.Sprintf("commit %.12s", format.Clean(f.Message)), filepath.Base(format.Clean(f.Directory))}
 		}
 		if f.At > 0 {
-			about = append(about, time.UnixMilli(f.At).In(p.Now.Location()).Format("2006-01-02 15:04"))
+			about = append(about, minute(f.At, p.Now.Location()))
 		}
 		s.line(s.Paint(Strong, fmt.Sprintf("%.2f", f.Score)) + "  " + s.Paint(Faint, strings.Join(about, " · ")))
 		colour := Plain

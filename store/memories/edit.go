@@ -178,7 +178,7 @@ func (e *Editor) take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, 
 	case chronicle.MemoryIsSuperseded: // the numbers of the other database mean nothing here
 		m.Status = chronicle.MemoryIsArchived
 	default:
-		return m, false, Refuse("status is %q; it is active, archived or superseded", m.Status)
+		return m, false, Refuse("status is %q; it is active, proposed, archived or superseded", m.Status)
 	}
 	known, err := e.withContent(m)
 	if err != nil || known != nil {
@@ -283,8 +283,12 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	if err != nil || m == before {
 		return m, err
 	}
-	if same, err := e.withContent(m); err != nil || same != nil && same.ID != id {
-		return m, cmp.Or(err, e.same(same))
+	same, err := e.withContent(m)
+	if err == nil && same != nil && same.ID != id {
+		err = errSame(same)
+	}
+	if err != nil {
+		return m, err
 	}
 	m.UpdatedAt = e.now
 	_, err = e.tx.Exec(`
@@ -297,10 +301,7 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Content})
 }
 
-func (e *Editor) same(m *chronicle.Memory) error {
-	if m == nil {
-		return nil
-	}
+func errSame(m *chronicle.Memory) error {
 	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
 }
 
@@ -370,7 +371,7 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 	case same == nil:
 		m.ID, err = e.insert(m)
 	case !slices.Contains(ids, same.ID):
-		err = e.same(same)
+		err = errSame(same)
 	default:
 		m, err = e.Update(m.Project, same.ID, func(old *chronicle.Memory) {
 			old.Content, old.Source, old.Importance, old.Permanent = m.Content, m.Source, m.Importance, m.Permanent

@@ -283,14 +283,8 @@ func TestBugK30NotesOfOthersStay(t *testing.T) {
 	for _, other := range []chronicle.Note{
 		{ID: 1, Harness: "pi", Session: "other", Project: project}, {ID: 2, Harness: key.Harness, Session: "other", Project: "git:2"}, {ID: 9, Harness: key.Harness, Session: key.Session, Project: project},
 	} {
-		assertIs(t, tryEdit(t, s, func(e *memories.Editor) error {
-			_, err := e.DismissNote(other)
-			return err
-		}), memories.ErrNoNote)
-		assertIs(t, tryEdit(t, s, func(e *memories.Editor) error {
-			_, err := e.UpdateNote(other, "x", "")
-			return err
-		}), memories.ErrNoNote)
+		assertIs(t, tryEdit(t, s, func(e *memories.Editor) error { return e.DismissNote(other) }), memories.ErrNoNote)
+		assertIs(t, tryEdit(t, s, func(e *memories.Editor) error { return e.UpdateNote(other, "x", "") }), memories.ErrNoNote)
 	}
 	open := func(session string) (contents []string) {
 		edit(t, s, func(e *memories.Editor) error {

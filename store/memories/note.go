@@ -85,32 +85,32 @@ func checkNote(n *chronicle.Note) error {
 
 // UpdateNote changes the content or the condition of an open note of the session or its project. An empty text stays
 // as it is. A note of a session cannot get a condition.
-func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) (chronicle.Note, error) {
+func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error {
 	n, err := e.openNote(of)
 	if err != nil {
-		return n, err
+		return err
 	}
 	if content == "" && condition == "" {
-		return n, Refuse("content or condition must say what changes")
+		return Refuse("content or condition must say what changes")
 	}
 	if condition != "" && n.Condition == "" {
-		return n, Refuse("this note belongs to the session and has no condition; write a new note with one")
+		return Refuse("this note belongs to the session and has no condition; write a new note with one")
 	}
 	n.Content, n.Condition = cmp.Or(content, n.Content), cmp.Or(condition, n.Condition)
 	if err := checkNote(&n); err != nil {
-		return n, err
+		return err
 	}
 	_, err = e.tx.Exec(`UPDATE notes SET content = ?2, condition = ?3, updated_at = ?4 WHERE id = ?1`, n.ID, n.Content, n.Condition, e.now)
-	return n, err
+	return err
 }
 
 // DismissNote closes an open note of the session or its project.
-func (e *Editor) DismissNote(of chronicle.Note) (chronicle.Note, error) {
+func (e *Editor) DismissNote(of chronicle.Note) error {
 	n, err := e.openNote(of)
 	if err == nil {
 		_, err = e.tx.Exec(`UPDATE notes SET status = 'dismissed', updated_at = ?2 WHERE id = ?1`, n.ID, e.now)
 	}
-	return n, err
+	return err
 }
 
 // openNote returns the note with the id of `of`, if it belongs to the session or the project of `of`.

@@ -1,0 +1,190 @@
+package recall
+
+import (
+	"math"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// lines finds the statements that answer the sentences of a prompt: those that have most of their content.
+func (f *finder) lines(all []string) error {
+	for _, line := range all {
+		asked := content(line)
+		if len(asked) < 2 || len(asked) > 24 {
+			continue
+		}
+		rare, err := f.rarest(asked)
+		if err != nil {
+			return err
+		}
+		if len(rare) < 2 {
+			continue
+		}
+		weights, all := map[string]float64{}, 0.0
+		for _, t := range asked {
+			weights[t] = f.weight(f.known[t])
+			all += weights[t]
+		}
+		var hits []index.Hit
+		seen := map[int64]bool{}
+		for _, pairs := range [...][][2]string{rarePairs(rare), f.neighbours(line)} {
+			more, err := f.chunksWithPairs(pairs, seen)
+			if err != nil {
+				return err
+			}
+			hits = append(hits, more...)
+		}
+		f.answers(line, asked, weights, all, saidIn(hits))
+	}
+	return nil
+}
+
+// rarePairs returns the pairs of the three rarest terms.
+func rarePairs(rare []string) (all [][2]string) {
+	for i := range min(len(rare), 3) {
+		for k := i + 1; k < min(len(rare), 3); k++ {
+			all = append(all, [2]string{rare[i], rare[k]})
+		}
+	}
+	return all
+}
+
+// maxPairs bounds the pairs of a query.
+const maxPairs = 8
+
+// neighbours returns the terms of a line that stand side by side: the subject of a rule is often such a pair.
+func (f *finder) neighbours(line string) (all [][2]string) {
+	words := inOrder(line)
+	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
+		if f.known[words[i-1]] > 0 && f.known[words[i]] > 0 && words[i-1] != words[i] {
+			all = append(all, [2]string{words[i-1], words[i]})
+		}
+	}
+	return all
+}
+
+// chunksWithPairs returns the newest texts with both terms of a pair that were not seen before.
+func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	expression := ""
+	for i, p := range pairs {
+		if i > 0 {
+			expression += " OR "
+		}
+		expression += `("` + p[0] + `" AND "` + p[1] + `")`
+	}
+	in := f.in
+	in.Kinds = []index.Kind{index.Text}
+	err = f.v.Find(expression, in, maxHits, func(h index.Hit) {
+		if !seen[h.Row()] {
+			seen[h.Row()] = true
+			hits = append(hits, h)
+		}
+	})
+	return hits, err
+}
+
+// weight returns how much a term says that n chunks have.
+func (f *finder) weight(n int) float64 {
+	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
+}
+
+// A line of a prompt is answered by a statement that has this share of its content, by weight; and then the statement
+// must add to it.
+const (
+	coverage = 0.6
+	addition = 2
+)
+
+func (f *finder) answers(line string, asked []string, weights map[string]float64, all float64, said []spoken) {
+	named := namesIn(line)
+	for i := range said {
+		s := &said[i]
+		has := content(s.text)
+		lead := ""
+		if s.before != "" && matches(has, weights) < len(asked) {
+			if more := content(s.before + " " + s.text); matches(more, weights) > max(1, matches(has, weights)) {
+				if lead = s.lead(); lead != "" {
+					has = more
+				}
+			}
+		}
+		matched, covered := matches(has, weights), 0.0
+		if matched < 2 || len(has)-matched < addition && s.is() != rule { // a rule adds that it is one
+			continue
+		}
+		for _, t := range has {
+			covered += weights[t]
+		}
+		part := covered / all
+		binds := bound(s.text, line, has)
+		if part < coverage && binds < coverage || s.is() == chatter || s.class == lifted {
+			continue
+		}
+		if s.class == rule {
+			part = max(part, binds)
+		}
+		isEnough := matched >= 3 && s.class != detail || s.class == rule && binds >= coverage || namesOne(lead+" "+s.text, named)
+		if part < coverage || !isEnough || isAnsweredAnew(s, said, asked) {
+			continue
+		}
+		score := min(0.95, 0.6+(part-coverage)*0.8+bonus[s.class])
+		f.facts = append(f.facts, f.of(s.hit, fact{class: s.class, who: s.hit.Role, lead: lead, text: s.text, asked: asked, score: score}))
+	}
+}
+
+// matches counts the terms that have a weight.
+func matches(has []string, weights map[string]float64) (n int) {
+	for _, t := range has {
+		if _, ok := weights[t]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+func namesOne(text string, named []name) bool {
+	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
+}
+
+// bound returns how much of what a rule is about a line of a prompt names: 1 if it names the subject of the rule, that
+// is the words before its verb, and otherwise the share of its content.
+func bound(text, line string, has []string) float64 {
+	if at := verb.FindStringIndex(text); at != nil {
+		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {
+			return 1
+		}
+	}
+	return share(has, content(line))
+}
+
+// holdsRun reports whether text holds the words of run, side by side.
+func holdsRun(text, run []string) bool {
+	for i := range text {
+		if i+len(run) <= len(text) && slices.Equal(text[i:i+len(run)], run) {
+			return true
+		}
+	}
+	return false
+}
+
+var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
+
+// isAnsweredAnew reports whether a later statement about the terms asked lifts a statement, or says it anew.
+func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
+	has := content(s.text)
+	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })
+	for i := range said {
+		later := &said[i]
+		if !isLater(later.hit, s.hit) || later.text == s.text || share(about, content(later.text)) < 1 || later.is() == chatter {
+			continue
+		}
+		if share := overlap(s.text, later.text); share >= 0.5 || later.class == lifted && share >= 0.3 {
+			return true
+		}
+	}
+	return false
+}
