@@ -29,9 +29,9 @@ type History struct {
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that documents and memories are a reason for a head, even if there is no compartment. Such
-	// a head covers nothing. It frees no space, so it is added, changed and removed only when the prefix is gone
-	// anyway.
+	// StandsAlone says that memories are a reason for a head, even if there is no compartment. Such a head covers
+	// nothing. It frees no space, so it is added, changed and removed only when the prefix is gone anyway, or when
+	// the user asks for a flush.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
@@ -198,8 +198,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 }
 
 // fold proposes a new baseline with the compartments in shown, and an empty delta. If
-// shown is empty, and documents and memories are no reason for a head
-// (History.StandsAlone), it proposes to have no head.
+// shown is empty, and memories are no reason for a head (History.StandsAlone), it proposes to have no head.
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}

@@ -77,8 +77,8 @@ func (s *Session) News() (news []New) {
 	return news
 }
 
-// EachVisible calls yield with what the next request shows until yield returns false: the texts of the head, and the
-// raw messages of which a unit is on the wire. d is the decision of the pass.
+// EachVisible calls yield with each text of the head, and with each raw message of which a unit is on the wire in the
+// next request. It stops when yield returns false. d is the decision of the pass.
 func (s *Session) EachVisible(d Decision, yield func([]byte) bool) {
 	shown := s.State.With(d.Additions.Additions)
 	if !yield([]byte(shown.Head.Baseline)) || !yield([]byte(shown.Head.Delta)) {

@@ -36,7 +36,7 @@ func Binary(repo string) (string, error) {
 }
 
 // platformPackages returns the packages that may hold the executable, best first. npm chooses packages only by
-// operating system and processor. So it may install the variants for older processors and for musl, with or without
+// operating system and architecture (x64, arm64). So it may install the variants for older processors and for musl, with or without
 // the main one.
 func platformPackages(goos, goarch string) []string {
 	system := map[string]string{"windows": "windows"}[goos]

@@ -67,7 +67,7 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	if err := f.removePlanted(conn); err != nil {
 		return 0, fmt.Errorf("remove triggers and views of other programs: %w", err)
 	}
-	if stored == newest { // a migration checks all foreign keys, so only check here without one
+	if stored == newest { // a migration checks all foreign keys itself
 		if err := f.suspectOrphans(ctx, conn); err != nil {
 			return 0, err
 		}
