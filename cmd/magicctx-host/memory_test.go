@@ -179,10 +179,10 @@ func TestNotesAreListed(t *testing.T) {
 // Before the first session, nothing is remembered. That is no error.
 func TestMemoryAndNotesWithoutADatabase(t *testing.T) {
 	for want, args := range map[string][]string{
-		"magicctx remembers nothing yet.": {"memory", "list"},
-		"No memory waits for you.":        {"memory", "review"},
-		`"memories": []`:                  {"memory", "export"},
-		"There are no open notes.":        {"notes", "list"},
+		"magicctx remembers nothing yet.":  {"memory", "list"},
+		"No memory waits for your review.": {"memory", "review"},
+		`"memories": []`:                   {"memory", "export"},
+		"There are no open notes.":         {"notes", "list"},
 	} {
 		if out, errs, code := runReal(t, append(args, "--data-dir", t.TempDir())...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%v: exit code %d, %s%s", args, code, out, errs)
