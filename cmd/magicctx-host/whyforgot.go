@@ -48,10 +48,10 @@ func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
 		if err != nil {
 			return err
 		}
-		why.IsKnown, why.IsPinned, why.Summarised = fate.IsKnown, fate.IsPinned, leavingOf(fate.Summarised)
+		why.IsKnown, why.IsPinned, why.Summarised = fate.IsKnown, fate.IsPinned, (*view.Leaving)(fate.Summarised)
 		for _, u := range fate.Removed {
 			if (u.Kind == "tool") == (f.Kind != "text") {
-				why.Dropped = append(why.Dropped, view.DroppedPiece{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, Edit: u.Edit, Rule: u.Rule, Leaving: *leavingOf(&u.Leaving)})
+				why.Dropped = append(why.Dropped, view.DroppedPiece{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, Edit: u.Edit, Rule: u.Rule, Leaving: view.Leaving(u.Leaving)})
 			}
 		}
 		if fate.Summarised == nil {
@@ -72,13 +72,6 @@ func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
 		return printJSON(s.out, why)
 	}
 	return view.PrintForgotten(s.out, why, program.Name(), pageOf(s))
-}
-
-func leavingOf(l *store.Leaving) *view.Leaving {
-	if l == nil {
-		return nil
-	}
-	return &view.Leaving{Request: l.Pass, At: l.At, Cause: l.Cause}
 }
 
 func inOneLine(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

@@ -11,9 +11,9 @@ import (
 // A Leaving is the request with which content left the prompt. At (Unix ms) and Cause are absent if they are not known
 // any more.
 type Leaving struct {
-	Request int    `json:"request"`
-	At      int64  `json:"at,omitzero"`
-	Cause   string `json:"cause,omitzero"`
+	Pass  int    `json:"request"`
+	At    int64  `json:"at,omitzero"`
+	Cause string `json:"cause,omitzero"`
 }
 
 // A DroppedPiece is a piece of a message that was removed from the prompt.
@@ -74,7 +74,7 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 		if f.Summary != nil {
 			text = fmt.Sprintf("The summary %q of the messages %d-%d stands for it now", format.Clean(f.Summary.Title), f.Summary.Start, f.Summary.End)
 		}
-		if f.Summarised.Request > 0 {
+		if f.Summarised.Pass > 0 {
 			text += ", since " + f.Summarised.in(p)
 		}
 		say(text + ".")
@@ -88,9 +88,9 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 // in names the request, for example "request 37 (2026-11-20 12:01, window full)".
 func (l Leaving) in(p Page) string {
 	if l.At == 0 {
-		return fmt.Sprintf("request %d", l.Request)
+		return fmt.Sprintf("request %d", l.Pass)
 	}
-	return fmt.Sprintf("request %d (%s, %s)", l.Request, minute(l.At, p.Now.Location()), format.Cause(l.Cause))
+	return fmt.Sprintf("request %d (%s, %s)", l.Pass, minute(l.At, p.Now.Location()), format.Cause(l.Cause))
 }
 
 // standIn says what the model sees in the place of a piece.

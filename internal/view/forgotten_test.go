@@ -12,8 +12,8 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 	f := Forgotten{
 		Found:      Found{Kind: "text", Role: "user", Directory: "/p", Harness: "pi", Session: "s", Ordinal: 7, Text: "Never use\x1b[31m tabs."},
 		IsKnown:    true,
-		Dropped:    []DroppedPiece{{Tag: 12, Kind: "text", Edit: "drop", Rule: "queued drops", Leaving: Leaving{Request: 3, At: at.UnixMilli(), Cause: "model-changed"}}},
-		Summarised: &Leaving{Request: 5}, Summary: &SummaryOf{Title: "Tabs", Start: 1, End: 9},
+		Dropped:    []DroppedPiece{{Tag: 12, Kind: "text", Edit: "drop", Rule: "queued drops", Leaving: Leaving{Pass: 3, At: at.UnixMilli(), Cause: "model-changed"}}},
+		Summarised: &Leaving{Pass: 5}, Summary: &SummaryOf{Title: "Tabs", Start: 1, End: 9},
 	}
 	pinned := f
 	pinned.IsPinned, pinned.Dropped = true, nil
