@@ -549,7 +549,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 
 // An episode has only one bust. A pass under pressure does all its work at once, and the
 // same transcript gives no reason for another bust. A bust for rent may follow, because it
-// also drops the newest units that the model has marked, which a bust under pressure keeps.
+// also drops the newest units that the model has marked, which a bust under pressure keeps. While the price is unknown,
+// no bust is weighed. So one may free almost nothing, because the outputs may only be reclaimed by the next pass
+// (-rapid.seed=6722935167943988486).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {
@@ -559,6 +561,9 @@ func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 		t.Fatalf("bust (%s) at a pressure of %.1f %%", w.result.BustCause, w.decision.Percent)
 	}
 	freed, emergency := w.decision.Price.Removed, w.decision.Percent >= EmergencyPercent
+	if w.readings.Price.Read <= 0 && freed*100 < w.decision.Size.Current {
+		return
+	}
 	w.pass()
 	if w.result.Bust && !emergency && w.result.BustCause != string(CauseRent) {
 		t.Fatalf("another bust (%s) at once, after %d tokens were freed", w.result.BustCause, freed)
