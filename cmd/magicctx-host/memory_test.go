@@ -108,7 +108,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"edit 1 --unpin", "1  NAMING (from user): Hosts are hosts.", exitOK},
 		{"add --project PLACE --days 0 Commit small.", "2  PROJECT_RULES (from user)", exitOK},
 		{"export", `"content": "Commit small."`, exitOK},
-		{"import FILE", "New sessions see this", exitOK}, // all are known
+		{"import FILE", "The file has no memory that is new here.", exitOK},
 		{"import FILE --json", `"memories": []`, exitOK},
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
