@@ -126,7 +126,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 		},
 	})
 	k := w.talk(w.launch(w.withHistorian()), "long", tellsInParts)
-	size := longHistory{turns: 3, steps: 7, words: 2_200, lines: 60}
+	size := longHistory{turns: 3, steps: 8, words: 2_200, lines: 60}
 	k.words, k.lines = size.words, size.lines
 	play := func() {
 		for range size.turns {
