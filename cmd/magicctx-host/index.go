@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -53,7 +52,7 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 		return err
 	}
 	defer db.Close()
-	x := indexing.Indexer{Index: db, Reader: storedSessions, Identify: project.Identify, Known: knownIn(dir)}
+	x := indexing.Indexer{Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir)}
 	shown := newProgress(s.out)
 	p, err := x.Run(ctx, shown.show, failed)
 	shown.end()
@@ -106,45 +105,6 @@ func printSources(ctx context.Context, w io.Writer, failed func(string, error)) 
 	}
 	_, err = fmt.Fprintln(w, "Nothing was written.")
 	return err
-}
-
-// knownIn returns a function that adds to a session what the database in dir knows about it: the ordinals of
-// messages, and the lines that the user typed.
-func knownIn(dir string) func(context.Context, *rawhistory.Session) {
-	var known map[store.Key]bool
-	return func(ctx context.Context, s *rawhistory.Session) {
-		key := store.Key{Harness: string(s.Harness), Session: s.ID}
-		if known != nil && !known[key] {
-			return
-		}
-		_ = store.Browse(ctx, dir, func(b *store.Browser) error { // without the database, messages count from 1
-			if known == nil {
-				known = map[store.Key]bool{}
-				all, err := b.Sessions()
-				if err != nil {
-					return err
-				}
-				for _, name := range all {
-					known[name.Key] = true
-				}
-			}
-			if !known[key] {
-				return nil
-			}
-			rows, err := b.Compartments(key)
-			if err != nil {
-				return err
-			}
-			for _, c := range rows {
-				s.Know(c.Start, c.Keys)
-			}
-			s.Typed, err = b.Typed(key)
-			return err
-		})
-		if known == nil {
-			known = map[store.Key]bool{}
-		}
-	}
 }
 
 // A progress shows on a terminal how far a run has come.

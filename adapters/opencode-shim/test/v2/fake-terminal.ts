@@ -41,7 +41,7 @@ export class FakeRpc {
 
   async call(name: string, input: object): Promise<unknown> {
     const { registered } = this
-    if (!registered) throw { type: "rpc.unavailable", message: "RPC is unavailable: magicctx" } // eslint-disable-line
+    if (!registered) throw { type: "rpc.unavailable", message: "RPC is unavailable: magicctx" }
     const { input: takes, output } = registered.definition.methods[name]!
     this.called.push([name, carried(input, takes)])
     return carried(await registered.handlers[name]!(carried(input, takes) as never), output)

@@ -1,0 +1,47 @@
+package indexing
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// KnownIn returns a function that adds to a session what the database in dir knows about it: the ordinals of
+// messages, and the lines that the user typed.
+func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
+	var known map[store.Key]bool
+	return func(ctx context.Context, s *rawhistory.Session) {
+		key := store.Key{Harness: string(s.Harness), Session: s.ID}
+		if known != nil && !known[key] {
+			return
+		}
+		_ = store.Browse(ctx, dir, func(b *store.Browser) error { // without the database, messages count from 1
+			if known == nil {
+				known = map[store.Key]bool{}
+				all, err := b.Sessions()
+				if err != nil {
+					return err
+				}
+				for _, name := range all {
+					known[name.Key] = true
+				}
+			}
+			if !known[key] {
+				return nil
+			}
+			rows, err := b.Compartments(key)
+			if err != nil {
+				return err
+			}
+			for _, c := range rows {
+				s.Know(c.Start, c.Keys)
+			}
+			s.Typed, err = b.Typed(key)
+			return err
+		})
+		if known == nil {
+			known = map[store.Key]bool{}
+		}
+	}
+}
