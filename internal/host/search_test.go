@@ -26,23 +26,7 @@ func (h *harness) search(args string) string {
 func (h *harness) indexes(s index.Session, texts ...string) {
 	h.t.Helper()
 	h.host.tools.IndexDir = h.dir
-	x, err := index.Open(h.ctx, h.dir)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer x.Close()
-	err = x.Update(h.ctx, func(tx *index.Tx) error {
-		state, err := tx.Session(s)
-		for i, text := range texts {
-			err = errors.Join(err, tx.Put(state.Row, s.Project, index.Message{
-				Key: fmt.Sprint("m", i+1), Ordinal: i + 1, At: 1_600_000_000_000, Chunks: []index.Chunk{{Kind: index.Text, Role: index.Agent, Text: text}},
-			}))
-		}
-		return err
-	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	h.says(s, index.Agent, texts...)
 }
 
 func TestSearchShowsMessagesOfTheProject(t *testing.T) {

@@ -110,7 +110,7 @@ func TestProjectSurvivesAnUnrelatedHistory(t *testing.T) {
 	}
 }
 
-// Without a root commit, a directory is a project of its own, until it has a root commit.
+// A repository without a commit is a project of its own. Its identity changes with the first commit.
 func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")

@@ -29,7 +29,7 @@ type Stored struct {
 	Messages int
 }
 
-// IsInDatabase reports whether the harness keeps the session in a database, and not in a file of its own.
+// IsInDatabase is false if each session of the harness has a file of its own, as in Pi.
 func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.HarnessOpenCode }
 
 // A Source is a file in which a harness keeps sessions.

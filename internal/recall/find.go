@@ -33,7 +33,7 @@ type fact struct {
 	remedy *remedy
 	// asked are the terms of the cue that led to the fact.
 	asked []string
-	// about is the name in the cue that the fact is about, "" if there is none.
+	// about is a name of the cue. The fact says something about it. It is "" if the fact is about no name.
 	about string
 	// score is from 0 to 1.
 	score float64

@@ -45,7 +45,7 @@ const (
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
 )
 
-// kinds are the factors of the kinds: a search is most often for what was said, and what a user rules counts most.
+// kinds are the factors of the kinds. Most searches are for texts. A rule of the user counts most.
 var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Error: 1, index.Commit: 0.95, index.Write: 0.85, index.Command: 0.8, index.Read: 0.75,
 }
@@ -165,8 +165,8 @@ type ref struct {
 	share float64
 }
 
-// A scored is a candidate. own is what each term of the query gives to it, and near what it gives by standing in a
-// message beside it.
+// A scored is a candidate. own has the score that each term of the query adds because the candidate has it. near has
+// the score that each term adds because a message beside the candidate has it.
 type scored struct {
 	index.Hit
 	own, near []float64
