@@ -179,7 +179,7 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			c.Unknown[o[i-1].key] = o[i].key
 		}
 	}
-	next := end // behind messages that have no units, for example a system update of OpenCode 2
+	next := end // behind messages that have no units, for example an update of the system prompt
 	for next < len(o) && o[next].role != transcript.Assistant && len(o[next].units) == 0 {
 		next++
 	}

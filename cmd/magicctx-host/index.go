@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/project"
@@ -52,7 +53,13 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 		return err
 	}
 	defer db.Close()
-	x := indexing.Indexer{Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir)}
+	x := indexing.Indexer{
+		Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir),
+		LoadConfig: func(harness schema.Harness, directory string) schema.Config {
+			cfg, _ := config.Load(config.Options{Harness: harness, Directory: directory})
+			return cfg
+		},
+	}
 	shown := newProgress(s.out)
 	p, err := x.Run(ctx, shown.show, failed)
 	shown.end()
