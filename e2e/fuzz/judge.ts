@@ -241,7 +241,7 @@ export class Judge {
     if (outcome === "applied") this.cameBack(raw, rows, front, [...this.pending, ...passes])
     else this.fallback(raw, rows, attempt, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
-    else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
+    else if (outcome === "applied" && this.good && (this.hasChanged || !stands(this.good.raw, rawTurns))) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = { raw: rawTurns, rows }
     if (passes.length === 0) this.unjournalledSystem = chain.start
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
