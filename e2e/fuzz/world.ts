@@ -66,6 +66,8 @@ export class World {
   instructions = 0
   calls = 0
   private turns = 0
+  /** Whether the shim has repeated an earlier system prompt for the newest request. The host does not know the request then. */
+  isSystemRepeated = false
   /** How many prompts in a row each model has refused. */
   readonly refusals = new Map<Model, number>()
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
@@ -353,7 +355,9 @@ export class World {
   outcome(): "applied" | "reapplied" | "unchanged" {
     // A plugin that was loaded without a host logs nothing.
     let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
+    this.isSystemRepeated = false
     for (const line of this.shimLog.lines()) {
+      this.isSystemRepeated ||= line.includes('"msg":"system prompt repeated"')
       if (!line.includes('"msg":"pass failed"')) {
         if (line.includes('"msg":"hook failed"')) this.say(`  shim: ${line.slice(0, 300)}`)
         continue
