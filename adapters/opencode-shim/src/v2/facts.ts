@@ -14,6 +14,8 @@ export interface Fact {
   error?: { type: string }
   /** The words of a prompt, without its skills and files. They are only compared, and not sent. */
   text?: string
+  /** The agent of the newest request that ended with this prompt. It is not sent. */
+  asked?: string
 }
 
 /** How long a pass may wait for the stored messages of its session, in ms. */
