@@ -402,7 +402,9 @@ export class World {
     const window = this.windows.get(model)!
     const error = refusal(model, verdict.tokens, window)
     this.note("refused")
-    const refusals = isDisturbed || judge.happened.reloaded ? 0 : (this.refusals.get(model) ?? 0) + 1
+    // If the stream of events has ended, the host does not hear of the refusal (-seed 720280).
+    const isUnknown = isDisturbed || judge.happened.reloaded || this.two?.isRead === false
+    const refusals = isUnknown ? 0 : (this.refusals.get(model) ?? 0) + 1
     this.refusals.set(model, refusals)
     if (refusals > 1) {
       const least = floor(session, verdict, this.scale)
