@@ -555,6 +555,12 @@ CREATE TABLE notes (
 CREATE INDEX notes_of_session ON notes (harness, session_id);
 CREATE INDEX notes_of_project ON notes (project);
 
+-- The rows that were imported from the TypeScript plugin. A later import leaves them out, even if they were changed
+-- or deleted here.
+CREATE TABLE imported (
+	hash TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tidies (
 	at INTEGER NOT NULL PRIMARY KEY
 ) STRICT;
