@@ -146,7 +146,7 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 			return err
 		}
 		commits := func() error { return x.takeCommits(i.Dir) }
-		for _, take := range [...]func() error{x.takeMemories, x.takeNotes, x.takeCompartments, commits} {
+		for _, take := range [...]func() error{x.takeMemories, x.takeWorkspaces, x.takeNotes, x.takeCompartments, commits} {
 			if err := take(); err != nil {
 				return err
 			}
@@ -310,7 +310,7 @@ func isIdentity(text string) bool {
 const unknownProject = "its project is not known"
 
 // taken are the tables whose rows are taken if they can be.
-var taken = map[string]bool{"memories": true, "notes": true, "compartments": true, "git_commits": true}
+var taken = map[string]bool{"memories": true, "workspaces": true, "workspace_members": true, "notes": true, "compartments": true, "git_commits": true}
 
 // reasonFor says why the rows of a table are left out.
 func reasonFor(table string) string {

@@ -145,6 +145,8 @@ func (m *machine) fill() {
 	p.Commit("git:1", strings.Repeat("2", 40), "zebra: more")
 	p.Commit("git:2", "main", "zebra: no hash")
 
+	p.Exec(`INSERT INTO workspaces (name, created_at, updated_at, share_categories) VALUES ('w', 1, 1, '["CONSTRAINTS", "NAMING"]'), ('all', 1, 1, 'null'), ('', 1, 1, '[]')`)
+	p.Exec(`INSERT INTO workspace_members VALUES (1, 'git:1', 'one', '/one', 1), (1, 'git:2', 'two', '/two', 1), (2, 'git:3', 'three', '/', 1), (2, 'relative', 'r', '/', 1)`)
 	p.Exec(`INSERT INTO user_memories (content, promoted_at, created_at, updated_at) VALUES ('likes terse answers', 1, 1, 1)`)
 	p.Exec(`INSERT INTO tags (session_id, tag_number) VALUES ('ses_1', 1), ('ses_1', 2)`)
 	p.Exec(`CREATE TABLE surprise (x); INSERT INTO surprise VALUES (1)`)
@@ -159,6 +161,8 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 		"memories: 8 of 17; 2 a value has another type than the plugin writes, or more than 256 KiB; 2 a value is none that the plugin writes; 1 expired; 1 it has no text; 1 its project is not known; 1 its text has more than 10,000 characters; 1 magicctx has the same",
 		"notes: 2 of 7; 2 a value is none that the plugin writes; 1 dismissed; 1 its project is not known; 1 its session is not on this machine",
 		"compartments: 2 of 5; 1 its messages are not in the session, or do not follow those of the summary before; 1 its session is not on this machine; 1 the plugin names messages of Pi otherwise than magicctx",
+		"workspaces: 2 of 3; 1 its name cannot be used",
+		"workspace_members: 3 of 4; 1 its project is not known",
 		"git_commits: 2 of 3; 1 a value is none that the plugin writes",
 		"user_memories: 0 of 1; 1 magicctx keeps no profile of the user; memory add stores what one project needs",
 		"tags: 0 of 2; 2 the plugin needs it only for its own prompts and work",
@@ -198,7 +202,12 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 			{ID: 2, Project: "git:1", Message: 3, Content: "remove it", Condition: "2.0 is out", Status: chronicle.NoteIsPending, CreatedAt: 21},
 			{ID: 1, Harness: "opencode", Session: "ses_1", Message: 3, Content: "look at tabs", Status: chronicle.NoteIsActive, CreatedAt: 21},
 		})
-		return errors.Join(err, err2)
+		workspaces, err3 := r.Workspaces()
+		storetest.Same(t, "workspaces", workspaces, []memories.Workspace{
+			{Name: "all", Members: []memories.Member{{Project: "git:3", Name: "three"}}}, // bug class K15: its policy is not well-formed
+			{Name: "w", Shares: []string{"CONSTRAINTS", "NAMING"}, Members: []memories.Member{{Project: "git:1", Name: "one"}, {Project: "git:2", Name: "two"}}},
+		})
+		return errors.Join(err, err2, err3)
 	}))
 	if left := strings.Join(memoriesTaken, ""); left != "" {
 		t.Errorf("not stored: %s", left)
