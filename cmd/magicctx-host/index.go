@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
+	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -52,7 +54,13 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 		return err
 	}
 	defer db.Close()
-	x := indexing.Indexer{Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir)}
+	x := indexing.Indexer{
+		Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir),
+		LoadConfig: func(harness schema.Harness, directory string) schema.Config {
+			cfg, _ := config.Load(config.Options{Harness: harness, Directory: directory})
+			return cfg
+		},
+	}
 	shown := newProgress(s.out)
 	p, err := x.Run(ctx, func(p indexing.Progress) {
 		shown.show(fmt.Sprintf("%d of %s, %s", p.Sessions, format.Count(p.Of, "session"), format.Count(p.Messages, "message")))
