@@ -86,21 +86,21 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 // All returns the memories of a project, or of all projects if it is "", by project and id. all also returns those that
 // are not active or have expired at a given time (at, in Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
-	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0, false)
+	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
 }
 
 // Visible returns the memories that a session of a project may see at a given time (at, in Unix ms), by id. If at is 0,
 // it also returns the expired ones.
 func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
-	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, false, at, 0, true)
+	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
 }
 
 // Memory returns the memory with an id, whatever its status is. It fails with ErrUnknown.
 func (r *Reader) Memory(project string, id int64) (chronicle.Memory, error) {
 	var m chronicle.Memory
-	err := r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { m = readMemory(row) }, project, true, 0, id, false)
+	err := r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { m = readMemory(row) }, project, true, 0, id)
 	if err == nil && (m.ID == 0 || id == 0) {
 		err = fmt.Errorf("%w: number %d", ErrUnknown, id)
 	}

@@ -52,6 +52,9 @@ var memoryInsertSQL string
 //go:embed query/memory_select.sql
 var memorySelectSQL string
 
+//go:embed query/visible_select.sql
+var visibleSelectSQL string
+
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 

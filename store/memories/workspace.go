@@ -85,6 +85,9 @@ func (e *Editor) Join(workspace string, m Member) error {
 	if err := checkName(m.Name); err != nil {
 		return err
 	}
+	if !isProject(m.Project) {
+		return Refuse("%q is no project", m.Project)
+	}
 	isThere, err := e.HasWorkspace(workspace)
 	if err == nil && !isThere {
 		err = Refuse("there is no workspace %q", workspace)

@@ -102,6 +102,19 @@ func TestMemberSeesWhatIsShared(t *testing.T) {
 	}
 }
 
+// A directory becomes a repository: its project stays a member, and is not one twice.
+func TestMembershipMovesWithTheProject(t *testing.T) {
+	s := shared(t)
+	for _, project := range []string{"git:e", "git:b"} {
+		edit(t, s, func(e *memories.Editor) error {
+			return e.Join("w", memories.Member{Project: "dir:former", Name: "of " + project})
+		})
+		storetest.Must(t, s.Memories.Adopt(t.Context(), "/former", "dir:former", project))
+		storetest.Same(t, project, seen(t, s, project), []string{"1 CONSTRAINTS of a"})
+		storetest.Same(t, "former", seen(t, s, "dir:former"), []string{})
+	}
+}
+
 // Only the project itself changes its memories.
 func TestMemberChangesNothingOfOthers(t *testing.T) {
 	s := shared(t)
@@ -124,6 +137,7 @@ func TestBugK15MalformedPolicySharesNothing(t *testing.T) {
 		func(e *memories.Editor) error { return e.SetWorkspace("", nil) },
 		func(e *memories.Editor) error { return e.Join("none", memories.Member{Project: "git:b", Name: "b"}) },
 		func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: "git:d", Name: "a"}) },
+		func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: "", Name: "d"}) },
 		func(e *memories.Editor) error { return e.Leave("git:d") },
 		func(e *memories.Editor) error { return e.RemoveWorkspace("none") },
 	} {
