@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,14 +73,22 @@ func (r *Report) Taken() (n int) {
 // Text returns the report for people.
 func (r *Report) Text() string {
 	var b strings.Builder
+	others := map[string][]string{} // the tables of which nothing can be taken, by reason
 	for _, t := range r.Tables {
-		if t.Rows == 0 {
+		if !taken[t.Name] && t.Rows > 0 {
+			reason := reasonFor(t.Name)
+			others[reason] = append(others[reason], fmt.Sprintf("%s (%d)", format.Clean(t.Name), t.Rows))
+		}
+		if !taken[t.Name] || t.Rows == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s, %d taken\n", format.Clean(t.Name), format.Count(t.Rows, "row"), t.Taken)
+		fmt.Fprintf(&b, "%s: %s, %d taken\n", t.Name, format.Count(t.Rows, "row"), t.Taken)
 		for _, s := range t.Skipped {
 			fmt.Fprintf(&b, "  %d left out: %s\n", s.Rows, s.Reason)
 		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(others)) {
+		fmt.Fprintf(&b, "left out, because %s: %s\n", reason, strings.Join(others[reason], ", "))
 	}
 	return b.String()
 }
