@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/memories"
@@ -409,11 +410,19 @@ func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	})
 }
 
+// sharesWithOther puts the session's project and git:other into a workspace.
+func (h *harness) sharesWithOther(categories ...string) {
+	h.t.Helper()
+	h.edits(func(e *memories.Editor) error { return e.SetWorkspace("w", categories) })
+	for identity, name := range map[string]string{project.OfDirectory(h.project): "mine", "git:other": "zoo <1>"} {
+		h.edits(func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: identity, Name: name}) })
+	}
+}
+
 // Another project of the workspace shares its constraints. The head shows them and nothing else of it, and is told when
 // they are no longer shared.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
-	project := h.row().Project
 	write := func(category, content string) func(*memories.Editor) error {
 		return func(e *memories.Editor) error {
 			_, _, err := e.Write(chronicle.Memory{Project: "git:other", Category: category, Content: content, Source: chronicle.FromUser})
@@ -430,10 +439,7 @@ func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	if got := flushed(); strings.Contains(got, "zebra") {
 		t.Fatal("a project without a workspace sees a memory of another")
 	}
-	h.edits(func(e *memories.Editor) error { return e.SetWorkspace("w", []string{"CONSTRAINTS"}) })
-	for identity, name := range map[string]string{project: "mine", "git:other": "zoo <1>"} {
-		h.edits(func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: identity, Name: name}) })
-	}
+	h.sharesWithOther("CONSTRAINTS")
 	want := `<memory id="2" category="CONSTRAINTS" project="zoo &lt;1&gt;" importance="75">the zebra sleeps at night</memory>`
 	if got := flushed(); !strings.Contains(got, want) {
 		t.Errorf("the delta lacks %s", want)
