@@ -8,10 +8,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -72,7 +74,13 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 	if unread > 0 {
 		fmt.Fprintf(s.out, "%s could not be read; see above.\n", format.Count(unread, "item"))
 	}
-	_, err = fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	embedder := embedding.Embedder{Dir: dir, Source: &embedding.Source{Env: os.Getenv}}
+	err = embedder.Run(ctx, func(done int) { shown.draw(format.Count(done, "vector")) })
+	shown.end()
+	if st := embedder.Status(ctx); st != nil {
+		fmt.Fprintf(s.out, "%s.\n", words.Embedding(st))
+	}
 	return err
 }
 
@@ -118,11 +126,15 @@ type progress struct {
 func newProgress(out io.Writer) *progress { return &progress{out: out, started: time.Now()} }
 
 func (p *progress) show(at indexing.Progress) {
+	p.draw(fmt.Sprintf("%d of %s, %s", at.Sessions, format.Count(at.Of, "session"), format.Count(at.Messages, "message")))
+}
+
+func (p *progress) draw(text string) {
 	if !isTerminal(p.out) || time.Since(p.drawn) < 100*time.Millisecond {
 		return
 	}
 	p.drawn, p.isShown = time.Now(), true
-	fmt.Fprintf(p.out, "\r\x1b[K%d of %s, %s", at.Sessions, format.Count(at.Of, "session"), format.Count(at.Messages, "message"))
+	fmt.Fprint(p.out, "\r\x1b[K", text)
 }
 
 func (p *progress) end() {
