@@ -9,6 +9,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/checks"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -89,6 +90,7 @@ type Host struct {
 	status     *status.Statuses
 	index      *indexing.Keeper
 	recaller   *recall.Recaller
+	checks     *checks.Tester
 	passes     *pass.Engine
 	tools      *tool.Tools
 	// damageTold means that some client has already been told about a damaged database.
@@ -126,6 +128,7 @@ func New(o Options) *Host {
 	h.status.History = h.history
 	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Embeddings: embeddings, Log: o.Log})
 	h.recaller = recall.New(recall.Options{Dir: o.IndexDir, Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
+	h.checks = checks.New(checks.Options{Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
 	// The table of the features. A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
@@ -135,6 +138,7 @@ func New(o Options) *Host {
 		h.markers.Feature(),
 		h.status.Feature(),
 		h.index.Feature(),
+		h.checks.Feature(),
 	}
 	for _, f := range features {
 		if f.Copied != nil {
