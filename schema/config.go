@@ -240,7 +240,7 @@ type Memory struct {
 	// AutoSearch tells the model what earlier messages know about a new prompt or result.
 	AutoSearch AutoSearch `json:"auto_search"`
 	// GitCommitIndexing makes commit messages searchable.
-	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing" effect:"none"`
+	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing"`
 }
 
 // AutoSearch tells the model what earlier messages know about a new prompt or result.
@@ -256,12 +256,12 @@ type AutoSearch struct {
 
 // GitCommitIndexing makes commit messages searchable.
 type GitCommitIndexing struct {
-	// Enabled turns the index on.
-	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
-	// SinceDays is the age, in days, of the oldest commit that is indexed.
-	SinceDays int `json:"since_days" jsonschema:"default=365,minimum=7,maximum=3650" project:"less"`
-	// MaxCommits bounds the number of indexed commits.
-	MaxCommits int `json:"max_commits" jsonschema:"default=2000,minimum=100,maximum=20000" project:"less"`
+	// Enabled lets the index read commits.
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
+	// SinceDays is the age, in days, of the oldest commit that the index reads.
+	SinceDays int `json:"since_days" jsonschema:"default=3650,minimum=7,maximum=3650" project:"less"`
+	// MaxCommits is the number of commits that the index reads at a time, the newest first.
+	MaxCommits int `json:"max_commits" jsonschema:"default=20000,minimum=100,maximum=20000" project:"less"`
 }
 
 // Agent holds the keys that the blocks of all hidden agents share. If one value

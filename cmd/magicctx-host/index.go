@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
@@ -54,7 +55,13 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 		return err
 	}
 	defer db.Close()
-	x := indexing.Indexer{Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir)}
+	x := indexing.Indexer{
+		Index: db, Reader: storedSessions, Identify: project.Identify, Known: indexing.KnownIn(dir),
+		LoadConfig: func(harness schema.Harness, directory string) schema.Config {
+			cfg, _ := config.Load(config.Options{Harness: harness, Directory: directory})
+			return cfg
+		},
+	}
 	shown := newProgress(s.out)
 	p, err := x.Run(ctx, shown.show, failed)
 	shown.end()
@@ -87,31 +94,9 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 // printSources prints what a run would read.
 func printSources(ctx context.Context, w io.Writer, failed func(string, error)) error {
 	sources, err := storedSessions.List(ctx, failed)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprint(w, rawhistory.Describe(sources))
 	}
-	if len(sources) == 0 {
-		_, err := fmt.Fprintln(w, "No harness has stored a session on this machine.")
-		return err
-	}
-	files := map[schema.Harness]int{}
-	for _, source := range sources {
-		if len(source.Sessions) == 1 && source.Sessions[0].Messages == 0 { // a file with one session
-			files[source.Harness]++
-			continue
-		}
-		messages := 0
-		for _, stored := range source.Sessions {
-			messages += stored.Messages
-		}
-		fmt.Fprintf(w, "%s: %s with %s in %s\n", source.Harness, format.Count(len(source.Sessions), "session"), format.Count(messages, "message"), format.Clean(source.Path))
-	}
-	for _, harness := range rawhistory.Readable {
-		if n := files[harness]; n > 0 {
-			fmt.Fprintf(w, "%s: %s\n", harness, format.Count(n, "session"))
-		}
-	}
-	_, err = fmt.Fprintln(w, "Nothing was written.")
 	return err
 }
 

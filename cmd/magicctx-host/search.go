@@ -24,7 +24,7 @@ type searchCmd struct {
 
 	Only    string `help:"Only hits of one kind: ${onlys}." enum:",${onlys}" default:""`
 	Days    int    `help:"Only the last days." placeholder:"N"`
-	Harness string `help:"Only the sessions of this harness." placeholder:"NAME"`
+	Harness string `help:"Sessions of this program only: ${readable}." enum:",${readable}" default:"" placeholder:"NAME"`
 	Session string `help:"Only the session with this id." placeholder:"ID"`
 }
 

@@ -1,5 +1,5 @@
-// Package checks tests in the background what memories claim about files of the project, and marks those that fail as doubtful.
-// It only reads.
+// Package checks tests what memories claim about files. It works in the background, only reads files, and marks a memory
+// as doubtful if its check fails.
 //
 // It may import internal/background, internal/chronicle, internal/clock, internal/pass, internal/project,
 // internal/regular, internal/session and store.

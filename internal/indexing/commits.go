@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
-
-// maxCommits is the number of commits that a run reads of a repository, the newest first.
-const maxCommits = 20_000
 
 // harnessGit stands for a harness in the session that holds the commits of a project.
 const harnessGit = "git"
@@ -18,10 +16,11 @@ const harnessGit = "git"
 // Commits reads the commits that lead to the HEAD of a directory, and returns how many it has read. It reads only the
 // commits that do not lead to the HEAD of the last complete run, also those of branches that were merged since. After
 // an error, the next run begins again, and stores nothing twice.
-func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read int, err error) {
-	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) {
+func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
+	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
 		return 0, nil // a directory that is gone is no problem: its session stays
 	}
+	limit, since := cfg.Memory.GitCommitIndexing.MaxCommits, time.Now().AddDate(0, 0, -cfg.Memory.GitCommitIndexing.SinceDays)
 	head, err := project.Head(ctx, directory)
 	if err != nil {
 		return 0, err
@@ -58,9 +57,9 @@ func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read
 		}
 		return nil
 	}
-	err = project.Commits(ctx, directory, head, state.Stamp, maxCommits, take)
+	err = project.Commits(ctx, directory, project.Span{Head: head, Known: state.Stamp, Since: since, Limit: limit}, take)
 	if err != nil && state.Stamp != "" && ctx.Err() == nil { // git no longer has the commit, for example after a rebase
-		err = project.Commits(ctx, directory, head, "", maxCommits, take)
+		err = project.Commits(ctx, directory, project.Span{Head: head, Since: since, Limit: limit}, take)
 	}
 	if err == nil {
 		err = write()

@@ -33,7 +33,10 @@ type Keeper struct {
 }
 
 // A place is where a session works.
-type place struct{ directory, project string }
+type place struct {
+	directory, project string
+	config             schema.Config
+}
 
 // Options configure a Keeper.
 type Options struct {
@@ -70,16 +73,16 @@ func NewKeeper(o Options) *Keeper {
 
 // Feature attaches the keeper to the passes.
 func (k *Keeper) Feature() pass.Feature {
-	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.note(ps.Session) }}
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.note(ps.Session, ps.Config) }}
 }
 
-func (k *Keeper) note(s *session.Session) {
+func (k *Keeper) note(s *session.Session, cfg schema.Config) {
 	if k.Dir == "" || k.Sessions.RawHistory == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.waiting[s.Key] = place{s.Row.Directory, s.Row.Project}
+	k.waiting[s.Key] = place{s.Row.Directory, s.Row.Project, cfg}
 	if !k.isRunning {
 		k.isRunning = true
 		k.Background.Go(k.work)
@@ -147,7 +150,7 @@ func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.
 	if _, err = x.Session(ctx, stored, p.project); err != nil {
 		return x.rested, err
 	}
-	if _, err := x.Commits(ctx, p.directory, p.project); err != nil && ctx.Err() == nil {
+	if _, err := x.Commits(ctx, p.directory, p.project, p.config); err != nil && ctx.Err() == nil {
 		k.Log.Debug("the commits of a project are not indexed", "session", key.Session, "error", err) // for example, git is missing
 	}
 	return x.rested, nil
