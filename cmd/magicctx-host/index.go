@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -63,7 +64,9 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 		},
 	}
 	shown := newProgress(s.out)
-	p, err := x.Run(ctx, shown.show, failed)
+	p, err := x.Run(ctx, func(p indexing.Progress) {
+		shown.show(fmt.Sprintf("%d of %s, %s", p.Sessions, format.Count(p.Of, "session"), format.Count(p.Messages, "message")))
+	}, failed)
 	shown.end()
 	took := time.Since(shown.started)
 	if errors.Is(err, context.Canceled) {
@@ -83,7 +86,7 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 	}
 	fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
 	embedder := embedding.Embedder{Dir: dir, Source: &embedding.Source{Env: os.Getenv}}
-	err = embedder.Run(ctx, func(done int) { shown.draw(format.Count(done, "vector")) })
+	err = embedder.Run(ctx, func(done int) { shown.show(format.Count(done, "vector")) })
 	shown.end()
 	if st := embedder.Status(ctx); st != nil {
 		fmt.Fprintf(s.out, "%s.\n", words.Embedding(st))
@@ -95,7 +98,7 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 func printSources(ctx context.Context, w io.Writer, failed func(string, error)) error {
 	sources, err := storedSessions.List(ctx, failed)
 	if err == nil {
-		_, err = fmt.Fprint(w, rawhistory.Describe(sources))
+		_, err = io.WriteString(w, rawhistory.Describe(sources))
 	}
 	return err
 }
@@ -110,12 +113,8 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress { return &progress{out: out, started: time.Now()} }
 
-func (p *progress) show(at indexing.Progress) {
-	p.draw(fmt.Sprintf("%d of %s, %s", at.Sessions, format.Count(at.Of, "session"), format.Count(at.Messages, "message")))
-}
-
-func (p *progress) draw(text string) {
-	if !isTerminal(p.out) || time.Since(p.drawn) < 100*time.Millisecond {
+func (p *progress) show(text string) {
+	if !terminal.Is(p.out) || time.Since(p.drawn) < 100*time.Millisecond {
 		return
 	}
 	p.drawn, p.isShown = time.Now(), true

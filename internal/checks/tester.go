@@ -61,7 +61,7 @@ func (t *Tester) note(s *session.Session) {
 	directory, now := s.Row.Directory, t.Clock.Now()
 	var all []chronicle.Memory
 	for _, m := range s.Chronicle.Memories.Memories {
-		if m.Check != "" && len(all) < maxTests {
+		if m.Check != "" && m.Project == s.Row.Project && len(all) < maxTests {
 			all = append(all, m)
 		}
 	}

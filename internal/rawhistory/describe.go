@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Describe says which sessions there are, for people.
+// Describe says what sources hold, for people.
 func Describe(sources []Source) string {
 	if len(sources) == 0 {
 		return "No harness has stored a session on this machine.\n"

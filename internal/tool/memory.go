@@ -188,7 +188,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 		}
 		return fmt.Sprintf("Archived: %s. Writing the same content again restores it.", numbers(ids)), nil
 	case "list":
-		all, err := e.Reader().All(w.project, false, t.Clock.Now())
+		all, err := e.Reader().Visible(w.project, t.Clock.Now())
 		return memoryPage(all, a.Category), err
 	}
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
@@ -220,7 +220,11 @@ func memoryPage(all []chronicle.Memory, category string) string {
 	for i := len(all) - 1; i >= 0; i-- {
 		m := all[i]
 		if category == "" || m.Category == category {
-			lines = append(lines, fmt.Sprintf("%d. %s, from %s, seen %s: %s", m.ID, m.Category, m.Source, format.Count(m.Seen, "time"), flat(m.Logged())))
+			from := string(m.Source)
+			if m.SharedBy != "" {
+				from += " in project " + flat(m.SharedBy)
+			}
+			lines = append(lines, fmt.Sprintf("%d. %s, from %s, seen %s: %s", m.ID, m.Category, from, format.Count(m.Seen, "time"), flat(m.Logged())))
 		}
 	}
 	if len(lines) == 0 {

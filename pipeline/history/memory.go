@@ -32,6 +32,9 @@ func lineOf(m *chronicle.Memory) string {
 	if isHearsay(m) {
 		tag += ` from="` + string(m.Source) + `"`
 	}
+	if m.SharedBy != "" {
+		tag += ` project="` + escapeAttribute(m.SharedBy) + `"`
+	}
 	if m.Doubt != "" {
 		tag += ` doubtful="` + escapeAttribute(m.Doubt) + `"`
 	}

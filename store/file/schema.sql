@@ -527,7 +527,7 @@ CREATE TABLE memories (
 
 CREATE TABLE memory_changes (
 	id            INTEGER PRIMARY KEY AUTOINCREMENT,
-	project       TEXT    NOT NULL,
+	project       TEXT    NOT NULL, -- of the memory; another one if the memory is no longer shared with it, or again
 	kind          TEXT    NOT NULL CHECK (kind IN ('update', 'archive', 'delete', 'supersede', 'restore')),
 	memory        INTEGER NOT NULL,
 	superseded_by INTEGER NOT NULL DEFAULT 0,
@@ -537,6 +537,24 @@ CREATE TABLE memory_changes (
 ) STRICT;
 
 CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
+
+-- A workspace is a group of projects. Each sees those memories of the others that have a shared category.
+CREATE TABLE workspaces (
+	name TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workspace_shares (
+	workspace TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+	category  TEXT NOT NULL,
+	PRIMARY KEY (workspace, category)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workspace_members (
+	project   TEXT NOT NULL PRIMARY KEY, -- identity; a project is in one workspace at most
+	workspace TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+	name      TEXT NOT NULL, -- by which the others know the project
+	UNIQUE (workspace, name)
+) STRICT, WITHOUT ROWID;
 
 -- A note with a condition belongs to its project. Any other note belongs to its session.
 CREATE TABLE notes (
@@ -556,6 +574,12 @@ CREATE TABLE notes (
 
 CREATE INDEX notes_of_session ON notes (harness, session_id);
 CREATE INDEX notes_of_project ON notes (project);
+
+-- The rows that were imported from the TypeScript plugin. A later import leaves them out, even if they were changed
+-- or deleted here.
+CREATE TABLE imported (
+	hash TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tidies (
 	at INTEGER NOT NULL PRIMARY KEY
