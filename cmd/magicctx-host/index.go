@@ -10,10 +10,12 @@ import (
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -82,7 +84,13 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 	if unread > 0 {
 		fmt.Fprintf(s.out, "%s could not be read; see above.\n", format.Count(unread, "item"))
 	}
-	_, err = fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	embedder := embedding.Embedder{Dir: dir, Source: &embedding.Source{Env: os.Getenv}}
+	err = embedder.Run(ctx, func(done int) { shown.show(format.Count(done, "vector")) })
+	shown.end()
+	if st := embedder.Status(ctx); st != nil {
+		fmt.Fprintf(s.out, "%s.\n", words.Embedding(st))
+	}
 	return err
 }
 

@@ -47,6 +47,18 @@ type Memory struct {
 	UpdatedAt int64 `json:"updatedAt,omitzero"`
 	SeenAt    int64 `json:"seenAt,omitzero"`
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
+	// Check says what must be true in the project, see ParseCheck. Doubt is the reason why the newest test of it failed, or
+	// "".
+	Check string `json:"check,omitzero"`
+	Doubt string `json:"doubt,omitzero"`
+}
+
+// Logged returns the content of the memory as the log of changes shows it: with its doubt.
+func (m *Memory) Logged() string {
+	if m.Doubt == "" {
+		return m.Content
+	}
+	return "[doubtful: " + m.Doubt + "] " + m.Content
 }
 
 // A Source says where a memory comes from.

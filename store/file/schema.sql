@@ -520,6 +520,8 @@ CREATE TABLE memories (
 	created_at     INTEGER NOT NULL,
 	updated_at     INTEGER NOT NULL, -- of content, category, importance or status; being seen again is no change
 	expires_at     INTEGER NOT NULL DEFAULT 0, -- 0 for never
+	test           TEXT    NOT NULL DEFAULT '', -- what must be true in the project, for example "go.mod: go 1.26"
+	doubt          TEXT    NOT NULL DEFAULT '', -- why the newest test failed
 	UNIQUE (project, category, hash)
 ) STRICT;
 

@@ -2,6 +2,7 @@ package memories
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,12 +72,22 @@ func check(m *chronicle.Memory, most int) error {
 	case !slices.Contains(chronicle.Categories[:], m.Category):
 		return Refuse("category is %q; it is one of %s", m.Category, strings.Join(chronicle.Categories[:], ", "))
 	}
-	return checkImportance(m.Importance)
+	return checkRest(m)
 }
 
-func checkImportance(n int) error {
-	if n < 0 || n > 100 {
-		return Refuse("importance is %d; it is 1 to 100", n)
+// checkRest cleans and checks everything but the content. A check "none" stands for no check.
+func checkRest(m *chronicle.Memory) error {
+	if m.Importance < 0 || m.Importance > 100 {
+		return Refuse("importance is %d; it is 1 to 100", m.Importance)
+	}
+	if m.Check = textOf(m.Check); m.Check == "none" {
+		m.Check = ""
+	}
+	if m.Check == "" {
+		return nil
+	}
+	if _, err := chronicle.ParseCheck(m.Check); err != nil {
+		return Refusal(err.Error())
 	}
 	return nil
 }
@@ -248,7 +259,7 @@ func (e *Editor) withContent(m chronicle.Memory) (*chronicle.Memory, error) {
 func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	_, err = e.tx.Exec(memoryInsertSQL, m.Project, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]),
 		string(m.Source), m.Harness, m.Session, m.Message, m.ExpiresAt, storedStatus(m), m.Directory, m.SupersededBy,
-		max(1, m.Seen), e.past(m.SeenAt), e.past(m.CreatedAt), e.past(m.UpdatedAt))
+		max(1, m.Seen), e.past(m.SeenAt), e.past(m.CreatedAt), e.past(m.UpdatedAt), m.Check)
 	return e.tx.Conn.LastInsertRowID(), err
 }
 
@@ -298,7 +309,7 @@ func (e *Editor) active(project string, id int64) (chronicle.Memory, error) {
 	return m, nil
 }
 
-// Update changes the category, content, source, importance, end date or permanence of an active memory.
+// Update changes the category, content, source, importance, end date, permanence or check of an active memory.
 func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)) (chronicle.Memory, error) {
 	before, err := e.active(project, id)
 	if err != nil {
@@ -309,7 +320,10 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	if m.Content != before.Content || m.Category != before.Category {
 		err = check(&m, maxContent)
 	} else { // a fact of the historian may be longer than what others may write
-		err = checkImportance(m.Importance)
+		err = checkRest(&m)
+	}
+	if m.Check != before.Check {
+		m.Doubt = ""
 	}
 	if err != nil || m == before {
 		return m, err
@@ -324,12 +338,31 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	m.UpdatedAt = e.now
 	_, err = e.tx.Exec(`
 		UPDATE memories
-		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8, source = ?9
-		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now, string(m.Source))
+		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8, source = ?9,
+			test = ?10, doubt = ?11
+		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now, string(m.Source),
+		m.Check, m.Doubt)
 	if err != nil {
 		return m, err
 	}
-	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Content})
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
+}
+
+// Doubt stores the result of a test of a memory: why it failed, or "". It changes nothing if the memory has got another
+// check in the meantime.
+func (e *Editor) Doubt(id int64, check, reason string) error {
+	m, err := e.active("", id)
+	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrInactive) || err == nil && (m.Check != check || m.Doubt == reason) {
+		return nil
+	}
+	if err == nil {
+		_, err = e.tx.Exec(`UPDATE memories SET doubt = ?2 WHERE id = ?1`, id, reason)
+	}
+	if err != nil {
+		return err
+	}
+	m.Doubt = reason
+	return e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
 func errSame(m *chronicle.Memory) error {
@@ -430,7 +463,7 @@ func (e *Editor) Restore(project string, id int64) (chronicle.Memory, error) {
 	if err != nil {
 		return m, err
 	}
-	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Content})
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
 // Delete deletes a memory. What it said is stored nowhere.

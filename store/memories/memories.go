@@ -120,6 +120,17 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 	return m, nil
 }
 
+// Doubt stores why the tests of memories failed, or "" for those that hold now. The keys are the memories.
+func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]string, now int64) error {
+	return s.db.Update(ctx, func(tx *database.Tx) (err error) {
+		e := Editor{tx, now}
+		for m, reason := range reasons {
+			err = errors.Join(err, e.Doubt(m.ID, m.Check, reason))
+		}
+		return err
+	})
+}
+
 // othersSQL selects the other projects of the workspace of project ?1.
 const othersSQL = `
 	SELECT other.project
@@ -152,6 +163,7 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 		Source: chronicle.Source(s.ColumnText(5)), Harness: s.ColumnText(6), Session: s.ColumnText(7), Message: database.Count(s, 8),
 		Status: chronicle.MemoryStatus(s.ColumnText(9)), SupersededBy: s.ColumnInt64(10), Seen: database.Count(s, 11),
 		SeenAt: s.ColumnInt64(12), CreatedAt: s.ColumnInt64(13), UpdatedAt: s.ColumnInt64(14), ExpiresAt: s.ColumnInt64(15), Directory: s.ColumnText(16), SharedBy: s.ColumnText(17),
+		Check: s.ColumnText(18), Doubt: s.ColumnText(19),
 	}
 	if m.Status == permanent {
 		m.Status, m.Permanent = chronicle.MemoryIsActive, true

@@ -9,7 +9,7 @@ WITH shared (project, category, name) AS (
 )
 SELECT
 	id, m.project, m.category, content, importance, source, source_harness, source_session, source_message,
-	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory, coalesce(shared.name, '')
+	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory, coalesce(shared.name, ''), test, doubt
 FROM memories AS m
 LEFT JOIN shared USING (project, category)
 WHERE m.project IN (SELECT ?1 UNION SELECT project FROM shared)
