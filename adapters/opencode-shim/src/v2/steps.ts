@@ -14,7 +14,7 @@ export interface Step {
   results?: Entry[]
 }
 
-export interface Info extends Omit<Fact, "text" | "asked"> {
+export interface Info extends Omit<Fact, "text"> {
   /** The index of the part that the user typed; -1 if there is none. */
   typed?: number
   /** The beginnings of the files of the step, by their paths. */
@@ -28,7 +28,7 @@ export class Steps {
   private readonly originals = new WeakMap<Entry, Entry>()
 
   /** Joins OpenCode's messages to steps. The steps share no object that patches write to with the messages. */
-  constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string) {
+  constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string, asked = new Map<string, string>()) {
     let answer: Step | undefined // the answer to which the following results belong
     const seen = new Set<string>()
     for (const entry of entries) {
@@ -42,7 +42,7 @@ export class Steps {
       this.list.push(step)
       answer = entry?.role === "assistant" ? step : undefined
     }
-    this.nameAgents(agent, facts)
+    this.nameAgents(agent, asked)
   }
 
   /**
@@ -62,7 +62,7 @@ export class Steps {
 
   private step(entry: Entry, facts: ReadonlyMap<string, Fact>, seen: Set<string>): Step {
     const before = this.list.at(-1)
-    const { text, asked: _, ...fact } = facts.get(entry?.id ?? "") ?? ({} as Fact)
+    const { text, ...fact } = facts.get(entry?.id ?? "") ?? ({} as Fact)
     const info: Info = fact
     // A message without an id has no stored message. It counts as written together with its neighbour.
     if (entry?.id === undefined && before?.info?.created !== undefined) info.created = before.info.created
@@ -76,16 +76,15 @@ export class Steps {
    * Says for each prompt which agent answers it: the one that has answered, or the one that this request is for. An older
    * prompt without an answer keeps its agent, because a message with another agent has changed.
    */
-  private nameAgents(agent: string | undefined, facts: ReadonlyMap<string, Fact>): void {
+  private nameAgents(agent: string | undefined, asked: Map<string, string>): void {
     let isNewest = true
     for (let i = this.list.length - 1, next = agent; i >= 0; i--) {
       const { id, info, message } = this.list[i]!
       if (message?.role === "assistant") next = info?.agent ?? next
       else if (message?.role === "user" && info && next !== undefined) {
-        const fact = facts.get(id)
-        info.agent = (!isNewest && fact?.asked) || next
-        if (!fact) continue
-        fact.asked = info.agent
+        info.agent = (!isNewest && asked.get(id)) || next
+        if (message.id === undefined) continue // it may belong to the newest prompt
+        asked.set(id, info.agent)
         isNewest = false
       }
     }

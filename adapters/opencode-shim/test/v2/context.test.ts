@@ -39,6 +39,7 @@ test("a prompt without an answer keeps its agent, so it has not changed if the n
   const { opencode, received } = await load(t)
   opencode.add("s", user("u1", "one"))
   await opencode.request("s")
+  opencode.emit("session.revert.staged", { sessionID: "s" }) // the shim forgets the facts of the session
   opencode.add("s", user("u2", "two"))
   await opencode.request("s", { agent: "plan" })
   const [, second] = received("session/transform")
