@@ -116,6 +116,8 @@ type MemoryChange struct {
 	// Category and Content are those of an updated or restored memory. If a memory was archived, Content is the reason.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
+	// Source is the memory's source today. Only the changes that a prompt tells have it.
+	Source Source `json:"-"`
 	// At is a Unix time in milliseconds. The store sets it.
 	At int64 `json:"at"`
 }

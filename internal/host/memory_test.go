@@ -245,6 +245,11 @@ func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	if h.pass(); strings.Contains(h.wire(), `<removed`) || !strings.Contains(h.wire(), `<updated id="1">`) {
 		t.Error("the delta does not tell of the restore")
 	}
+	h.memory(`{"action":"update","ids":[1],"content":"the page says so","from":"web"}`)
+	h.flush()
+	if h.pass(); !strings.Contains(h.wire(), `<updated id="1" from="web">the page says so</updated>`) {
+		t.Error("the delta does not tell that the new text is from the web")
+	}
 }
 
 // Notes belong to a session, and those with a condition to its project.

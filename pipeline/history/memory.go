@@ -28,10 +28,7 @@ func lineOf(m *chronicle.Memory) string {
 	if importance == 0 {
 		importance = unjudged
 	}
-	tag := `  <memory id="` + strconv.FormatInt(m.ID, 10) + `" category="` + escapeAttribute(m.Category) + `"`
-	if isHearsay(m) {
-		tag += ` from="` + string(m.Source) + `"`
-	}
+	tag := `  <memory id="` + strconv.FormatInt(m.ID, 10) + `" category="` + escapeAttribute(m.Category) + `"` + fromAttribute(m.Source)
 	if m.SharedBy != "" {
 		tag += ` project="` + escapeAttribute(m.SharedBy) + `"`
 	}
@@ -42,8 +39,13 @@ func lineOf(m *chronicle.Memory) string {
 }
 
 // isHearsay reports whether a memory repeats what a tool or a web page said.
-func isHearsay(m *chronicle.Memory) bool {
-	return m.Source == chronicle.FromTool || m.Source == chronicle.FromWeb
+func isHearsay(s chronicle.Source) bool { return s == chronicle.FromTool || s == chronicle.FromWeb }
+
+func fromAttribute(s chronicle.Source) string {
+	if !isHearsay(s) {
+		return ""
+	}
+	return ` from="` + string(s) + `"`
 }
 
 // selectMemories returns the memories to show within a budget, in the order in
@@ -109,7 +111,7 @@ func memoryBlock(name string, memories []chronicle.Memory) string {
 		return ""
 	}
 	lines := []string{memoryNotice}
-	if slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return isHearsay(&m) }) {
+	if slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return isHearsay(m.Source) }) {
 		lines[0] += " " + hearsayNotice
 	}
 	for i := range memories {
@@ -142,7 +144,7 @@ func changeLine(u chronicle.MemoryChange, shown []int64) string {
 	id := strconv.FormatInt(u.Memory, 10)
 	switch {
 	case !isFinal(u):
-		return `  <updated id="` + id + `">` + escapeContent(u.Content) + "</updated>"
+		return `  <updated id="` + id + `"` + fromAttribute(u.Source) + `>` + escapeContent(u.Content) + "</updated>"
 	case u.Kind == chronicle.MemorySuperseded && slices.Contains(shown, u.SupersededBy):
 		return `  <superseded id="` + id + `" by="` + strconv.FormatInt(u.SupersededBy, 10) + `"/>`
 	default:

@@ -201,8 +201,11 @@ var changesSQL string
 // seen, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, changesSQL,
-			func(row *sqlite3.Stmt) { changes = append(changes, readChange(row)) }, project, after)
+		return file.Scan(c, changesSQL, func(row *sqlite3.Stmt) {
+			change := readChange(row)
+			change.Source = chronicle.Source(row.ColumnText(8))
+			changes = append(changes, change)
+		}, project, after)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read changes of memories of project %s: %w", project, err)

@@ -167,6 +167,9 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	}
 	for i := range changes {
 		changes[i].Project, changes[i].At = project, now
+		if changes[i].Memory != 4 { // a deleted memory has no source
+			changes[i].Source = chronicle.FromHistorian
+		}
 	}
 	got, err := s.Memories.Changes(t.Context(), project, 0)
 	storetest.Must(t, err)

@@ -3,7 +3,8 @@
 -- Otherwise only the end of the memory is told.
 SELECT
 	id, project, CASE WHEN isOwn OR kind = 'delete' THEN kind WHEN isShared THEN 'restore' ELSE 'archive' END, memory,
-	superseded_by, CASE WHEN isOwn OR isShared THEN category ELSE '' END, CASE WHEN isOwn OR isShared THEN content ELSE '' END, at
+	superseded_by, CASE WHEN isOwn OR isShared THEN category ELSE '' END, CASE WHEN isOwn OR isShared THEN content ELSE '' END, at,
+	coalesce((SELECT source FROM memories WHERE memories.id = memory), '')
 FROM (
 	SELECT *, project = ?1 AS isOwn, kind IN ('update', 'restore') AND (project, category) IN (
 		SELECT other.project, s.category
