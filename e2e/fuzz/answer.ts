@@ -98,14 +98,15 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
     return { ...block, signature: signature ?? redactedData! }
   })
   const [bound, rawBound] = [bindings(chain, proofs), bindings(rawChain, proofs)]
-  proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && world.two?.isRead !== false }))
+  proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && !world.isSystemRepeated && world.two?.isRead !== false }))
 }
 
 /** Runs a call as OpenCode does: side by side with the other calls of the answer. */
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  if (world.two && !isAborted && random.chance(0.02)) {
+  // A fork knows an answer by its texts and other calls, so it loses the thinking of one that has neither (-seed 710001).
+  if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {
     Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
     row.changed()
     return

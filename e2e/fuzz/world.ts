@@ -66,7 +66,12 @@ export class World {
   instructions = 0
   calls = 0
   private turns = 0
-  refusals = 0
+  /** When the newest answer in Pi began. */
+  private began = 0
+  /** Whether the shim has repeated an earlier system prompt for the newest request. The host does not know the request then. */
+  isSystemRepeated = false
+  /** How many prompts in a row each model has refused. */
+  readonly refusals = new Map<Model, number>()
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
   isUnsaved = false
   /** The number of further requests without a host. */
@@ -265,12 +270,12 @@ export class World {
     this.retried = undefined
     if (this.two) update(this, random)
     const request = await this.request(random, isLast)
-    if (this.isPi) row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode 1 before it
+    if (this.isPi) row.message.info.time.created = await this.later() // Pi begins an answer after the pass, OpenCode 1 before it
     const { verdict } = request
     const window = this.windows.get(model)!
     this.report(verdict, request.outcome)
     if (verdict.tokens > window) return this.refuse(row, verdict, request.isDisturbed, random)
-    this.refusals = 0
+    this.refusals.clear()
     if (verdict.isGood) judge.happened.lastUse = this.machine.now() // the host need not know about other requests
     const usage = this.caches.use(model, verdict)
     const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
@@ -281,6 +286,15 @@ export class World {
     await this.plugin.settled()
     for (const prompt of this.prompts.lines()) this.reads(JSON.parse(prompt) as string)
     return kind === "calls" ? "go on" : "done"
+  }
+
+  /**
+   * A time at which no other answer began. Pi's answers are known by their times in ms, and a real answer takes longer than
+   * that. So no two answers have the same time, not even on two branches (-seed 4015757) or after an error (-seed 4016229).
+   */
+  private async later(): Promise<number> {
+    while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
+    return (this.began = this.machine.now())
   }
 
   private report({ tokens, passes, isGood, expected }: Verdict, outcome: string): void {
@@ -352,7 +366,9 @@ export class World {
   outcome(): "applied" | "reapplied" | "unchanged" {
     // A plugin that was loaded without a host logs nothing.
     let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
+    this.isSystemRepeated = false
     for (const line of this.shimLog.lines()) {
+      this.isSystemRepeated ||= line.includes('"msg":"system prompt repeated"')
       if (!line.includes('"msg":"pass failed"')) {
         if (line.includes('"msg":"hook failed"')) this.say(`  shim: ${line.slice(0, 300)}`)
         continue
@@ -382,13 +398,17 @@ export class World {
 
   private async refuse(row: Row, verdict: Verdict, isDisturbed: boolean, random: Random): Promise<Outcome> {
     const { session, judge } = this
-    const window = this.windows.get(session.model)!
-    const error = refusal(session.model, verdict.tokens, window)
+    const { model } = session
+    const window = this.windows.get(model)!
+    const error = refusal(model, verdict.tokens, window)
     this.note("refused")
-    this.refusals = isDisturbed || judge.happened.reloaded ? 0 : this.refusals + 1
-    if (this.refusals > 1) {
+    // If the stream of events has ended, the host does not hear of the refusal (-seed 720280).
+    const isUnknown = isDisturbed || judge.happened.reloaded || this.two?.isRead === false
+    const refusals = isUnknown ? 0 : (this.refusals.get(model) ?? 0) + 1
+    this.refusals.set(model, refusals)
+    if (refusals > 1) {
       const least = floor(session, verdict, this.scale)
-      if (least < 0.8 * window) this.find("refused-again", `prompt ${this.refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${least} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
+      if (least < 0.8 * window) this.find("refused-again", `prompt ${refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${least} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
     }
     judge.happened.refused = true
     row.message.info.error = error
@@ -401,8 +421,8 @@ export class World {
     this.plugin.tell("session.error", { sessionID: session.id, error })
     if (compacts) await compact(this, this.two!, random)
     // If the newest prompt alone is too long, no drop can help, so the user takes it back.
-    if (this.refusals >= 4) {
-      this.refusals = 0
+    if (refusals >= 4) {
+      this.refusals.clear()
       revert(this, Random.of(this.seed, "give up", this.passes))
       // If the newest message is now a prompt of the user, the turn goes on with that prompt, and with the model that
       // it names (-seed 310125).

@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
-
-// maxCommits is the number of commits that a run reads of a repository, the newest first.
-const maxCommits = 20_000
 
 // harnessGit stands for a harness in the session that holds the commits of a project.
 const harnessGit = "git"
@@ -18,10 +16,11 @@ const harnessGit = "git"
 // Commits reads the commits that lead to the HEAD of a directory, and returns how many it has read. It reads only the
 // commits that do not lead to the HEAD of the last complete run, also those of branches that were merged since. After
 // an error, the next run begins again, and stores nothing twice.
-func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read int, err error) {
-	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) {
+func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
+	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
 		return 0, nil // a directory that is gone is no problem: its session stays
 	}
+	limit, since := cfg.Memory.GitCommitIndexing.MaxCommits, time.Now().AddDate(0, 0, -cfg.Memory.GitCommitIndexing.SinceDays)
 	head, err := project.Head(ctx, directory)
 	if err != nil {
 		return 0, err
@@ -58,9 +57,9 @@ func (x *Indexer) Commits(ctx context.Context, directory, identity string) (read
 		}
 		return nil
 	}
-	err = project.Commits(ctx, directory, head, state.Stamp, maxCommits, take)
+	err = project.Commits(ctx, directory, project.Span{Head: head, Known: state.Stamp, Since: since, Limit: limit}, take)
 	if err != nil && state.Stamp != "" && ctx.Err() == nil { // git no longer has the commit, for example after a rebase
-		err = project.Commits(ctx, directory, head, "", maxCommits, take)
+		err = project.Commits(ctx, directory, project.Span{Head: head, Since: since, Limit: limit}, take)
 	}
 	if err == nil {
 		err = write()
@@ -79,4 +78,38 @@ func ofCommit(c *project.Commit) index.Message {
 	m := index.Message{Key: c.ID, At: c.At, Chunks: []index.Chunk{{Kind: index.Commit, Role: index.Tool, Text: text}}}
 	m.Hash = hash(m.Chunks)
 	return m
+}
+
+// Lacking returns the commits of a project that the index lacks. x.Index may be nil.
+func (x *Indexer) Lacking(ctx context.Context, identity string, all []project.Commit) (lacking []project.Commit, err error) {
+	if x.Index == nil {
+		return all, nil
+	}
+	err = x.Index.View(ctx, func(v *index.View) error {
+		row, err := v.Row(harnessGit, identity)
+		for i := range all {
+			isThere := false
+			if err == nil {
+				isThere, err = v.Has(row, all[i].ID)
+			}
+			if !isThere {
+				lacking = append(lacking, all[i])
+			}
+		}
+		return err
+	})
+	return lacking, err
+}
+
+// Add stores commits of a project that somebody else has read.
+func (x *Indexer) Add(ctx context.Context, identity string, all []project.Commit) error {
+	return x.Index.Update(ctx, func(tx *index.Tx) error {
+		state, err := tx.Session(index.Session{Harness: harnessGit, ID: identity, Project: identity})
+		for i := range all {
+			if err == nil {
+				err = tx.Put(state.Row, identity, ofCommit(&all[i]))
+			}
+		}
+		return err
+	})
 }

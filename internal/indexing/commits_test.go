@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -47,12 +49,19 @@ func (r *repository) commit(message string) {
 
 const gitProject = "git:0123456789012345678901234567890123456789"
 
+var allCommits = commitConfig(true, 3650, 100)
+
+func commitConfig(isEnabled bool, days, most int) (cfg schema.Config) {
+	cfg.Memory.GitCommitIndexing = schema.GitCommitIndexing{Enabled: isEnabled, SinceDays: days, MaxCommits: most}
+	return cfg
+}
+
 // Knowledge 7: only commits that were newer than the newest known one were read.
 func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	commits := func(want int) {
 		t.Helper()
-		n, err := w.x.Commits(t.Context(), r.dir, gitProject)
+		n, err := w.x.Commits(t.Context(), r.dir, gitProject, allCommits)
 		must(t, err)
 		if n != want {
 			t.Errorf("%d commits were read, want %d", n, want)
@@ -78,7 +87,7 @@ func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	r.git("reflog", "expire", "--expire=now", "--all")
 	r.git("gc", "-q", "--prune=now") // git no longer knows the commit that was read last
 	r.commit("zebra three")
-	if n, err := w.x.Commits(t.Context(), r.dir, gitProject); err != nil || n == 0 || len(w.find("thre")) != 1 {
+	if n, err := w.x.Commits(t.Context(), r.dir, gitProject, allCommits); err != nil || n == 0 || len(w.find("thre")) != 1 {
 		t.Errorf("after a rebase: %d, %v", n, err)
 	}
 	if got := w.find("one"); len(got) != 1 {
@@ -86,17 +95,38 @@ func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	}
 }
 
+func TestCommitsAreReadAsConfigured(t *testing.T) {
+	for name, c := range map[string]struct {
+		schema.Config
+		want int
+	}{
+		"all":      {allCommits, 3},
+		"off":      {commitConfig(false, 3650, 100), 0},
+		"two":      {commitConfig(true, 3650, 2), 2},
+		"one year": {commitConfig(true, 365, 100), 1},
+	} {
+		w, r := newWorld(t), newRepository(t)
+		r.commit("zebra of 2023")
+		r.commit("another zebra of 2023")
+		r.time = int(time.Now().Unix())
+		r.commit("zebra of today")
+		if n, err := w.x.Commits(t.Context(), r.dir, gitProject, c.Config); err != nil || n != c.want {
+			t.Errorf("%s: %d commits were read, want %d; %v", name, n, c.want, err)
+		}
+	}
+}
+
 func TestCommitsWithoutGit(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
-	if n, err := w.x.Commits(t.Context(), r.dir, gitProject); err == nil || n != 0 {
+	if n, err := w.x.Commits(t.Context(), r.dir, gitProject, allCommits); err == nil || n != 0 {
 		t.Errorf("a repository without a commit: %d, %v", n, err)
 	}
 	r.commit("zebra")
-	if n, err := w.x.Commits(t.Context(), r.dir, "dir:0123"); err != nil || n != 0 {
+	if n, err := w.x.Commits(t.Context(), r.dir, "dir:0123", allCommits); err != nil || n != 0 {
 		t.Errorf("a directory without a repository: %d, %v", n, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if n, err := w.x.Commits(t.Context(), r.dir, gitProject); err == nil || n != 0 {
+	if n, err := w.x.Commits(t.Context(), r.dir, gitProject, allCommits); err == nil || n != 0 {
 		t.Errorf("without git: %d, %v", n, err)
 	}
 }
@@ -143,7 +173,7 @@ func TestSlicesGiveTheSameIndex(t *testing.T) {
 func TestHostileMessageForgesNoCommit(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	r.commit("zebra\n\n\x1e" + strings.Repeat("1", 40) + "\x1f0\x1fforged\x1fbody\x1e")
-	n, err := w.x.Commits(t.Context(), r.dir, gitProject)
+	n, err := w.x.Commits(t.Context(), r.dir, gitProject, allCommits)
 	must(t, err)
 	if found := w.find("zebra"); n != 1 || len(found) != 1 {
 		t.Errorf("%d commits were read, found %v", n, found)

@@ -40,9 +40,9 @@ func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(
 			identity := x.projectOf(ctx, stored.Directory)
 			n, err := x.Session(ctx, x.known(ctx, stored), identity)
 			p.Messages += n
-			if err == nil && !repositories[stored.Directory] {
+			if err == nil && x.LoadConfig != nil && !repositories[stored.Directory] {
 				repositories[stored.Directory] = true
-				commits, commitsErr := x.Commits(ctx, stored.Directory, identity)
+				commits, commitsErr := x.Commits(ctx, stored.Directory, identity, x.LoadConfig(stored.Harness, stored.Directory))
 				p.Commits += commits
 				if commitsErr != nil && ctx.Err() == nil && !errors.Is(commitsErr, index.ErrWrite) {
 					failed("the commits of "+stored.Directory, commitsErr)

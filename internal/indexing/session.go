@@ -11,6 +11,7 @@ import (
 	identity "github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -20,6 +21,8 @@ type Indexer struct {
 	Reader rawhistory.Reader
 	// Identify finds the project of a directory, see project.Identify.
 	Identify func(ctx context.Context, directory string) (string, error)
+	// LoadConfig tells Run the configuration of a directory. If it is nil, Run reads no commits.
+	LoadConfig func(schema.Harness, string) schema.Config
 	// Known adds to a session what the store knows of it: the ordinals of messages, and typed lines. It may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Commit is a commit with its message.
@@ -38,15 +39,23 @@ const (
 	recordEnd  = 0
 )
 
-// Commits calls yield with the newest commits that lead to head, without merges, at most limit, the newest first. It
-// leaves out the commits that lead to known, unless known is "". It reads no more than it yields, so a repository may be large.
-func Commits(ctx context.Context, directory, head, known string, limit int, yield func(Commit) error) error {
+// A Span says which commits are read: those that lead to Head, but not to Known unless it is "", and that were made
+// after Since, at most Limit of them.
+type Span struct {
+	Head, Known string
+	Since       time.Time
+	Limit       int
+}
+
+// Commits calls yield with the commits of a span, without merges, the newest first. It reads no more than it yields,
+// so a repository may be large.
+func Commits(ctx context.Context, directory string, s Span, yield func(Commit) error) error {
 	args := []string{
 		"-c", "log.showSignature=false", "log", "--no-merges", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8",
-		"--max-count=" + strconv.Itoa(limit), "--format=%H%x1f%ct%x1f%s%x1f%b%x00", head,
+		"--max-count=" + strconv.Itoa(s.Limit), "--since=" + strconv.FormatInt(s.Since.Unix(), 10), "--format=%H%x1f%ct%x1f%s%x1f%b%x00", s.Head,
 	}
-	if known != "" {
-		args = append(args, "^"+known)
+	if s.Known != "" {
+		args = append(args, "^"+s.Known)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

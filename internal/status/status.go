@@ -6,6 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/notice"
@@ -36,6 +37,8 @@ type Options struct {
 	Markers func() string
 	History *summary.Historian
 	Notices *notice.Notices
+	// Embedder gives vectors to the texts of the index.
+	Embedder embedding.Embedder
 }
 
 // New returns the statuses of a host.
@@ -60,7 +63,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	r := schema.StatusResult{
 		Database: sb.Store.Path(), StoreSchema: sb.Store.SchemaVersion(), Enabled: true,
 		Sessions: []schema.SessionStatus{}, Warnings: sb.warnings(), MemoryBytes: ResidentBytes(),
-		HistorianRuns: sb.History.Runs(),
+		HistorianRuns: sb.History.Runs(), Embedding: sb.Embedder.Status(ctx),
 	}
 	if reason := sb.Guard.Trouble(); reason != "" {
 		r.Enabled, r.Reason = false, reason

@@ -122,6 +122,23 @@ test("the tools of an earlier start are there at once, until the host has answer
   await until(() => opencode.tools.size === 0)
 })
 
+test("a directory that is new gets the tools of another one at once, and from its second start on none if magicctx is off", async (t) => {
+  const other = await load(t, { tools })
+  await until(() => other.opencode.tools.has("ctx_reduce"))
+  const { opencode, dispose } = await load(t, { enabled: false, reason: "disabled in magicctx.jsonc", tools: [] }, { silent: ["initialize"] })
+  await until(() => opencode.tools.has("ctx_reduce"))
+  fake.follow({ results: { initialize: { ...initialized, enabled: false, reason: "disabled in magicctx.jsonc", tools: [] } } })
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  await until(() => opencode.tools.size === 0)
+  await dispose!()
+  fake.follow({ silent: ["initialize"] })
+  const plugin = (await import("../../src/index.ts")).default
+  t.after((await plugin.setup(opencode.ctx))!)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(opencode.tools.size, 0)
+})
+
 test("the host learns a model's limits from OpenCode's catalogue", async (t) => {
   const ask = { ask: { "session/transform": ["models/limits", { model: { provider: "p", id: "m" }, directory: "" }] as [string, unknown] } }
   const { opencode } = await load(t)
@@ -143,7 +160,13 @@ test("a compaction is answered with the head, and with what the head does not co
   await opencode.request("s")
   const { result } = await opencode.request("s", {}, "compaction")
   assert.deepEqual(result, { summary: 'history\n\nnews\n\n[user]: §u2§ two\n\n[assistant]: [call of read]: {"path":"c1"}\n\n[tool]: out' })
-  opencode.add("s", answer("a3", "x".repeat(70_000)), user("u3", "on"))
+  opencode.models = [{ id: "m", providerID: "p", limit: { context: 10_000, output: 2_000 } }]
+  opencode.add("s", answer("a3", "x".repeat(4_000)))
+  await opencode.request("s")
+  assert.equal((await opencode.request("s", {}, "compaction")).result, undefined, "the text would fill the model's small window")
+  opencode.models = []
+  assert.ok((await opencode.request("s", {}, "compaction")).result)
+  opencode.add("s", answer("a4", "x".repeat(70_000)), user("u3", "on"))
   await opencode.request("s")
   assert.equal((await opencode.request("s", {}, "compaction")).result, undefined, "much text would follow the head, so OpenCode's model summarises it")
 })
