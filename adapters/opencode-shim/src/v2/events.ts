@@ -47,8 +47,7 @@ function note(instance: Instance, event: Event): void {
       facts.note(type, data, at)
       const { assistantMessageID: id, finish, tokens, error, model } = data
       const info = { type: "assistant", completed: at, ...(model && { providerID: model.providerID, modelID: model.id }), finish, tokens, ...(error && { error: { type: error.type } }) }
-      const sent = type === "session.step.ended" ? passes.sent(session) : undefined
-      return tell(instance, session, { type, id, info, ...(error && { error }) }, sent)
+      return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session)) // also the thinking of an interrupted answer is bound
     }
     case "session.created":
     case "session.renamed":

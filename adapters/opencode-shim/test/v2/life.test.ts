@@ -30,7 +30,8 @@ test("usage and refusals reach the host from the events of this directory", asyn
   const events = received("session/event").map(({ params }) => params!)
   assert.deepEqual(events.map(({ event }) => (event as { type: string }).type), ["session.step.ended", "session.step.failed", "session.renamed", "session.compaction.ended", "session.deleted"])
   assert.deepEqual(events[0]!.event, { type: "session.step.ended", id: "a1", info: { type: "assistant", completed: 9, finish: "stop", tokens }, session: "s" })
-  assert.equal(typeof events[0]!.sent, "string", "the request has left with the host's wire")
+  // The thinking of an interrupted answer was once lost, if the plugin was loaded again before the next request.
+  assert.deepEqual(events.slice(0, 2).map(({ sent }) => typeof sent), ["string", "string"], "the request has left with the host's wire")
   assert.deepEqual((events[1]!.event as { error: unknown }).error, error)
 })
 
