@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/search/words"
 	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -29,20 +30,29 @@ const (
 	// inContext is the share of a term that only the message before the chunk has.
 	inContext = 0.35
 	// nearby is the share of a term that a message beside it has. A message may be at most far messages away.
-	nearby = 0.4
+	nearby = 0.3
 	far    = 3
 	// besideAtLeast is the least share of the best score that a chunk needs if it has no term of the query itself.
 	besideAtLeast = 0.2
 	// expanded is the number of candidates whose neighbours become candidates.
 	expanded = 12
 	// synonym is the share of a synonym, and light that of a word that says little.
-	synonym = 0.6
+	synonym = 0.7
 	light   = 0.4
 	// wanted is what a rule or a decision gains if the query asks for one.
 	wanted = 0.5
 	// recent is the most that a new chunk gains; the gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
+	// sense is the most that a chunk gains if its vector has the direction of the query's. besideSense is what the
+	// nearest vector of a message beside it counts in the mean of the two.
+	sense       = 0.06
+	besideSense = 0.4
+	// answer is how far the score of a message moves towards the score of a better message beside it: a question and its
+	// answer belong together. It also moves a commit towards the best message of the hour before it.
+	answer       = 0.7
+	farthest     = 2              // messages
+	commitsAfter = 60 * 60 * 1000 // ms
 )
 
 // kinds are the factors of the kinds. Most searches are for texts. A rule of the user counts most.
@@ -70,7 +80,7 @@ func (s *search) rank() ([]Hit, error) {
 	for _, row := range slices.Sorted(maps.Keys(s.found)) { // in a fixed order, so that a search has one result
 		all = append(all, r.match(s.found[row]))
 	}
-	r.neighbours(all)
+	neighbours(all)
 	all, err := r.addNeighbours(all)
 	if err != nil {
 		return nil, err
@@ -78,10 +88,12 @@ func (s *search) rank() ([]Hit, error) {
 	hits := make([]*scored, 0, len(all))
 	for i := range all {
 		h := &all[i]
-		if h.total = r.score(h) / (most * (saturation + 1) * (1 + together) * (1 + recent)); h.total > 0 && (s.q.Hides == nil || !s.q.Hides(&h.Hit)) {
+		h.total = (r.score(h)/(most*(saturation+1)*(1+together)*(1+recent)) + sense*h.senses()) / (1 + sense)
+		if h.total > 0 && (s.q.Hides == nil || !s.q.Hides(&h.Hit)) {
 			hits = append(hits, h)
 		}
 	}
+	move(hits)
 	slices.SortStableFunc(hits, func(a, b *scored) int {
 		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At))
 	})
@@ -119,7 +131,7 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 		}
 	}
 	if isNew {
-		r.neighbours(all)
+		neighbours(all)
 	}
 	return all, nil
 }
@@ -176,6 +188,8 @@ type scored struct {
 	close     float64
 	matched   int
 	total     float64
+	// sense says how near the vectors of the chunk and the query are, and nearSense is the greatest sense beside it.
+	sense, nearSense float64
 	// isBeside means that no term led to the chunk, but a candidate beside it.
 	isBeside bool
 }
@@ -185,8 +199,10 @@ func (r *ranking) match(h index.Hit) scored {
 	values := make([]float64, 4*n)
 	c := scored{Hit: h, own: values[:n], near: values[n : 2*n]}
 	m := match{count: values[2*n : 3*n], share: values[3*n:], best: math.MaxInt, last: -1}
+	var about words.Vector
 	terms.Each(h.Text, func(term []byte, at int) {
 		m.length++
+		about.Add(term)
 		for _, ref := range r.refs[string(term)] {
 			m.meet(ref, at)
 		}
@@ -196,6 +212,7 @@ func (r *ranking) match(h index.Hit) scored {
 			c.near[ref.term] = max(c.near[ref.term], ref.share*inContext*r.terms[ref.term].weight)
 		}
 	})
+	c.sense = max(0, about.Cosine(&r.meaning))
 	for i, t := range r.terms {
 		if n := m.count[i]; n > 0 {
 			c.matched++
@@ -206,33 +223,6 @@ func (r *ranking) match(h index.Hit) scored {
 		c.close = float64(c.matched) / float64(n) / float64(max(1, m.best))
 	}
 	return c
-}
-
-// neighbours gives to each candidate a share of the terms that the messages beside it have.
-func (r *ranking) neighbours(all []scored) {
-	order := make([]*scored, len(all))
-	for i := range all {
-		order[i] = &all[i]
-	}
-	slices.SortStableFunc(order, func(a, b *scored) int {
-		return cmp.Or(cmp.Compare(a.Session.Harness, b.Session.Harness), cmp.Compare(a.Session.ID, b.Session.ID), cmp.Compare(a.Last, b.Last))
-	})
-	for i, a := range order {
-		for _, b := range order[i+1:] {
-			distance := b.Last - a.Last
-			if b.Session.ID != a.Session.ID || b.Session.Harness != a.Session.Harness || distance > far {
-				break
-			}
-			if a.Kind == index.Read || a.Kind == index.Write || b.Kind == index.Read || b.Kind == index.Write { // has moved to its last use
-				continue
-			}
-			share := nearby / float64(max(1, distance))
-			for t := range a.own {
-				a.near[t] = max(a.near[t], share*b.own[t])
-				b.near[t] = max(b.near[t], share*a.own[t])
-			}
-		}
-	}
 }
 
 func (r *ranking) score(c *scored) float64 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/search/words"
 	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -52,21 +53,23 @@ const (
 	enough        = 400
 	// A term that more than this share of the chunks has says nothing, unless the query has no other.
 	frequent = 0.2
+	// A neighbour that more chunks have counts in the rank, but finds no candidates.
+	maxNeighbour = 500
 )
 
 // Search returns the best hits, best first.
 func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error) {
-	words := terms.Of(q.Text)
+	all := terms.Of(q.Text)
 	vector, err := vectorOf(ctx, x, q)
 	if err != nil {
 		return nil, err
 	}
-	if len(words) == 0 && vector == nil {
+	if len(all) == 0 && vector == nil {
 		return nil, ErrNoWords
 	}
 	err = x.View(ctx, func(v *index.View) (err error) {
 		s := search{v: v, q: q, vector: vector, found: map[int64]index.Hit{}}
-		if err := s.prepare(words); err != nil {
+		if err := s.prepare(all); err != nil {
 			return err
 		}
 		if err := s.collect(); err != nil {
@@ -93,6 +96,8 @@ type variant struct {
 	text   string
 	chunks int
 	worth  float64
+	// isSought means that the variant finds candidates.
+	isSought bool
 }
 
 // A search is one running search.
@@ -108,6 +113,8 @@ type search struct {
 	// wantsRule means that the query asks what is allowed or was decided.
 	wantsRule bool
 	found     map[int64]index.Hit
+	// meaning is the sum of the vectors of the terms.
+	meaning words.Vector
 }
 
 // asksForRule are terms of queries that ask for a rule or a decision.
@@ -120,7 +127,7 @@ var asksForRule = func() map[string]bool {
 }()
 
 // prepare looks up the terms. If nothing of the project was indexed, none is left.
-func (s *search) prepare(words []string) (err error) {
+func (s *search) prepare(all []string) (err error) {
 	if s.size, err = s.v.Size(); err != nil {
 		return err
 	}
@@ -136,7 +143,7 @@ func (s *search) prepare(words []string) (err error) {
 			return err
 		}
 	}
-	for _, w := range words {
+	for _, w := range all {
 		s.wantsRule = s.wantsRule || asksForRule[w]
 		n, err := s.v.Frequency(w)
 		if err != nil {
@@ -165,41 +172,54 @@ func (s *search) forgetGrammar() {
 	}
 }
 
-// addSynonyms adds to each term the synonyms that some chunk has. No synonym says more than its term.
+// addSynonyms adds to each term the terms that may stand for it and that some chunk has. None says more than its term.
 func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]
+		s.meaning.Add([]byte(t.text))
 		for _, text := range terms.Synonyms(t.text) {
-			n, err := s.v.Frequency(text)
-			if err != nil {
+			if err := s.addVariant(t, text, synonym, s.size); err != nil {
 				return err
 			}
-			if n > 0 {
-				t.others = append(t.others, variant{text, n, synonym * min(t.weight, weight(n, s.size))})
+		}
+		for text, share := range words.Neighbours(t.text) {
+			if err := s.addVariant(t, text, share, maxNeighbour); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// all returns how many chunks have a term or one of its variants, at most.
+// addVariant adds a variant. It finds candidates if at most a number of chunks have it.
+func (s *search) addVariant(t *term, text string, share float64, most int) error {
+	n, err := s.v.Frequency(text)
+	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {
+		return err
+	}
+	t.others = append(t.others, variant{text, n, share * min(t.weight, weight(n, s.size)), n <= most})
+	return nil
+}
+
+// all returns how many chunks a term and its variants find, at most.
 func (t *term) all() int {
 	n := t.chunks
 	for _, o := range t.others {
-		n += o.chunks
+		if o.isSought {
+			n += o.chunks
+		}
 	}
 	return n
 }
 
 // expression returns the term and its variants as an expression of the index.
 func (t *term) expression() string {
-	if len(t.others) == 0 {
-		return `"` + t.text + `"`
-	}
 	var b strings.Builder
 	b.WriteString(`("` + t.text + `"`)
 	for _, o := range t.others {
-		b.WriteString(` OR "` + o.text + `"`)
+		if o.isSought {
+			b.WriteString(` OR "` + o.text + `"`)
+		}
 	}
 	b.WriteString(")")
 	return b.String()

@@ -44,7 +44,8 @@ func TestVectorsFindWhatWordsDoNot(t *testing.T) {
 // A text that both lists have stands before those that only one of them has.
 func TestBothListsCount(t *testing.T) {
 	x := newIndex(t)
-	add(t, x, ours, "cache cache cache", "the cache of pictures", "images on disk")
+	add(t, x, ours, "cache cache cache", "the cache of pictures")
+	add(t, x, index.Session{Harness: "pi", ID: "s2", Project: ours.Project}, "images on disk") // not beside the others
 	q := Query{Text: "cache", Embed: embed(t, x, map[string][]float32{
 		"cache": {1, 0}, "cache cache cache": {-1, 0}, "the cache of pictures": {0.6, 0.8}, "images on disk": {0.8, 0.6},
 	})}

@@ -42,16 +42,21 @@ func (b builder) notices(p platform) ([]byte, error) {
 			fmt.Fprintf(&all, "\n%s\n", text)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(b.repository, vocabularyLicence))
-	if err != nil {
-		return nil, err
+	for _, e := range embedded {
+		text, err := os.ReadFile(filepath.Join(b.repository, e[1]))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&all, "%s\n%s\n\n%s\n", strings.Repeat("-", 72), e[0], text)
 	}
-	fmt.Fprintf(&all, "%s\nthe token vocabulary\n\n%s\n", strings.Repeat("-", 72), text)
 	return all.Bytes(), nil
 }
 
-// vocabularyLicence is the licence of a file that the program embeds and that is in no module of its own.
-const vocabularyLicence = "internal/tokens/LICENSE.vocabulary"
+// embedded are the licences of files that the program embeds and that are in no module of their own.
+var embedded = [...][2]string{
+	{"the token vocabulary", "internal/tokens/LICENSE.vocabulary"},
+	{"the table of words", "internal/search/words/LICENSE.words"},
+}
 
 // printNotices writes the notices for a platform such as "linux/amd64" to stdout. The npm packages ship them
 // as well (packaging/pack.mjs).

@@ -54,6 +54,9 @@ func TestReleaseIsComplete(t *testing.T) {
 	if !strings.Contains(string(files["NOTICES.txt"]), "\nthe token vocabulary\n\nvocabulary.bin is derived") {
 		t.Error("NOTICES.txt lacks the licence of the embedded vocabulary")
 	}
+	if !strings.Contains(string(files["NOTICES.txt"]), "\nthe table of words\n\nwords.bin is derived") {
+		t.Error("NOTICES.txt lacks the licence of the embedded table of words")
+	}
 	var bom struct {
 		BOMFormat  string
 		Components []struct{ Name, Version string }

@@ -1,0 +1,75 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// beside calls yield with each two messages that are at most far messages apart.
+func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
+	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // a file has moved to its last use
+		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
+	})
+	slices.SortStableFunc(all, func(a, b *scored) int {
+		return cmp.Or(cmp.Compare(a.Session.Harness, b.Session.Harness), cmp.Compare(a.Session.ID, b.Session.ID), cmp.Compare(a.Last, b.Last))
+	})
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			if b.Session.ID != a.Session.ID || b.Session.Harness != a.Session.Harness || b.Last-a.Last > far {
+				break
+			}
+			yield(a, b, float64(max(1, b.Last-a.Last)))
+		}
+	}
+}
+
+// neighbours gives to each candidate a share of the terms and of the sense that the messages beside it have.
+func neighbours(all []scored) {
+	order := make([]*scored, len(all))
+	for i := range all {
+		order[i] = &all[i]
+	}
+	beside(order, far, func(a, b *scored, distance float64) {
+		for t := range a.own {
+			a.near[t] = max(a.near[t], nearby/distance*b.own[t])
+			b.near[t] = max(b.near[t], nearby/distance*a.own[t])
+		}
+		a.nearSense = max(a.nearSense, b.sense/distance)
+		b.nearSense = max(b.nearSense, a.sense/distance)
+	})
+}
+
+// senses returns the share of sense that a candidate gains.
+func (c *scored) senses() float64 {
+	return kinds[c.Kind] * max(c.sense, (c.sense+besideSense*c.nearSense)/(1+besideSense))
+}
+
+// move moves the total of a message towards a better one beside it, and that of a commit towards the best message of
+// its project in the hour before.
+func move(hits []*scored) {
+	was := make(map[*scored]float64, len(hits))
+	for _, h := range hits {
+		was[h] = h.total
+	}
+	towards := func(h, o *scored, share float64) {
+		h.total = max(h.total, was[h]+share*(was[o]-was[h]))
+	}
+	beside(hits, farthest, func(a, b *scored, distance float64) {
+		if a.Last != b.Last {
+			towards(a, b, answer/distance)
+			towards(b, a, answer/distance)
+		}
+	})
+	for _, c := range hits {
+		if c.Kind != index.Commit {
+			continue
+		}
+		for _, h := range hits {
+			if h.Kind != index.Commit && h.Session.Project == c.Session.Project && h.At <= c.At && c.At-h.At < commitsAfter {
+				towards(c, h, answer)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package words
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"iter"
+	"math"
+	"sync"
+)
+
+// learned is made by gen/learn.py: the number of terms and of dimensions, the terms, the scales of their vectors,
+// the vectors, and for each term the number of its neighbours and the neighbours.
+//
+//go:embed words.bin
+var learned []byte
+
+// Width is the number of dimensions of a vector.
+const Width = 64
+
+// A Vector is the sum of the vectors of a text's terms. Texts with vectors of the same direction are about the same.
+type Vector [Width]float32
+
+type table struct {
+	names      []string
+	index      map[string]int
+	scales     []byte
+	vectors    []byte
+	neighbours [][]byte
+}
+
+var load = sync.OnceValue(func() *table {
+	size, rest := int(binary.LittleEndian.Uint16(learned)), learned[4:]
+	t := &table{names: make([]string, size), index: make(map[string]int, size), neighbours: make([][]byte, size)}
+	for i := range size {
+		end := bytes.IndexByte(rest, '\n')
+		t.names[i] = string(rest[:end])
+		t.index[t.names[i]] = i
+		rest = rest[end+1:]
+	}
+	t.scales, rest = rest[:4*size], rest[4*size:]
+	t.vectors, rest = rest[:Width*size], rest[Width*size:]
+	for i := range size {
+		end := 1 + 3*int(rest[0])
+		t.neighbours[i], rest = rest[1:end], rest[end:]
+	}
+	return t
+})
+
+// Neighbours returns the terms that may stand for a term, and how well, from 0 to 1.
+func Neighbours(term string) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		t := load()
+		i, ok := t.index[term]
+		if !ok {
+			return
+		}
+		for n := t.neighbours[i]; len(n) > 0; n = n[3:] {
+			if !yield(t.names[binary.LittleEndian.Uint16(n)], float64(n[2])/255) {
+				return
+			}
+		}
+	}
+}
+
+// Add adds the vector of a term, if the table has the term. A term that says much has a long vector.
+func (v *Vector) Add(term []byte) {
+	t := load()
+	i, ok := t.index[string(term)]
+	if !ok {
+		return
+	}
+	scale := math.Float32frombits(binary.LittleEndian.Uint32(t.scales[4*i:]))
+	for k, x := range t.vectors[Width*i:][:Width] {
+		v[k] += scale * float32(int8(x))
+	}
+}
+
+// Cosine returns how near the directions of two vectors are, from -1 to 1.
+func (v *Vector) Cosine(o *Vector) float64 {
+	var both, mine, other float32
+	for k, x := range v {
+		both += x * o[k]
+		mine += x * x
+		other += o[k] * o[k]
+	}
+	if mine == 0 || other == 0 {
+		return 0
+	}
+	return float64(both) / math.Sqrt(float64(mine)*float64(other))
+}
