@@ -62,7 +62,6 @@ export async function common(world: World, what: "nothing" | "unsavedTag" | "for
       await new Promise((done) => setTimeout(done, 50)) // the host has read the event of the last answer (-seed 720237)
       await world.plugin.dispose()
       await world.plugin.load(world.server)
-      if (world.two?.isBeta) world.refusals.clear() // the sizes of all prompts are forgotten (-seed 630026)
       for (const judge of world.judges.values()) judge.happened.reloaded = true
       return
     case "loseDatabase":

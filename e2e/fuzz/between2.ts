@@ -17,7 +17,7 @@ const weights = {
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
   // The beta does not tell the times of a fork's messages, so the host does not know it for a copy.
-  const what = random.weighted(two.isBeta ? { ...weights, fork: 0 } : weights)
+  const what = random.weighted(two.isBeta ? { ...weights, fork: 0, reload: 0 } : weights) // on the beta, a new instance learns nothing of older messages
   if (what !== "nothing") world.note(what)
   switch (what) {
     case "instructions":

@@ -238,7 +238,11 @@ export class World {
     const reminder = this.two && session.agent === "plan" && random.chance(0.5) ? remind(this) : undefined
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
-      if ((await this.step(step >= steps)) === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
+      const outcome = await this.step(step >= steps)
+      // Pi's messages are known by their times in ms, and a real answer takes longer than that. So an answer and what
+      // follows it never have the same time, not even on two branches (-seed 4015757) or after an error (-seed 4016229).
+      while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
+      if (outcome === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
       if (reminder && step === 1 && session.rows.includes(reminder)) {
         reminder.message.info.kind = "synthetic" // it is stored now
         reminder.changed()
@@ -270,7 +274,7 @@ export class World {
     this.retried = undefined
     if (this.two) update(this, random)
     const request = await this.request(random, isLast)
-    if (this.isPi) row.message.info.time.created = await this.later() // Pi begins an answer after the pass, OpenCode 1 before it
+    if (this.isPi) this.began = row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode 1 before it
     const { verdict } = request
     const window = this.windows.get(model)!
     this.report(verdict, request.outcome)
@@ -288,15 +292,6 @@ export class World {
       if (prompt.endsWith('"')) this.reads(JSON.parse(prompt) as string) // an agent that was killed leaves half a line
     }
     return kind === "calls" ? "go on" : "done"
-  }
-
-  /**
-   * A time at which no other answer began. Pi's answers are known by their times in ms, and a real answer takes longer than
-   * that. So no two answers have the same time, not even on two branches (-seed 4015757) or after an error (-seed 4016229).
-   */
-  private async later(): Promise<number> {
-    while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
-    return (this.began = this.machine.now())
   }
 
   private report({ tokens, passes, isGood, expected }: Verdict, outcome: string): void {
