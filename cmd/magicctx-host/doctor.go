@@ -191,15 +191,17 @@ func outputOf(ctx context.Context, program string, args ...string) (string, erro
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = time.Second // bounds the wait for child processes that keep its stdout open
+	var told strings.Builder
+	cmd.Stderr = &told
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
+		lines := strings.Split(strings.TrimSpace(told.String()), "\n")
 		if last := lines[len(lines)-1]; last != "" {
 			err = fmt.Errorf("%w: %s", err, last)
 		}
 	}
-	return string(out), err
+	return cmp.Or(string(out), told.String()), err // Pi 0.74 prints its version to stderr
 }
 
 // places returns the two places where magicctx may be installed for a harness: the project, and the user's

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -94,5 +95,19 @@ func TestServerRuns(t *testing.T) {
 	server.Close()
 	if serverRuns(env) {
 		t.Error("the server still runs")
+	}
+}
+
+// Pi 0.74 prints its version to stderr. Once, doctor said that its version is "".
+func TestVersionMayStandOnStderr(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	program := filepath.Join(t.TempDir(), "pi")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 0.74.2 >&2\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := versionOf(t.Context(), program); err != nil || got != "0.74.2\n" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/bundle"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -110,6 +111,9 @@ func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio
 	n := 0
 	for _, source := range sources {
 		n += len(source.Sessions)
+	}
+	if known := indexing.SessionsIn(ctx, dir); known >= n { // they were indexed when the other harness was installed
+		return nil
 	}
 	return cmd.offer(ctx, s, answers, n, fmt.Sprintf("Index the %s on this machine now, so that you and the model can search in them?", format.Count(n, "older session")),
 		"They stay unread. Later, magicctx-host index reads them.", func() error { return indexSessions(ctx, s, dir) })

@@ -329,7 +329,7 @@ func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.
 	if err := view.PrintMemories(s.out, changed); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(s.out, "New sessions see this. An open session sees it when its summaries are next made anew, or after /ctx-flush.")
+	_, err = fmt.Fprintln(s.out, "New sessions follow this. An open session does when its summaries are next made anew, or after /ctx-flush.")
 	return err
 }
 

@@ -32,7 +32,7 @@ func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
 	}
 	text := strings.Join(cmd.Text, " ")
 	all, err := found(ctx, dir, search.Query{
-		Text: text, Limit: candidates, Only: index.Filter{Kinds: []index.Kind{index.Text, index.Command, index.Error, index.Read, index.Write}},
+		Text: text, Limit: candidates, IsLiteral: true, Only: index.Filter{Kinds: []index.Kind{index.Text, index.Command, index.Error, index.Read, index.Write}},
 	})
 	if err != nil {
 		return err

@@ -284,7 +284,9 @@ export class World {
     if (kind !== "aborted") judge.happened.refused = false
     await answer(this, row, kind, random, verdict, usage, this.two ? row.message.info.time.created : started)
     await this.plugin.settled()
-    for (const prompt of this.prompts.lines()) this.reads(JSON.parse(prompt) as string)
+    for (const prompt of this.prompts.lines()) {
+      if (prompt.endsWith('"')) this.reads(JSON.parse(prompt) as string) // an agent that was killed leaves half a line
+    }
     return kind === "calls" ? "go on" : "done"
   }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/index"
 )
 
 // KnownIn returns a function that adds to a session what the database in dir knows about it: the ordinals of
@@ -44,4 +45,18 @@ func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
 			known = map[store.Key]bool{}
 		}
 	}
+}
+
+// SessionsIn returns the number of sessions in the index of a directory, 0 if there is none.
+func SessionsIn(ctx context.Context, dir string) (n int) {
+	x, err := index.OpenReadOnly(ctx, dir)
+	if err != nil {
+		return 0
+	}
+	defer x.Close()
+	_ = x.View(ctx, func(v *index.View) (err error) { // a damaged index is made anew
+		n, _, err = v.Counts()
+		return err
+	})
+	return n
 }

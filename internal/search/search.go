@@ -29,6 +29,8 @@ type Query struct {
 	Hides func(*index.Hit) bool
 	// Only leaves out chunks by their kind, role, harness, session or age.
 	Only index.Filter
+	// IsLiteral means that words of a similar meaning find nothing. Synonyms do.
+	IsLiteral bool
 	// Now is the time of the search, Unix ms.
 	Now int64
 	// Embed returns the vector of a text in the space of the index, or nil if there is none. It may be nil.
@@ -181,6 +183,9 @@ func (s *search) addSynonyms() error {
 			if err := s.addVariant(t, text, synonym, s.size); err != nil {
 				return err
 			}
+		}
+		if s.q.IsLiteral {
+			continue
 		}
 		for text, share := range words.Neighbours(t.text) {
 			if err := s.addVariant(t, text, share, maxNeighbour); err != nil {

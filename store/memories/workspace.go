@@ -135,8 +135,8 @@ func (e *Editor) RemoveWorkspace(name string) error {
 }
 
 func checkName(name string) error {
-	if n := utf8.RuneCountInString(name); n == 0 || n > 80 || format.Clean(name) != name {
-		return Refuse("%q is no name: it needs 1 to 80 visible characters", format.Clean(name))
+	if n := utf8.RuneCountInString(name); n == 0 || n > 80 || format.Clean(name) != name || strings.TrimSpace(name) != name {
+		return Refuse("%.80q is no name: it needs 1 to 80 visible characters, without a blank at an end", name)
 	}
 	return nil
 }

@@ -135,6 +135,7 @@ func TestBugK15MalformedPolicySharesNothing(t *testing.T) {
 		func(e *memories.Editor) error { return e.SetWorkspace("w", []string{"SECRETS"}) },
 		func(e *memories.Editor) error { return e.SetWorkspace("\x1b[31m", nil) },
 		func(e *memories.Editor) error { return e.SetWorkspace("", nil) },
+		func(e *memories.Editor) error { return e.SetWorkspace(" ", nil) },
 		func(e *memories.Editor) error { return e.Join("none", memories.Member{Project: "git:b", Name: "b"}) },
 		func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: "git:d", Name: "a"}) },
 		func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: "", Name: "d"}) },
