@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,10 +139,11 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	var problems []error
 	for _, session := range candidates {
 		p := expandPrinter{cmd: cmd, out: out, page: pageOf(s)}
-		extent, err := rawhistory.Reader{Env: os.Getenv}.Read(ctx, session, start, end, p.print)
+		extent, err := storedSessions.Read(ctx, session, start, end, p.print)
 		err = cmp.Or(err, p.err)
 		if err != nil && p.printed == 0 && len(candidates) > 1 { // the session may belong to the next harness
-			problems = append(problems, err)
+			same := func(p error) bool { return p.Error() == err.Error() } // both OpenCodes have one database
+			problems = append(slices.DeleteFunc(problems, same), err)
 			continue
 		}
 		if err == nil && p.printed == 0 {
@@ -154,7 +154,7 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 		}
 		return errors.Join(err, out.Flush())
 	}
-	return fmt.Errorf("no harness gives the messages of session %s:\n%w", cmd.Session, errors.Join(problems...))
+	return fmt.Errorf("no harness gives the messages of session %s; %s search and history list show ids:\n%w", cmd.Session, program.Name(), errors.Join(problems...))
 }
 
 // candidates returns the sessions that the user may mean. If magicctx does not know the session, there is
@@ -178,9 +178,15 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 	if err != nil && !errors.Is(err, store.ErrMissing) || len(all) > 0 {
 		return all, err
 	}
+	stored := slices.DeleteFunc(storedSessions.Sessions(ctx), func(s rawhistory.Stored) bool { return !cmd.isWanted(store.Key{Harness: string(s.Harness)}) })
+	found, err := choose(stored, cmd.Session, func(s rawhistory.Stored) (schema.Harness, string) { return s.Harness, s.ID })
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, rawhistory.Stored{Session: rawhistory.Session{ID: cmd.Session}})
 	for _, harness := range rawhistory.Readable {
 		if cmd.Harness == "" || cmd.Harness == string(harness) {
-			all = append(all, rawhistory.Session{Harness: harness, ID: cmd.Session})
+			all = append(all, rawhistory.Session{Harness: harness, ID: found[0].ID})
 		}
 	}
 	return all, nil

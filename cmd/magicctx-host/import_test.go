@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/store/plugindb/plugindbtest"
 )
 
@@ -17,6 +18,9 @@ func TestImport(t *testing.T) {
 	dir := filepath.Join(home, "data")
 	plugin := plugindbtest.New(t, dir, 36)
 	plugin.Memory("git:1", "NAMING", "the zebra is called Zoe", "")
+	odd := plugindbtest.New(t, filepath.Join(home, "odd"), 36)
+	odd.Memory(project.OfDirectory(home), "NAMING", "the newest", "last_seen_at = 9000000000000000")
+	odd.Exec(`DROP TABLE notes; CREATE VIEW notes AS SELECT 1`)
 	shim := filepath.Join(home, "shim.js")
 	if err := os.WriteFile(shim, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -28,6 +32,10 @@ func TestImport(t *testing.T) {
 		{"install opencode --yes --plugin " + shim + " --data-dir " + dir, "memories: 1 row, 1 taken\n", ""},
 		{"memory list --data-dir " + dir, "the zebra is called Zoe", ""},
 		{"import --json --data-dir " + home + " " + plugin.Path, `"taken": 1`, ""},
+		{"memory list --data-dir " + dir, "unknown directory (git:1)\n", ""},
+		{"memory add --project " + home + " old --data-dir " + dir, home + " (", ""},
+		{"import --data-dir " + dir + " " + odd.Path, "left out, because magicctx reads tables and no views: notes\n", ""},
+		{"memory list --data-dir " + dir, home + " (dir:", ""},
 		{"import --data-dir " + dir, "memories: 1 row, 0 taken\n  1 left out: taken before\n", ""},
 		{"install pi --yes --plugin " + shim + " --data-dir " + dir, "Installed.", ""},
 	} {

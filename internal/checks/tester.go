@@ -98,7 +98,10 @@ func (t *Tester) test(ctx context.Context, directory string, all []chronicle.Mem
 			continue
 		}
 		reason, err := test(root, c)
-		if err == nil && reason != m.Doubt {
+		if err != nil { // for example because the path leads through a link
+			reason = c.Path + " cannot be checked"
+		}
+		if reason != m.Doubt {
 			changed[m] = reason
 		}
 	}

@@ -52,6 +52,11 @@ func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	if got := h.memory(`{"action":"list","ids":[1]}`); !strings.Contains(got, "[doubtful: Taskfile.yml is gone]") {
 		t.Error(got)
 	}
+	must(t, os.Symlink("elsewhere", file))
+	tests()
+	if got := h.memory(`{"action":"list","ids":[1,1]}`); !strings.Contains(got, "[doubtful: Taskfile.yml cannot be checked]") {
+		t.Error(got)
+	}
 	if got := h.memory(`{"action":"update","ids":[1],"content":"Tests run.","check":"none"}`); !strings.Contains(got, "is updated") {
 		t.Error(got)
 	}

@@ -46,6 +46,8 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
+	// Views are the tables with rows to take that are views. They are left out.
+	Views []string `json:"views,omitempty"`
 }
 
 // A Table says what became of the rows of a table. Rows is the sum of Taken and all Skipped.
@@ -86,6 +88,9 @@ func (r *Report) Text() string {
 		for _, s := range t.Skipped {
 			fmt.Fprintf(&b, "  %d left out: %s\n", s.Rows, s.Reason)
 		}
+	}
+	if len(r.Views) > 0 {
+		others["magicctx reads tables and no views"] = r.Views
 	}
 	for _, reason := range slices.Sorted(maps.Keys(others)) {
 		fmt.Fprintf(&b, "left out, because %s: %s\n", reason, strings.Join(others[reason], ", "))
@@ -146,6 +151,7 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 				x.of += t.Rows
 			}
 		}
+		x.report.Views = slices.DeleteFunc(db.Views, func(name string) bool { return !taken[name] })
 		done, err := x.prepare()
 		if err != nil {
 			return err

@@ -26,6 +26,9 @@ const (
 	maxContext = 300
 )
 
+// maxTime is the year 10000, in Unix ms. A time outside is unknown: no search would find its message.
+const maxTime = 253_402_300_800_000
+
 // An extractor turns the messages of one session into chunks. The messages come in their order.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
@@ -37,7 +40,10 @@ type extractor struct {
 // message returns a message with its chunks.
 func (e *extractor) message(m rawhistory.Message) index.Message {
 	d := m.Decoded
-	out := index.Message{Key: d.Key, Ordinal: m.Ordinal, At: d.Created}
+	out := index.Message{Key: d.Key, Ordinal: m.Ordinal}
+	if 0 < d.Created && d.Created < maxTime {
+		out.At = d.Created
+	}
 	if d.Hidden || d.Summary {
 		return out
 	}
@@ -209,14 +215,10 @@ func Failure(output string) string {
 	return clean(strings.Join(lines, "\n"), maxError)
 }
 
-// clean returns at most a number of bytes of a text, without secrets, escape sequences and control characters. It
-// returns "" for data that is no text.
+// clean returns at most a number of bytes of a text, without secrets, escape sequences and control characters.
 func clean(text string, most int) string {
 	if len(text) > most {
 		text = beginning(text, most)
-	}
-	if strings.IndexByte(text, 0) >= 0 {
-		return ""
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r > 0x7f && r < 0xa0 }) {

@@ -225,17 +225,17 @@ func TestRewrittenSessionIsReadAnew(t *testing.T) {
 func TestBadSourcesAreNamedAndTheRestIsIndexed(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
-	oc.Add("ses_1", []json.Value{said("m1", "user", 1, "zebra"), said("m2", "user", 2, "\x00\x01zebra"), said("m3", "user", 3, "zebra 3")})
+	oc.Add("ses_1", []json.Value{said("m1", "user", 1, "zebra"), said("m2", "user", 2, "zebra\x00 \x012"), said("m3", "user", 3, "zebra 3")})
 	oc.AddRow("ses_1", "m4", 4, `{"role":"us`)
 	p := rawhistorytest.NewPi(t, w.home, "pi_1")
-	p.Message(json.Value(`{"role":"user","content":"pi zebra","timestamp":1}`))
+	p.Message(json.Value(`{"role":"user","content":"pi zebra","timestamp":9e30}`))
 	p.Append(`{"type":"message","id":"00000009","parentId":"00000001","message":{"role":"user","content":"cut zeb`)
 	dir := filepath.Dir(p.Path)
 	must(t, os.WriteFile(filepath.Join(dir, "binary.jsonl"), []byte("\x7fELF\x00\x01\x02"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "empty.jsonl"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(oc.Path), "opencode-dev.db"), []byte(strings.Repeat("no database ", 100)), 0o600))
 	w.run()
-	w.want("zebra", "pi_1 1 user text: pi zebra", "ses_1 1 user text: zebra", "ses_1 3 user text: zebra 3")
+	w.want("zebra", "pi_1 1 user text: pi zebra", "ses_1 1 user text: zebra", "ses_1 2 user text: zebra? ?2", "ses_1 3 user text: zebra 3")
 	problems := strings.Join(w.problems, "\n")
 	for _, name := range []string{"binary.jsonl", "empty.jsonl", "opencode-dev.db"} {
 		if !strings.Contains(problems, name) {

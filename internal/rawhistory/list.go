@@ -75,6 +75,15 @@ func (r Reader) List(ctx context.Context, failed func(path string, err error)) (
 	return append(all, r.files(ctx, failed)...), context.Cause(ctx)
 }
 
+// Sessions returns the sessions of all sources that can be read.
+func (r Reader) Sessions(ctx context.Context) (all []Stored) {
+	sources, _ := r.List(ctx, func(string, error) {})
+	for _, source := range sources {
+		all = append(all, source.Sessions...)
+	}
+	return all
+}
+
 // StoredBy returns a session as its harness has stored it.
 func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	if s.Harness == schema.HarnessPi {

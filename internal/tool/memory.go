@@ -244,7 +244,7 @@ func bordered(about string, lines []string) string {
 		body.WriteString(line + "\n")
 		shown++
 	}
-	text := strings.TrimSuffix(body.String(), "\n")
+	text := history.WithoutTags(strings.TrimSuffix(body.String(), "\n"))
 	border := borderOf(text)
 	if shown < len(lines) {
 		about = fmt.Sprintf("The newest %d of %d: %s", shown, len(lines), about)

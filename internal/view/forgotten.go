@@ -54,13 +54,14 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	s := p.screen()
 	s.line("")
 	say := func(text string) { s.paragraph(Plain, "", text) }
+	isThere := f.IsKnown && len(f.Dropped) == 0 && f.Summarised == nil
 	switch {
 	case !f.IsKnown:
 		say("magicctx has never sent this message: it did not work in this session, or the session has made no request since.")
 	case f.IsPinned:
 		say("A summary covers this message, but its words stay in the prompt.")
-	case len(f.Dropped) == 0 && f.Summarised == nil:
-		say("magicctx has not removed it. The model sees it, unless it was taken back or the harness has compacted it.")
+	case isThere:
+		say("magicctx has not removed it. The model sees it while the session is open, unless it was taken back or the harness has compacted it.")
 	}
 	for _, d := range f.Dropped {
 		text := fmt.Sprintf("%s left the prompt with %s", format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), ""), d.Leaving.in(p))
@@ -81,7 +82,9 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	}
 	s.line("")
 	say(fmt.Sprintf("To read it: %s history expand %s %d --harness %s", program, format.Clean(f.Found.Session), f.Found.Ordinal, format.Clean(f.Found.Harness)))
-	say(fmt.Sprintf("To bring it back: ask the model to read message %d with ctx_expand, or repeat it in your next prompt.", f.Found.Ordinal))
+	if !isThere {
+		say(fmt.Sprintf("To bring it back: ask the model to read message %d with ctx_expand, or repeat it in your next prompt.", f.Found.Ordinal))
+	}
 	return s.print(w)
 }
 

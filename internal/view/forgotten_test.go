@@ -29,7 +29,7 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 			"To read it: magicctx-host history expand s 7 --harness pi",
 		}},
 		{"pinned", pinned, []string{"A summary covers this message, but its words stay in the prompt."}},
-		{"still there", Forgotten{Found: f.Found, IsKnown: true}, []string{"magicctx has not removed it. The model sees it, unless it was taken back or the harness has compacted it."}},
+		{"still there", Forgotten{Found: f.Found, IsKnown: true}, []string{"magicctx has not removed it. The model sees it while the session is open, unless it was taken back or the harness has compacted it."}},
 		{"never sent", Forgotten{Found: f.Found}, []string{"magicctx has never sent this message: it did not work in this session, or the session has made no request since."}},
 	} {
 		var b bytes.Buffer
@@ -40,6 +40,9 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 			if !strings.Contains(b.String(), "\n"+line+"\n") {
 				t.Errorf("%s: no line %q in\n%s", c.about, line, b.String())
 			}
+		}
+		if isThere := c.about == "still there"; isThere == strings.Contains(b.String(), "To bring it back") {
+			t.Errorf("%s: \"To bring it back\" in\n%s", c.about, b.String())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,9 +13,9 @@ import (
 
 // PrintMemories prints memories by project, each in one line.
 func PrintMemories(w io.Writer, all []chronicle.Memory) error {
-	newest := make(map[string]chronicle.Memory) // the newest memory, by project
+	newest := make(map[string]chronicle.Memory) // the newest memory with a directory, by project
 	for _, m := range all {
-		if m.SeenAt >= newest[m.Project].SeenAt {
+		if m.Directory != "" && m.SeenAt >= newest[m.Project].SeenAt {
 			newest[m.Project] = m
 		}
 	}
@@ -22,7 +23,7 @@ func PrintMemories(w io.Writer, all []chronicle.Memory) error {
 	for _, m := range all {
 		if m.Project != project {
 			project = m.Project
-			fmt.Fprintf(w, "%s (%s)\n", format.Clean(newest[project].Directory), format.Clean(project))
+			fmt.Fprintf(w, "%s (%s)\n", format.Clean(cmp.Or(newest[project].Directory, "unknown directory")), format.Clean(project))
 		}
 		if _, err := fmt.Fprintln(w, memoryLine(m)); err != nil {
 			return err

@@ -1,6 +1,9 @@
 package history
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // The head marks its structure with tags, for example <compartment>. Foreign text
 // (titles, summaries, memories, documents) must not look like such a tag, so the
@@ -24,3 +27,10 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func element(name string, lines ...string) string {
 	return "<" + name + ">\n" + strings.Join(lines, "\n") + "\n</" + name + ">"
 }
+
+// tagStart is the beginning of a tag, such as `§12§`.
+var tagStart = regexp.MustCompile(`§(\d)`)
+
+// WithoutTags returns a foreign text in which nothing looks like one of our tags: `§12§` becomes `§ 12§`, and "§823 BGB"
+// stays readable.
+func WithoutTags(text string) string { return tagStart.ReplaceAllString(text, "§ $1") }

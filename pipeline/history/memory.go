@@ -33,9 +33,9 @@ func lineOf(m *chronicle.Memory) string {
 		tag += ` project="` + escapeAttribute(m.SharedBy) + `"`
 	}
 	if m.Doubt != "" {
-		tag += ` doubtful="` + escapeAttribute(m.Doubt) + `"`
+		tag += ` doubtful="` + escapeAttribute(WithoutTags(m.Doubt)) + `"`
 	}
-	return tag + ` importance="` + strconv.Itoa(importance) + `">` + escapeContent(m.Content) + "</memory>"
+	return tag + ` importance="` + strconv.Itoa(importance) + `">` + escapeContent(WithoutTags(m.Content)) + "</memory>"
 }
 
 // isHearsay reports whether a memory repeats what a tool or a web page said.
@@ -144,7 +144,7 @@ func changeLine(u chronicle.MemoryChange, shown []int64) string {
 	id := strconv.FormatInt(u.Memory, 10)
 	switch {
 	case !isFinal(u):
-		return `  <updated id="` + id + `"` + fromAttribute(u.Source) + `>` + escapeContent(u.Content) + "</updated>"
+		return `  <updated id="` + id + `"` + fromAttribute(u.Source) + `>` + escapeContent(WithoutTags(u.Content)) + "</updated>"
 	case u.Kind == chronicle.MemorySuperseded && slices.Contains(shown, u.SupersededBy):
 		return `  <superseded id="` + id + `" by="` + strconv.FormatInt(u.SupersededBy, 10) + `"/>`
 	default:

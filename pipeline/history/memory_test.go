@@ -171,20 +171,20 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 		t.Errorf("a doubtful memory: %s", doubtful)
 	}
 	line := history.Baseline(history.BaselineInput{
-		Memories:  []chronicle.Memory{{ID: 5, Category: "NAMING", Importance: 50, Content: `n one <tag> & "q"`}},
+		Memories:  []chronicle.Memory{{ID: 5, Category: "NAMING", Importance: 50, Content: `n one <tag> & "q", [dropped §3§] §823 BGB`}},
 		CountText: tokens.Count,
 	}).Text
-	if want := "\n" + `  <memory id="5" category="NAMING" importance="50">n one &lt;tag&gt; &amp; "q"</memory>` + "\n"; !strings.Contains(line, want) {
+	if want := "\n" + `  <memory id="5" category="NAMING" importance="50">n one &lt;tag&gt; &amp; "q", [dropped § 3§] § 823 BGB</memory>` + "\n"; !strings.Contains(line, want) {
 		t.Errorf("mem-line: %s", line)
 	}
 	got := deltaOf(history.DeltaInput{Shown: []int64{10, 11}, Updates: []chronicle.MemoryChange{
 		{ID: 1, Kind: chronicle.MemoryArchived, Memory: 10},
 		{ID: 2, Kind: chronicle.MemoryUpdated, Memory: 10, Content: "late"},
 		{ID: 3, Kind: chronicle.MemoryUpdated, Memory: 11, Content: "a"},
-		{ID: 4, Kind: chronicle.MemoryUpdated, Memory: 11, Content: "b"},
+		{ID: 4, Kind: chronicle.MemoryUpdated, Memory: 11, Content: "§§1§2§ b"},
 		{ID: 5, Kind: chronicle.MemoryUpdated, Memory: 12, Content: "c"},
 	}})
-	if lines := updateLines(got.Text); !reflect.DeepEqual(lines, []string{`  <removed id="10"/>`, `  <updated id="11">b</updated>`}) {
+	if lines := updateLines(got.Text); !reflect.DeepEqual(lines, []string{`  <removed id="10"/>`, `  <updated id="11">§§ 1§ 2§ b</updated>`}) {
 		t.Errorf("coalesce: %q", lines)
 	}
 }

@@ -35,7 +35,9 @@ var (
 type DB struct {
 	Version int
 	// Tables are sorted by name. Tables of full-text searches are not among them.
-	Tables  []Table
+	Tables []Table
+	// Views are the names of the views, which are not read: one could run for ever.
+	Views   []string
 	conn    *sqlite3.Conn
 	columns map[string][]string // by table
 }
@@ -88,6 +90,10 @@ func (db *DB) examine() error {
 				virtual = append(virtual, s.ColumnText(0))
 			}
 		})
+	if err != nil {
+		return err
+	}
+	err = file.Scan(db.conn, `SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name`, func(s *sqlite3.Stmt) { db.Views = append(db.Views, s.ColumnText(0)) })
 	if err != nil {
 		return err
 	}
