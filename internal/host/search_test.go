@@ -52,7 +52,7 @@ func TestSearchShowsMessagesOfTheProject(t *testing.T) {
 		`{"query":" "}`:             "Error: query must be words to look for",
 		`{"query":7}`:               "Error: query must be words to look for",
 		`{"query":"?!"}`:            "Error: the query has no words",
-		`{"query":"xyzzy"}`:       "Nothing found.",
+		`{"query":"xyzzy"}`:         "Nothing found.",
 		`{"query":"zebra another"}`: "message 1 of pi session s2", // and nothing of the other project
 		`{"query":"zebra","only":"agent","days":100000,"session":"s2"}`: "message 1 of pi session s2",
 		`{"query":"zebra","only":"user"}`:                               "Nothing found.",
