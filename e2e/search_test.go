@@ -41,7 +41,7 @@ func testSearch(t *testing.T, h schema.Harness) {
 	w.play(second,
 		mockllm.Call("toolu_search1", "ctx_search", map[string]any{"query": "zebra stripes"}), mockllm.Say("It has stripes."),
 		mockllm.Call("toolu_search3", "ctx_expand", map[string]any{"start": 1, "end": 3, "session": first}), mockllm.Say("I have read it."),
-		mockllm.Call("toolu_search2", "ctx_search", map[string]any{"query": "giraffe"}), mockllm.Say("There is none."))
+		mockllm.Call("toolu_search2", "ctx_search", map[string]any{"query": "xyzzy"}), mockllm.Say("There is none."))
 	w.prompt(a, second, "What do we know about zebras?")
 	for _, want := range []string{
 		"message 3 of " + string(h) + " session " + first, "\n    The zebra has stripes.\n",
