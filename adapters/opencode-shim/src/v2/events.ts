@@ -47,7 +47,8 @@ function note(instance: Instance, event: Event): void {
       facts.note(type, data, at)
       const { assistantMessageID: id, finish, tokens, error, model } = data
       const info = { type: "assistant", completed: at, ...(model && { providerID: model.providerID, modelID: model.id }), finish, tokens, ...(error && { error: { type: error.type } }) }
-      return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session)) // also the thinking of an interrupted answer is bound
+      // The token also goes with a failure, because an interrupted answer may have thinking, and the host binds it.
+      return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session))
     }
     case "session.created":
     case "session.renamed":
