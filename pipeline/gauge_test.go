@@ -235,7 +235,25 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
-	for i := range 12 {
+	p.think(12)
+	p.showsSummary(t, 3)
+}
+
+// The thinking is gone, too, when the harness itself summarises the session. Once, the host went on counting it: it
+// estimated 7,273 tokens, although 2,746 were sent (-seed 3915213).
+func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
+	p := newProvider(t, 1000, 1)
+	p.think(12)
+	p.compact()
+	p.turn(0, 0)
+	p.wantSize(t, p.prompt())
+	p.turn(1, 100)
+	p.wantSize(t, p.prompt())
+}
+
+// think adds turns whose answers have 400 tokens of thinking beside 200 of text.
+func (p *provider) think(turns int) {
+	for i := range turns {
 		id := fmt.Sprintf("thinking%d", i)
 		p.w.add(message("u"+id, "user", p.w.now, nil, textPart("pu"+id, "go on")))
 		p.w.pass()
@@ -243,7 +261,13 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 			obj{"id": "r" + id, "type": "reasoning", "text": weighing(400), "metadata": obj{"anthropic": obj{"signature": id}}}, textPart("p"+id, weighing(200))))
 		p.w.pass()
 	}
-	p.showsSummary(t, 3)
+}
+
+// compact replaces the array by a summary of the harness.
+func (p *provider) compact() {
+	p.w.raw, p.w.held = nil, 0
+	p.w.add(message("uc", "user", p.w.now, nil, obj{"id": "puc", "type": "compaction"}),
+		message("ac", "assistant", p.w.now, obj{"summary": true, "tokens": obj{"input": 16_800}}, textPart("pac", weighing(200))))
 }
 
 // D5: once, after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
@@ -344,10 +368,7 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	for p.prompt() < 11_000 {
 		p.turn(2, 400)
 	}
-	p.w.raw = nil
-	p.w.held = 0
-	p.w.add(message("uc", "user", p.w.now, nil, obj{"id": "puc", "type": "compaction"}),
-		message("ac", "assistant", p.w.now, obj{"summary": true, "tokens": obj{"input": 16_800}}, textPart("pac", weighing(200))))
+	p.compact()
 	p.turn(0, 0)
 	p.wantSize(t, p.prompt())
 	p.turn(1, 100)

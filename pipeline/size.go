@@ -67,6 +67,9 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 		if s.Meta.Gauge.Of == "" { // nothing of this session was ever measured
 			return Size{Current: c.tokens(tail)}, s.Meta.Gauge
 		}
+		if compacted > 0 && s.HasLostGauge() { // the measured prompt has nothing but its base in common with this one
+			return Size{Current: s.Meta.Gauge.Base + c.tokens(s.counted())}, s.Meta.Gauge
+		}
 		return Size{Current: s.Meta.Gauge.estimate(tail)}, s.Meta.Gauge
 	}
 	g := s.gauge(measured, own)
@@ -109,7 +112,8 @@ func (s *memo) gauge(i, own int) Gauge {
 		} else if expected := grown.estimate(own); reported*4 < expected*3 {
 			g.Tokens = expected // the edits of the measured prompt are lost
 		}
-	case stands && at <= i && !s.isOlderThanLastPass(i): // the usage answers a request that was sent later
+	case (stands && at <= i || !stands && s.compactedAt() > 0) && !s.isOlderThanLastPass(i):
+		// The usage answers a request that was sent later.
 		g.Base = min(g.Base, reported)
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
