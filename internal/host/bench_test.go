@@ -50,7 +50,7 @@ func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			h := newHarness(b)
-			h.limits.ContextTokens = 200_000_000
+			h.limits.ContextTokens = 10_000_000
 			for i := range n {
 				h.messages = append(h.messages, benchMessage(i, h.clock.Now()))
 			}

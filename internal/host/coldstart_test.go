@@ -17,7 +17,7 @@ import (
 // average sizes of docs/history.md.
 func long(t testing.TB, n, compartments int) *harness {
 	h := newHarness(t)
-	h.limits.ContextTokens = 200_000_000
+	h.limits.ContextTokens = 10_000_000
 	for i := range n {
 		h.messages = append(h.messages, benchMessage(i, h.clock.Now()))
 	}

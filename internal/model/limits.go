@@ -15,12 +15,13 @@ import (
 // in memory, and a pass waits for it.
 const limitsTimeout = 1500 * time.Millisecond
 
-// A prompt limit outside these bounds is a mistake in the catalogue. Small models that people run themselves
-// have windows of 4,096 or 2,048 tokens. A number below 1,000 is either a dummy (0, -1) or counts thousands
-// (128 for 128,000). A harness could not even fit its own system prompt into such a window.
+// A prompt limit outside these bounds is a mistake in the catalogue. The largest window that anybody sells has
+// 10,000,000 tokens (Llama 4 Scout). Small models that people run themselves have windows of 4,096 or 2,048
+// tokens. A number below 1,000 is either a dummy (0, -1) or counts thousands (128 for 128,000). A harness could
+// not even fit its own system prompt into such a window.
 const (
 	minPromptLimit = 1_000
-	maxPromptLimit = 3_000_000
+	maxPromptLimit = 10_000_000
 )
 
 // If an input limit is below smallInput, it is used only if the whole window is less than farFromInput times

@@ -22,8 +22,8 @@ func TestBugA41LimitsAreSane(t *testing.T) {
 		{schema.ModelLimits{ContextTokens: 128, InputTokens: 1}, 0},
 		{schema.ModelLimits{ContextTokens: -1, InputTokens: -200_000}, 0},
 		{schema.ModelLimits{ContextTokens: 0, InputTokens: 8_192}, 8_192},
-		{schema.ModelLimits{ContextTokens: 3_000_000}, 3_000_000},
-		{schema.ModelLimits{ContextTokens: 3_000_001}, 0},
+		{schema.ModelLimits{ContextTokens: 10_000_000}, 10_000_000},
+		{schema.ModelLimits{ContextTokens: 10_000_001}, 0},
 		{schema.ModelLimits{}, 0},
 	} {
 		if got := PromptLimit(c.limits); got != c.want {

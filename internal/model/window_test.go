@@ -24,8 +24,8 @@ func TestBeliefWeighsItsSources(t *testing.T) {
 		{"least", catalogue(1_000, 0), models.WindowRow{}, Window{1_000, schema.LimitCatalogue, at}},
 		{"too small", catalogue(999, 0), models.WindowRow{}, Window{0, schema.LimitDefault, 0}},
 		{"small and wrong", catalogue(8_192, 0), models.WindowRow{AcceptedTokens: 8_193, AcceptedAt: 9}, Window{8_193, schema.LimitUsage, 9}},
-		{"most", catalogue(3_000_000, 0), models.WindowRow{}, Window{3_000_000, schema.LimitCatalogue, at}},
-		{"too large", catalogue(3_000_001, 0), models.WindowRow{}, Window{0, schema.LimitDefault, 0}},
+		{"most", catalogue(10_000_000, 0), models.WindowRow{}, Window{10_000_000, schema.LimitCatalogue, at}},
+		{"too large", catalogue(10_000_001, 0), models.WindowRow{}, Window{0, schema.LimitDefault, 0}},
 		{"overflow lowers", catalogue(200_000, 0), models.WindowRow{OverflowTokens: 131_072, OverflowAt: 7}, Window{131_072, schema.LimitOverflow, 7}},
 		{"overflow does not raise", catalogue(200_000, 0), models.WindowRow{OverflowTokens: 262_144, OverflowAt: 7}, Window{200_000, schema.LimitCatalogue, at}},
 		{"overflow where nobody knows", catalogue(0, 0), models.WindowRow{OverflowTokens: 8_192, OverflowAt: 7}, Window{8_192, schema.LimitOverflow, 7}},
@@ -43,7 +43,7 @@ func TestBeliefWeighsItsSources(t *testing.T) {
 		{"usage beyond the catalogue", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 260_000, AcceptedAt: 9}, Window{260_000, schema.LimitUsage, 9}},
 		{"usage where nobody knows", catalogue(0, 0), models.WindowRow{AcceptedTokens: 100_000, AcceptedAt: 9}, Window{0, schema.LimitDefault, 0}},
 		{"usage beyond the assumption", catalogue(0, 0), models.WindowRow{AcceptedTokens: 128_001, AcceptedAt: 9}, Window{128_001, schema.LimitUsage, 9}},
-		{"usage beyond reason", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 3_000_001, AcceptedAt: 9}, Window{200_000, schema.LimitCatalogue, at}},
+		{"usage beyond reason", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 10_000_001, AcceptedAt: 9}, Window{200_000, schema.LimitCatalogue, at}},
 	} {
 		if got := believe(test.catalogue, at, test.use); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

@@ -112,7 +112,7 @@ async function load(version: Version, dir: string): Promise<Running> {
   delete (globalThis as Record<symbol, unknown>)[Symbol.for(`magicctx.host/${ProtocolMajor}`)]
   const { default: plugin } = await import(`${join(version.root, "adapters/opencode-shim/dist/index.js")}?${++loads}`)
   const nothing = async () => ({ data: {} })
-  const model = { limit: { context: 3_000_000 } }
+  const model = { limit: { context: 10_000_000 } }
   const client = {
     app: { log: nothing }, tui: { showToast: nothing },
     config: { providers: async () => ({ data: { providers: [{ id: "p", models: { m: model } }] } }) },

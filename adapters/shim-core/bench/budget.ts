@@ -66,7 +66,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   const protocol = { major: ProtocolMajor, minor: ProtocolMinor }
   const opening = host.open(
     { protocol, client: "bench", clientVersion: "0", harness: bench.harness, directory: dir },
-    { [Method.ModelLimits]: async () => ({ contextTokens: 3_000_000 }) } as never,
+    { [Method.ModelLimits]: async () => ({ contextTokens: 10_000_000 }) } as never,
   )
   const limits = await opening.opened(20_000)
   if (!limits) throw new Error(`${binary} does not answer: ${host.trouble}`)
