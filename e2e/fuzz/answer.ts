@@ -54,7 +54,10 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
       else running.push(run())
     }
   }
-  if (kind !== "aborted" && random.chance(0.01)) world.machine.kill(world.machine.processes().map(({ pid }) => pid))
+  if (kind !== "aborted" && random.chance(0.01)) {
+    world.isUnheard = true
+    world.machine.kill(world.machine.processes().map(({ pid }) => pid))
+  }
   await Promise.all(running)
   bind(world, said, verdict)
   end(world, row, kind, random, verdict, usage)

@@ -72,6 +72,8 @@ export class World {
   isSystemRepeated = false
   /** How many prompts in a row each model has refused. */
   readonly refusals = new Map<Model, number>()
+  /** Whether the host died before the newest answer ended, so only the shim knows which prompt that answer is for. */
+  isUnheard = false
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
   isUnsaved = false
   /** The number of further requests without a host. */
@@ -323,6 +325,7 @@ export class World {
     const visible = session.visible()
     const raw = visible.map((row, i): Message => (session.reminds && row === newest ? structuredClone(messages[i]!) : row.message))
     const versions = visible.map((row) => `${row.version}${session.reminds && row === newest ? " and a reminder" : ""}`)
+    this.isUnheard = false
     if (this.outage > 0 && --this.outage === 0) this.machine.bringBack()
     const trouble = this.outage > 0 ? "none" : this.isUnsaved ? "lockWhole" : random.weighted(troubles)
     if (trouble !== "none") this.note(trouble)
