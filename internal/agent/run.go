@@ -29,6 +29,14 @@ type Options struct {
 	Log        *slog.Logger
 	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
 	Cassette Cassette
+	// Ledger books each question.
+	Ledger Ledger
+}
+
+// A Ledger books the questions of hidden agents.
+type Ledger interface {
+	// Book books a question of a run that has just ended with an answer or an error.
+	Book(ctx context.Context, a Asker, q ask.Request, answer ask.Answer, err error)
 }
 
 // NewRunner returns a runner that runs no agent yet.
@@ -67,6 +75,8 @@ type Asker struct {
 	Directory, Session string
 	// Title tells the user what the agent does, for example "history 120-180".
 	Title string
+	// Lease is the lease of the run that asks.
+	Lease Lease
 }
 
 var _ ask.Asker = Asker{}
@@ -91,6 +101,13 @@ func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errTimeout)
 	defer cancel()
+	answer, err := a.run(ctx, q, p)
+	a.Ledger.Book(context.WithoutCancel(ctx), a, q, answer, err)
+	return answer, err
+}
+
+// run runs an agent through the cassette, or on the first connection that can run it.
+func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) (ask.Answer, error) {
 	if a.Cassette != nil {
 		return a.runRecorded(ctx, p, a.Harness)
 	}

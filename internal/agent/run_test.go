@@ -82,6 +82,11 @@ type mute struct{ client.Client }
 // AbortAgent does nothing.
 func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
 
+type noLedger struct{}
+
+// Book books nothing.
+func (noLedger) Book(context.Context, Asker, ask.Request, ask.Answer, error) {}
+
 // connected returns a runner, and the clients that can run agents for it. All of them have opened the
 // directory /p.
 func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runner, *client.Registry) {
@@ -91,7 +96,7 @@ func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runn
 		known.Open(c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}, cfg, nil)
 	}
 	return NewRunner(Options{
-		Clients: known, Background: background.New(), Serial: clock.NewSerial(clock.NewManual(1)), Log: slog.New(slog.DiscardHandler),
+		Clients: known, Background: background.New(), Serial: clock.NewSerial(clock.NewManual(1)), Log: slog.New(slog.DiscardHandler), Ledger: noLedger{},
 	}), known
 }
 

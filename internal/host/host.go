@@ -9,6 +9,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/budget"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -98,7 +99,10 @@ func New(o Options) *Host {
 		background: background.New(), serial: clock.NewSerial(o.Clock),
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
-	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
+	h.agents = agent.NewRunner(agent.Options{
+		Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette,
+		Ledger: budget.New(budget.Options{Store: o.Store, Models: h.models, Clients: h.clients, Log: o.Log}),
+	})
 	h.sessions = session.New(session.Options{
 		Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory,
 		Projects: project.New(project.Options{Identify: o.Identify, Found: h.adopt}),

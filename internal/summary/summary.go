@@ -384,14 +384,14 @@ func (h *Historian) perform(ctx context.Context, p *run) (historian.Result, erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.Background.Go(func() { h.lease(p).Keep(ctx, cancel) })
-	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h.Agents, p)))
+	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h, p)))
 }
 
 // askerOf returns the asker through which a run reaches its hidden agents.
-func askerOf(r *agent.Runner, p *run) agent.Asker {
+func askerOf(h *Historian, p *run) agent.Asker {
 	return agent.Asker{
-		Runner: r, Harness: schema.Harness(p.key.Harness), Client: p.facts.client, Directory: p.facts.directory, Session: p.key.Session,
-		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
+		Runner: h.Agents, Harness: schema.Harness(p.key.Harness), Client: p.facts.client, Directory: p.facts.directory, Session: p.key.Session,
+		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End), Lease: h.lease(p),
 	}
 }
 

@@ -59,12 +59,12 @@ var memoryTrimSQL string
 // store. The head shows about a hundred at most.
 const maxMemories = 1_000
 
-// Learn turns the facts of a session into memories of its project. If a memory with the same content exists, Learn
+// Learn turns the facts of a session into memories of its project, and returns the number of new ones. If a memory with the same content exists, Learn
 // counts it as seen again, and its status stays. It leaves out facts without content. If the project then has more
 // than maxMemories, it removes those that were not seen for the longest time.
-func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) error {
+func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
-		return errors.New("its facts belong to no project")
+		return 0, errors.New("its facts belong to no project")
 	}
 	e := Editor{tx, now}
 	for i, f := range facts {
@@ -81,17 +81,17 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 		case known != nil:
 			err = e.seen(known.ID, m)
 		default:
+			learned++
 			_, err = e.insert(m)
 		}
 		if err != nil {
-			return fmt.Errorf("fact %d: %w", i, err)
+			return learned, fmt.Errorf("fact %d: %w", i, err)
 		}
 	}
-	if len(facts) == 0 {
-		return nil
+	if len(facts) > 0 {
+		_, err = tx.Exec(memoryTrimSQL, project, maxMemories)
 	}
-	_, err := tx.Exec(memoryTrimSQL, project, maxMemories)
-	return err
+	return learned, err
 }
 
 // Of returns the memories of a project that are active and have not expired at a given time (at, in Unix ms). If at is
