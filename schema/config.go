@@ -102,6 +102,8 @@ type Config struct {
 	Memory Memory `json:"memory"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
 	Historian Historian `json:"historian"`
+	// Budget bounds what the hidden agents may cost.
+	Budget Budget `json:"budget"`
 	// Dreamer is the hidden agent that tends knowledge at night. Without this block it is disabled.
 	Dreamer Dreamer `json:"dreamer" effect:"none"`
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
@@ -312,6 +314,29 @@ type Historian struct {
 	TwoPass bool `json:"two_pass" jsonschema:"default=false" project:"off"`
 	// ThinkingLevel is the model's effort (Pi only).
 	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`
+}
+
+// Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
+// worst case fits. A model without a known price counts as the dearest model with one.
+type Budget struct {
+	// Percent is the day's budget as a share of the cost of the project's own prompts on a mean day of the last seven, in percent.
+	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
+	// AtLeast is the budget, in $, if that share is smaller.
+	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
+	// AtMost is the greatest budget, in $. With 0, no hidden agent asks a model.
+	AtMost float64 `json:"at_most" jsonschema:"default=20,minimum=0" project:"less"`
+	// Tokens bounds the tokens of questions and answers on one day.
+	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
+	// Historian bounds the historian alone.
+	Historian AgentBudget `json:"historian"`
+}
+
+// AgentBudget bounds one hidden agent in a project on one day.
+type AgentBudget struct {
+	// Money is its greatest budget, in $.
+	Money float64 `json:"money" jsonschema:"default=20,minimum=0" project:"less"`
+	// Tokens bounds the tokens of its questions and answers.
+	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
 }
 
 // Dreamer configures the dreamer.

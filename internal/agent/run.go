@@ -33,10 +33,11 @@ type Options struct {
 	Ledger Ledger
 }
 
-// A Ledger books the questions of hidden agents.
+// A Ledger books the questions of hidden agents, and refuses those that could exceed a budget.
 type Ledger interface {
-	// Book books a question of a run that has just ended with an answer or an error.
-	Book(ctx context.Context, a Asker, q ask.Request, answer ask.Answer, err error)
+	// Begin reserves the worst case of a question that may take some steps. The caller calls settle when the question has
+	// ended. If Begin returns an error, nothing may be asked.
+	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(ask.Answer, error), err error)
 }
 
 // NewRunner returns a runner that runs no agent yet.
@@ -101,8 +102,20 @@ func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errTimeout)
 	defer cancel()
+	if a.Cassette == nil {
+		select {
+		case a.seats <- struct{}{}:
+			defer func() { <-a.seats }()
+		case <-ctx.Done():
+			return ask.Answer{}, ended(ctx)
+		}
+	}
+	settle, err := a.Ledger.Begin(ctx, a, q, p.Steps)
+	if err != nil {
+		return ask.Answer{}, err
+	}
 	answer, err := a.run(ctx, q, p)
-	a.Ledger.Book(context.WithoutCancel(ctx), a, q, answer, err)
+	settle(answer, err)
 	return answer, err
 }
 
@@ -110,12 +123,6 @@ func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) (ask.Answer, error) {
 	if a.Cassette != nil {
 		return a.runRecorded(ctx, p, a.Harness)
-	}
-	select {
-	case a.seats <- struct{}{}:
-		defer func() { <-a.seats }()
-	case <-ctx.Done():
-		return ask.Answer{}, ended(ctx)
 	}
 	reason := fmt.Sprintf("%s has no open connection for %s", a.Harness, a.Directory)
 	for _, c := range a.Clients.WithOpen(a.Harness, a.Directory, a.Client) {

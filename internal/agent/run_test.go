@@ -84,8 +84,10 @@ func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return
 
 type noLedger struct{}
 
-// Book books nothing.
-func (noLedger) Book(context.Context, Asker, ask.Request, ask.Answer, error) {}
+// Begin allows every question.
+func (noLedger) Begin(context.Context, Asker, ask.Request, int) (func(ask.Answer, error), error) {
+	return func(ask.Answer, error) {}, nil
+}
 
 // connected returns a runner, and the clients that can run agents for it. All of them have opened the
 // directory /p.

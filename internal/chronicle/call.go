@@ -11,6 +11,9 @@ type Call struct {
 	Input, Output, CacheRead, CacheWrite int
 	// Cost is in billionths of a dollar. It is nil if the harness names no price for the model.
 	Cost *int64
+	// Reserved is the worst case of a call that has not ended, or that ended without a report because the host crashed. It
+	// has the unit of Cost, and is 0 for all other calls.
+	Reserved int64
 	// Compartments and Memories are what the call's run has published.
 	Compartments, Memories int
 }

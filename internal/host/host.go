@@ -78,6 +78,7 @@ type Host struct {
 	sessions   *session.Sessions
 	background *background.Work
 	serial     *clock.Serial
+	governor   *budget.Governor
 	agents     *agent.Runner
 	prompts    *prompt.Prompts
 	learner    *learn.Learner
@@ -99,9 +100,12 @@ func New(o Options) *Host {
 		background: background.New(), serial: clock.NewSerial(o.Clock),
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
+	h.governor = budget.New(budget.Options{
+		Store: o.Store, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log, Zone: time.Local, Unlimited: o.Cassette != nil,
+	})
 	h.agents = agent.NewRunner(agent.Options{
 		Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette,
-		Ledger: budget.New(budget.Options{Store: o.Store, Models: h.models, Clients: h.clients, Log: o.Log}),
+		Ledger: h.governor,
 	})
 	h.sessions = session.New(session.Options{
 		Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory,
@@ -113,7 +117,7 @@ func New(o Options) *Host {
 	h.markers = marking.New(marking.Options{Store: o.Store, Sessions: h.sessions, Background: h.background, Log: o.Log, Markers: o.Markers})
 	h.status = status.New(status.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log,
-		Markers: h.markers.Why, Notices: told,
+		Markers: h.markers.Why, Notices: told, Budget: h.governor.Stopped,
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,

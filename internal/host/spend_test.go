@@ -59,3 +59,31 @@ func TestRefusedCallsAreNotBooked(t *testing.T) {
 		t.Errorf("asked %d times, booked %+v", asked, calls)
 	}
 }
+
+// Without a budget, no model is asked, which is no failure. The status says so, and when the window fills up, extracts
+// take the place of summaries.
+func TestWithoutABudgetExtractsStandIn(t *testing.T) {
+	asked := 0
+	h := answering(t, func(p schema.AgentRunParams) (string, error) {
+		asked++
+		return good(p)
+	})
+	h.config.Budget.AtMost = 0
+	h.restart()
+	h.talkLong()
+	st := h.sessionStatus()
+	if len(h.compartments()) != 0 || st.History == nil || st.History.Budget == nil || st.History.Failures != 0 {
+		t.Errorf("far from the limit: %d compartments, %+v", len(h.compartments()), st.History)
+	}
+	h.talk(20, 6, 950, 55_000)
+	h.user("then", "go on")
+	h.pass()
+	h.settle()
+	rows := h.compartments()
+	if len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
+		t.Errorf("near the limit: %+v", rows)
+	}
+	if st := h.sessionStatus(); asked != 0 || len(h.booked()) != 0 || st.History.Failures != 0 || st.History.Extracted == 0 {
+		t.Errorf("asked %d times, booked %+v, status %+v", asked, h.booked(), st.History)
+	}
+}

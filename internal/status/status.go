@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // Statuses describe the host and its sessions to people.
@@ -36,6 +37,8 @@ type Options struct {
 	Markers func() string
 	History *summary.Historian
 	Notices *notice.Notices
+	// Budget returns the reason why no hidden agent works on a subject today, or nil.
+	Budget func(work.Subject) *schema.BudgetStop
 }
 
 // New returns the statuses of a host.

@@ -416,6 +416,9 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	stateOf(s).running = nil
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
+	if runErr == nil && len(result.Compartments) == 0 && isOverBudget(result) {
+		runErr = errOverBudget
+	}
 	if runErr == nil && len(result.Compartments) == 0 {
 		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
 		stateOf(s).halvings = nextHalving(stateOf(s).halvings, &result)
@@ -426,7 +429,7 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	if runErr != nil {
 		h.recordFailure(writing, s, p, result, runErr)
 	}
-	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == chronicle.ByExtraction) {
+	if p.grant.Way == history.ByModel && !isOverBudget(result) && (runErr != nil || result.MadeBy == chronicle.ByExtraction) {
 		h.tellOfFailure(writing, p)
 	}
 	if err := h.lease(p).Release(writing); err != nil {
@@ -453,7 +456,9 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 		way = history.Extractive
 		if p.grant.Way == history.ByModel {
 			throttle = p.failed(throttle, result)
-			publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
+			if !isOverBudget(result) {
+				publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
+			}
 		}
 	}
 	if err := h.Store.History.Publish(ctx, publish); err != nil {

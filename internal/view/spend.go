@@ -34,21 +34,26 @@ type SpendRow struct {
 type SpendSum struct {
 	Calls int `json:"calls"`
 	// UnpricedCalls are the calls of models for which the harness names no price. Money leaves them out.
-	UnpricedCalls int     `json:"unpricedCalls"`
-	InputTokens   int     `json:"inputTokens"`
-	OutputTokens  int     `json:"outputTokens"`
-	CacheRead     int     `json:"cacheReadTokens"`
-	CacheWrite    int     `json:"cacheWriteTokens"`
-	Money         float64 `json:"money"` // in $
-	Compartments  int     `json:"compartments"`
-	Memories      int     `json:"memories"`
+	UnpricedCalls int `json:"unpricedCalls"`
+	// Reserved is the worst case, in $, of calls that have not ended, or that ended without a report. Money leaves it out.
+	Reserved     float64 `json:"reserved"`
+	InputTokens  int     `json:"inputTokens"`
+	OutputTokens int     `json:"outputTokens"`
+	CacheRead    int     `json:"cacheReadTokens"`
+	CacheWrite   int     `json:"cacheWriteTokens"`
+	Money        float64 `json:"money"` // in $
+	Compartments int     `json:"compartments"`
+	Memories     int     `json:"memories"`
 }
 
 func (s *SpendSum) add(c chronicle.Call) {
 	s.Calls++
-	if c.Cost == nil {
+	switch {
+	case c.Reserved > 0:
+		s.Reserved += float64(c.Reserved) / chronicle.Dollar
+	case c.Cost == nil:
 		s.UnpricedCalls++
-	} else {
+	default:
 		s.Money += float64(*c.Cost) / chronicle.Dollar
 	}
 	s.InputTokens += c.Input
@@ -106,6 +111,9 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s tokens. They have published %s and %s.",
 		since.Format(time.DateOnly), total.money(), format.Count(total.Calls, "call"), format.Tokens(total.tokens()),
 		format.Count(total.Compartments, "summary"), format.Count(total.Memories, "memory")))
+	if total.Reserved > 0 {
+		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved.", format.Money(total.Reserved)))
+	}
 	if total.UnpricedCalls > 0 {
 		s.paragraph(Faint, " ", "The harness names no price for a model with a question mark.")
 	}

@@ -514,7 +514,12 @@ CREATE TABLE agent_calls (
 	output_tokens INTEGER NOT NULL,
 	cache_read    INTEGER NOT NULL,
 	cache_write   INTEGER NOT NULL,
-	cost          INTEGER, -- in billionths of a dollar; NULL if the harness names no price
+	cost          INTEGER, -- in billionths of a dollar; NULL if the harness names no price, or if the call has not ended
+	-- what a budget counts: the worst case until the call has ended, then the tokens and the cost. Without a price, the
+	-- dearest known one counts
+	counted        INTEGER NOT NULL,
+	counted_tokens INTEGER NOT NULL,
+	is_open        INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- the call has not ended, or nobody knows how it has
 	-- what its run has published
 	compartments  INTEGER NOT NULL DEFAULT 0,
 	memories      INTEGER NOT NULL DEFAULT 0
