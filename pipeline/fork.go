@@ -125,7 +125,7 @@ type Copy struct {
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest
-	// message. The original has no units for that answer, because it made no pass after it.
+	// message with units. The original has no units for that answer, because it made no pass after it.
 	// Next is empty if no answer follows.
 	Next string
 	// GoesOn means that the copy has answers of its own after the copied messages. The host
@@ -179,8 +179,12 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			c.Unknown[o[i-1].key] = o[i].key
 		}
 	}
-	if _, isNewest := keys[len(units)-1]; isNewest && end < len(o) && o[end].role == transcript.Assistant {
-		c.Next = o[end].key
+	next := end // behind messages that have no units, for example an update of the system prompt
+	for next < len(o) && o[next].role != transcript.Assistant && len(o[next].units) == 0 {
+		next++
+	}
+	if _, isNewest := keys[len(units)-1]; isNewest && next < len(o) && o[next].role == transcript.Assistant {
+		c.Next = o[next].key
 	}
 	c.GoesOn = slices.ContainsFunc(o[end:], func(m outlined) bool {
 		return m.role == transcript.Assistant && len(m.units) > 0 && m.key != c.Next

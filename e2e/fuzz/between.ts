@@ -22,37 +22,46 @@ export async function between(world: World, random: Random): Promise<void> {
       return revert(world, random)
     case "late":
       return late(world, random)
-    case "foreign":
-      return foreign(world, random)
     case "compact":
       return compact(world, random)
     case "tree":
       return tree(world, random)
     case "command":
       return command(world, random)
-    case "unsavedTag":
-      return unsavedTag(world, random)
     case "fork":
       return fork(world, random)
-    case "switchModel":
-      world.session.model = random.chance(0.5) ? models[0]! : random.pick(models)
-      return
-    case "idle":
-      return world.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
     case "flush":
       return flush(world)
-    case "plan":
-      world.session.agent = world.session.agent === "plan" ? "build" : "plan"
-      return
     case "instructions":
       world.instructions++
       for (const judge of world.judges.values()) judge.happened.systemChanged = true
       return
     case "prune":
       return prune(world, random)
+    default:
+      return common(world, what, random)
+  }
+}
+
+/** An event that happens in all harnesses alike. */
+export async function common(world: World, what: "nothing" | "unsavedTag" | "foreign" | "switchModel" | "idle" | "plan" | "reload" | "loseDatabase" | "other", random: Random): Promise<void> {
+  switch (what) {
+    case "unsavedTag":
+      return unsavedTag(world, random)
+    case "foreign":
+      return foreign(world, random)
+    case "switchModel":
+      world.session.model = random.chance(0.5) ? models[0]! : random.pick(models)
+      return
+    case "idle":
+      return world.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
+    case "plan":
+      world.session.agent = world.session.agent === "plan" ? "build" : "plan"
+      return
     case "reload":
       await world.plugin.dispose()
       await world.plugin.load(world.server)
+      if (world.two?.isBeta) world.refusals.clear() // the sizes of all prompts are forgotten (-seed 630026)
       for (const judge of world.judges.values()) judge.happened.reloaded = true
       return
     case "loseDatabase":
@@ -61,7 +70,7 @@ export async function between(world: World, random: Random): Promise<void> {
       return
     case "other":
       world.session = random.pick([...world.sessions.values()])
-      world.refusals = 0
+      world.refusals.clear()
       return
   }
 }
@@ -78,7 +87,7 @@ function late(world: World, random: Random): void {
 }
 
 /** Another plugin changes or adds a text in an old prompt. */
-export function foreign(world: World, random: Random): void {
+function foreign(world: World, random: Random): void {
   const prompts = world.session.rows.filter((row) => row.isPrompt && row.message.parts[0]?.type === "text")
   if (prompts.length === 0) return
   const row = random.pick(prompts)
@@ -101,6 +110,9 @@ async function tree(world: World, random: Random): Promise<void> {
   else if (users.length > 0) session.rows = rows.slice(0, random.pick(users))
   else return
   session.branch = rows
+  // Pi's messages are known by their times in ms. A real answer takes longer than that, so no message of one branch has
+  // the time of one of the other branch (-seed 4015757).
+  await new Promise((done) => setTimeout(done, 2))
   await (world.plugin as PiPlugin).moved(session)
 }
 
@@ -156,7 +168,7 @@ export function revert(world: World, random: Random): void {
  * While nothing can be stored, the host gives tags and the model names one of them. Then the host dies, and the user
  * takes the turn back.
  */
-export async function unsavedTag(world: World, random: Random): Promise<void> {
+async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true
   await world.turn(random)
   world.isUnsaved = false
@@ -179,7 +191,7 @@ export async function fork(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.created", { sessionID: copy.id, info: { ...world.sessionInfo(copy), title: "a session (fork #1)" } })
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
-  world.refusals = 0 // no event tells the host that the copy's newest prompt was refused in the original (-seed 6021)
+  world.refusals.clear() // no event tells the host that the copy's newest prompt was refused in the original (-seed 6021)
   // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
   // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))

@@ -1,15 +1,15 @@
-import { foreign, fork, revert, unsavedTag } from "./between.ts"
+import { common, fork, revert } from "./between.ts"
 import { checkpoint } from "./entries.ts"
 import { planReminder, Row, userMessage, type Session } from "./opencode.ts"
 import type { OpenCode2 } from "./opencode2.ts"
-import { chainOf, models } from "./provider.ts"
+import { chainOf } from "./provider.ts"
 import { prose, type Random } from "./random.ts"
 import { excerpt } from "./rules.ts"
-import { minute, type World } from "./world.ts"
+import type { World } from "./world.ts"
 
 /** The weights of random events between two turns in OpenCode 2. */
 const weights = {
-  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, agent: 5, flush: 4,
+  nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, plan: 5, flush: 4,
   foreign: 1, reload: 1.5, loseDatabase: 0.5, other: 3, warm: 6, cut: 2, abandon: 4,
 }
 
@@ -41,8 +41,6 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
     }
     case "compact":
       return compact(world, two, random)
-    case "unsavedTag":
-      return unsavedTag(world, random)
     case "revert":
       if (random.chance(0.5)) two.emit("session.revert.staged", { sessionID: session.id })
       return revert(world, random)
@@ -52,33 +50,9 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
     case "fork":
       await fork(world, random)
       return two.emit("session.forked", { sessionID: world.session.id })
-    case "switchModel":
-      session.model = random.chance(0.5) ? models[0]! : random.pick(models)
-      return
-    case "idle":
-      return world.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
     case "flush":
       world.judge.happened.flush = true // if the flush does not arrive, this does no harm
       return two.command(session, "ctx-flush").catch(() => {})
-    case "agent":
-      session.agent = session.agent === "plan" ? "build" : "plan"
-      return
-    case "foreign":
-      return foreign(world, random)
-    case "reload":
-      await world.plugin.dispose()
-      await world.plugin.load(world.server)
-      if (two.isBeta) world.refusals = 0 // the sizes of all prompts are forgotten (-seed 630026)
-      for (const judge of world.judges.values()) judge.happened.reloaded = true
-      return
-    case "loseDatabase":
-      world.machine.loseDatabase()
-      for (const judge of world.judges.values()) judge.databaseLost()
-      return
-    case "other":
-      world.session = random.pick([...world.sessions.values()])
-      world.refusals = 0
-      return
     case "warm":
       return warm(world, two)
     case "cut":
@@ -87,6 +61,8 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
       return
     case "abandon":
       return abandon(world, two, random)
+    default:
+      return common(world, what, random)
   }
 }
 

@@ -161,7 +161,7 @@ export class Judge {
     this.stored.original = { stored: other.stored, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     for (const [theirs, ours] of copied) {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
-      if (kept) this.sentByOriginal.set(ours, kept)
+      if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
     }
     if (!other.good) return
     this.forkedFrom = new Map()
@@ -286,8 +286,8 @@ export class Judge {
    *
    * A fork begins with the original's edits. So a message that the fork has not sent yet is sent as the original last
    * sent it: in the first request (-seed 900057), if the fork loses its head (-seed 5000375), or if the message comes
-   * back with its branch (-seed 6000355). But if a summary by OpenCode hid the message when the session was forked, the
-   * host has no edits for it (-seed 7000035).
+   * back with its branch (-seed 6000355). But if a summary by the harness hid the message when the session was forked, the
+   * host has no edits for it (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools

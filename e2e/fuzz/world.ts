@@ -66,7 +66,8 @@ export class World {
   instructions = 0
   calls = 0
   private turns = 0
-  refusals = 0
+  /** How many prompts in a row each model has refused. */
+  readonly refusals = new Map<Model, number>()
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
   isUnsaved = false
   /** The number of further requests without a host. */
@@ -270,7 +271,7 @@ export class World {
     const window = this.windows.get(model)!
     this.report(verdict, request.outcome)
     if (verdict.tokens > window) return this.refuse(row, verdict, request.isDisturbed, random)
-    this.refusals = 0
+    this.refusals.clear()
     if (verdict.isGood) judge.happened.lastUse = this.machine.now() // the host need not know about other requests
     const usage = this.caches.use(model, verdict)
     const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
@@ -382,13 +383,15 @@ export class World {
 
   private async refuse(row: Row, verdict: Verdict, isDisturbed: boolean, random: Random): Promise<Outcome> {
     const { session, judge } = this
-    const window = this.windows.get(session.model)!
-    const error = refusal(session.model, verdict.tokens, window)
+    const { model } = session
+    const window = this.windows.get(model)!
+    const error = refusal(model, verdict.tokens, window)
     this.note("refused")
-    this.refusals = isDisturbed || judge.happened.reloaded ? 0 : this.refusals + 1
-    if (this.refusals > 1) {
+    const refusals = isDisturbed || judge.happened.reloaded ? 0 : (this.refusals.get(model) ?? 0) + 1
+    this.refusals.set(model, refusals)
+    if (refusals > 1) {
       const least = floor(session, verdict, this.scale)
-      if (least < 0.8 * window) this.find("refused-again", `prompt ${this.refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${least} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
+      if (least < 0.8 * window) this.find("refused-again", `prompt ${refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${least} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
     }
     judge.happened.refused = true
     row.message.info.error = error
@@ -401,8 +404,8 @@ export class World {
     this.plugin.tell("session.error", { sessionID: session.id, error })
     if (compacts) await compact(this, this.two!, random)
     // If the newest prompt alone is too long, no drop can help, so the user takes it back.
-    if (this.refusals >= 4) {
-      this.refusals = 0
+    if (refusals >= 4) {
+      this.refusals.clear()
       revert(this, Random.of(this.seed, "give up", this.passes))
       // If the newest message is now a prompt of the user, the turn goes on with that prompt, and with the model that
       // it names (-seed 310125).

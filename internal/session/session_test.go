@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -27,6 +31,20 @@ func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	}
 	if !ss.holds(busy) {
 		t.Error("the busy session was evicted")
+	}
+}
+
+// OpenCode 2 tells a new date in a message, so its system prompt does not get old. Once, an idle session lost all bound
+// thinking at midnight.
+func TestSystemPromptWithoutADateDoesNotGetOld(t *testing.T) {
+	const day = 24 * 60 * 60 * 1000
+	for name, want := range map[string]bool{"opencode": true, "opencode2": false, "pi": false} {
+		codec, _ := transcript.CodecOf(name)
+		s := &Session{Pipe: pipeline.NewSession(pipeline.Config{Options: render.Options{Codec: codec}}, pipeline.Meta{}, &frozen.State{})}
+		s.Row.System.At = day
+		if got := s.IsSystemOld(5 * day); got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
 	}
 }
 

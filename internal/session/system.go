@@ -5,9 +5,9 @@ import (
 )
 
 // IsSystemOld reports whether the session's frozen system prompt may be replaced because it is from an earlier day
-// than now.
+// than now. A system prompt that does not tell the date stays valid.
 func (s *Session) IsSystemOld(now int64) bool {
-	return !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
+	return s.Pipe.Codec.Vocabulary().System.Date != nil && !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
 }
 
 // isEarlierDay reports whether a, in Unix ms, lies on an earlier calendar day than b. It uses this machine's

@@ -2,8 +2,8 @@ import type { Instance } from "./instance.ts"
 import type { Entry, Part, SessionCompaction } from "./opencode2.ts"
 import { Steps } from "./steps.ts"
 
-/** How much text may follow the head in a summary, in characters. */
-const longestRest = 60_000
+/** How much text may follow the head in a summary, in characters: at most, and for each token of the model's window. */
+const longestRest = { characters: 60_000, perToken: 0.3 }
 
 /**
  * Answers a compaction with the session's head, so it takes no time and costs nothing. OpenCode compacts the messages of
@@ -22,7 +22,8 @@ export async function compaction(instance: Instance, event: SessionCompaction): 
   const head = wire.slice(0, count).filter(({ role }) => role === "user").map(textOf)
   const rest = wire.slice(count).filter(({ role }) => role !== "system").map((entry) => `[${entry.role}]: ${textOf(entry)}`)
   const text = rest.join("\n\n")
-  if (text.length > longestRest) return
+  const window = (await instance.catalogue.model(event.model).catch(() => undefined))?.limit?.context || Infinity
+  if (text.length > Math.min(longestRest.characters, longestRest.perToken * window)) return
   event.result = { summary: [...head, ...(text ? [text] : [])].join("\n\n") }
 }
 

@@ -143,7 +143,13 @@ test("a compaction is answered with the head, and with what the head does not co
   await opencode.request("s")
   const { result } = await opencode.request("s", {}, "compaction")
   assert.deepEqual(result, { summary: 'history\n\nnews\n\n[user]: §u2§ two\n\n[assistant]: [call of read]: {"path":"c1"}\n\n[tool]: out' })
-  opencode.add("s", answer("a3", "x".repeat(70_000)), user("u3", "on"))
+  opencode.models = [{ id: "m", providerID: "p", limit: { context: 10_000, output: 2_000 } }]
+  opencode.add("s", answer("a3", "x".repeat(4_000)))
+  await opencode.request("s")
+  assert.equal((await opencode.request("s", {}, "compaction")).result, undefined, "the text would fill the model's small window")
+  opencode.models = []
+  assert.ok((await opencode.request("s", {}, "compaction")).result)
+  opencode.add("s", answer("a4", "x".repeat(70_000)), user("u3", "on"))
   await opencode.request("s")
   assert.equal((await opencode.request("s", {}, "compaction")).result, undefined, "much text would follow the head, so OpenCode's model summarises it")
 })
