@@ -28,10 +28,15 @@ func TestSpend(t *testing.T) {
 	t.Cleanup(func() { host.Close() })
 	cost := int64(chronicle.Dollar / 4)
 	for range 2 {
-		err := host.Calls.Record(t.Context(), work.Work{Agent: "tidier", Subject: work.Subject{Project: "git:1"}}, "1.2", chronicle.Call{
-			Directory: "/p", Model: "p/m", Input: 1, CacheRead: 2, Cost: &cost,
-		})
+		tidier := work.Work{Agent: "tidier", Subject: work.Subject{Project: "git:1"}}
+		if _, err := host.Leases.Acquire(t.Context(), tidier, "1.2"); err != nil {
+			t.Fatal(err)
+		}
+		id, err := host.Calls.Reserve(t.Context(), tidier, "1.2", chronicle.Call{Directory: "/p"}, work.Spent{Tokens: 9}, nil)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Calls.Settle(t.Context(), id, chronicle.Call{Model: "p/m", Input: 1, CacheRead: 2, Cost: &cost}, work.Spent{Tokens: 3}); err != nil {
 			t.Fatal(err)
 		}
 		now.Advance(72 * time.Hour)
