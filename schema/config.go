@@ -104,8 +104,8 @@ type Config struct {
 	Historian Historian `json:"historian"`
 	// Budget bounds what the hidden agents may cost.
 	Budget Budget `json:"budget"`
-	// Dreamer is the hidden agent that tends knowledge at night. Without this block it is disabled.
-	Dreamer Dreamer `json:"dreamer" effect:"none"`
+	// Dreamer is the hidden agent that tends the memories, on request (/ctx-dream). Without this block it is disabled.
+	Dreamer Dreamer `json:"dreamer"`
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
 	Sidekick Sidekick `json:"sidekick" effect:"none"`
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
@@ -343,19 +343,19 @@ type AgentBudget struct {
 type Dreamer struct {
 	Agent
 	// Schedule is the time of day at which the dreamer may run, in local time. It may span midnight. Empty means only on request.
-	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
+	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted" effect:"none"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
-	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
+	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less" effect:"none"`
 	// Tasks are run in this order.
-	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
+	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted" effect:"none"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.
-	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off"`
+	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off" effect:"none"`
 	// UserMemories turns repeated observations about the user into memories.
-	UserMemories UserMemories `json:"user_memories"`
+	UserMemories UserMemories `json:"user_memories" effect:"none"`
 	// PinKeyFiles keeps files that are read often in the prompt.
-	PinKeyFiles PinKeyFiles `json:"pin_key_files"`
+	PinKeyFiles PinKeyFiles `json:"pin_key_files" effect:"none"`
 }
 
 // UserMemories turns repeated observations about the user into memories.

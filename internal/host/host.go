@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/dream"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/learn"
 	"github.com/magicctx/magicctx-host/internal/marking"
@@ -145,9 +146,12 @@ func New(o Options) *Host {
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Serial: h.serial, Clock: o.Clock, Log: o.Log,
 		Features: features, Taken: o.Taken,
 	})
+	dreamer := dream.New(dream.Options{
+		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Notices: told, Clock: o.Clock, Log: o.Log,
+	})
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, IndexDir: o.IndexDir, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: dreamer, IndexDir: o.IndexDir, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

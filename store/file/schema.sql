@@ -557,6 +557,7 @@ CREATE TABLE memory_changes (
 	superseded_by INTEGER NOT NULL DEFAULT 0,
 	category      TEXT    NOT NULL DEFAULT '', -- after an update or a restore
 	content       TEXT    NOT NULL DEFAULT '', -- the same, or the reason of an archive
+	run           INTEGER NOT NULL DEFAULT 0, -- of the project's dreamer, 0 for a change by somebody else
 	at            INTEGER NOT NULL
 ) STRICT;
 

@@ -66,7 +66,7 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")
 	}
-	e := Editor{tx, now}
+	e := Editing(tx, now)
 	for i, f := range facts {
 		m := chronicle.Memory{
 			Project: project, Category: f.Category, Content: textOf(f.Content), Source: chronicle.FromHistorian,
@@ -166,7 +166,7 @@ func View(ctx context.Context, dir string, read func(*Reader) error) error {
 // Edit calls change in one transaction on the database in dir, which a host may have open. now is the time in Unix ms.
 // See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
-	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(&Editor{tx, now}) })
+	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }
 
 // Changes returns the changes of a project's memories whose ids are greater than after, oldest first.
