@@ -64,6 +64,9 @@ func (s *Store) Consolidate(ctx context.Context, project, holder string, merges 
 		if err := work.ClearFailures(tx, w); err != nil {
 			return err
 		}
+		if err := work.Credit(tx, holder, 0, len(merged)); err != nil {
+			return err
+		}
 		return work.InsertRun(tx, w, run, now)
 	})
 	if err != nil {

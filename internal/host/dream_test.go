@@ -95,7 +95,7 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "1 memory out of 2") || !strings.Contains(h.shown[0], "memory restore --run 1") {
 		t.Errorf("told %q", h.shown)
 	}
-	if calls := h.booked(); len(calls) != 1 || calls[0].Agent != "dreamer" || calls[0].Project != h.row().Project {
+	if calls := h.booked(); len(calls) != 1 || calls[0].Agent != "dreamer" || calls[0].Project != h.row().Project || calls[0].Memories != 1 {
 		t.Errorf("booked %+v", calls)
 	}
 	project := h.row().Project
