@@ -23,8 +23,8 @@ func TestPiMemoryIsShared(t *testing.T) {
 }
 
 // The model of one harness writes a memory and a note. Later sessions of the project get the memory, in a linked worktree
-// and in the other harness, too. A session of another project gets nothing. What the user adds on the command line
-// while the host runs reaches the next session.
+// and in the other harness, too. A session of another project gets nothing, unless both are in a workspace: then it gets what
+// the workspace shares. What the user adds on the command line while the host runs reaches the next session.
 func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 	needs(t, writes)
 	needs(t, reads)
@@ -73,21 +73,37 @@ func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 		w.sees(b, "In "+filepath.Base(dir), lines...)
 		w.stop(b)
 	}
+
+	w.hostSays("memory", "add", "--project", w.project, "--category", "naming", "The zebra wears socks.")
+	w.hostSays("workspace", "set", "zoo", "--share", "constraints")
+	w.hostSays("workspace", "join", "zoo", "--project", worktree, "--as", "house")
+	if got := w.hostSays("workspace", "join", "zoo", "--project", another); !strings.Contains(got, "zoo shares CONSTRAINTS\n  another (") {
+		t.Error(got)
+	}
+	o := w.withPlugin()
+	o.Project = another
+	b := w.launch(o)
+	for _, r := range w.sees(b, "As a member of the workspace", fact, "house") {
+		w.wantInBody(r, "socks", false)
+	}
+	w.stop(b)
 	var exported struct {
 		Memories []struct{ Content, Status string }
 	}
-	if err := json.Unmarshal([]byte(w.hostSays("memory", "export")), &exported); err != nil || len(exported.Memories) != 2 || exported.Memories[1].Status != "archived" {
+	if err := json.Unmarshal([]byte(w.hostSays("memory", "export")), &exported); err != nil || len(exported.Memories) != 3 || exported.Memories[1].Status != "archived" {
 		t.Errorf("%+v, %v", exported, err)
 	}
 }
 
-// sees checks that the first request of a new session has all of the texts. Without texts, it must have no memory.
-func (w *world) sees(a agent.Agent, when string, texts ...string) {
+// sees checks that the first request of a new session has all of the texts, and returns its requests. Without texts, it
+// must have no memory.
+func (w *world) sees(a agent.Agent, when string, texts ...string) []*mockllm.Request {
 	w.t.Helper()
 	session := w.session(a)
 	w.play(session, mockllm.Say("Hello."))
 	w.prompt(a, session, when+", what do you know?")
-	for _, r := range w.requests(session) {
+	all := w.requests(session)
+	for _, r := range all {
 		for _, text := range texts {
 			w.wantInBody(r, text, true)
 		}
@@ -96,4 +112,5 @@ func (w *world) sees(a agent.Agent, when string, texts ...string) {
 		}
 		w.wantInBody(r, when, true)
 	}
+	return all
 }

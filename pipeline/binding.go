@@ -23,16 +23,27 @@ func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token names the wire of a pass whose array ends with the message newest. The client
-// treats it as opaque. The chain alone cannot say which message was newest, because a
-// message that is left out of the wire does not change the chain. But an answer
-// follows exactly the message that its request ended with, so the token includes it.
+// token names the wire of a pass whose array ends with the message newest, apart from
+// nameless messages. The client treats it as opaque. The chain alone cannot say which
+// message was newest, because a message that is left out of the wire does not change the
+// chain. But an answer follows exactly the message that its request ended with, so the
+// token includes it.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 // newestID returns the end of a token. This end names the array's last message.
 func newestID(newest string) string {
 	sum := sha256.Sum256([]byte(newest))
 	return "." + hex.EncodeToString(sum[:8])
+}
+
+// newestNamed returns the key of the last message of the first n that is not nameless.
+func (s *array) newestNamed(n int) string {
+	for n--; n >= 0; n-- {
+		if h := &s.entries[n].header; !h.nameless {
+			return h.key
+		}
+	}
+	return ""
 }
 
 // TookBack reports whether the array no longer holds the message that the newest request
@@ -54,7 +65,7 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	now := promptID(s.frame.Preamble, before)
 	b := s.State.Binding(e.header.key)
 	switch {
-	case b == nil && i > 0 && s.sentToken == token(now, s.entries[i-1].header.key):
+	case b == nil && i > 0 && s.sentToken == token(now, s.newestNamed(i)):
 		bound := frozen.Binding{MessageKey: e.header.key, Prompt: now}
 		s.State.Bind(bound)
 		s.unstored = append(s.unstored, bound)

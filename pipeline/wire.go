@@ -79,7 +79,7 @@ func (s *memo) Render(d Decision) Wire {
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
 		w.Wire, w.Raw, w.Tokens = last.wireChain, last.rawChain, last.tokensUpTo
-		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.header.key)
+		w.Token = token(promptID(s.frame.Preamble, w.Wire), s.newestNamed(n))
 	}
 	s.compare(d, &w, firstChanged)
 	s.collect(&w, isHeadNew)

@@ -36,7 +36,7 @@ type Config struct {
 	// AutoUpdate allows the harness to install newer versions. User file only.
 	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never" effect:"none"`
 	// TrustedProjects lists directories whose project file may set every key that is not for the user file only: for example
-	// define commands, choose models, and choose the service to which text is sent for embedding. "~/" is the home directory. User file only.
+	// define commands and choose models. "~/" is the home directory. User file only.
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no reminders.
@@ -96,8 +96,8 @@ type Config struct {
 	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
-	// Embedding chooses how text becomes vectors for semantic search.
-	Embedding Embedding `json:"embedding" project:"trusted" effect:"none"`
+	// Embedding lets searches find messages by their meaning. The texts of the index are sent to the service. User file only.
+	Embedding Embedding `json:"embedding" project:"never"`
 	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
@@ -202,20 +202,29 @@ var Spendings = []Spending{SpendingFrugal, SpendingBalanced, SpendingGenerous}
 // Embedding chooses how text becomes vectors.
 type Embedding struct {
 	// Provider computes the vectors. "openai-compatible" needs endpoint and model.
-	Provider string `json:"provider" jsonschema:"default=local,enum=local,enum=openai-compatible,enum=off"`
-	// Model is the embedding model. The local provider has a default.
-	Model string `json:"model,omitempty"`
-	// Endpoint is the base address of an OpenAI-compatible service.
-	Endpoint string `json:"endpoint,omitempty"`
-	// APIKey authorises requests to the endpoint. In the user file it may be "{env:NAME}" or "{file:PATH}".
-	APIKey string `json:"api_key,omitempty"`
+	Provider EmbeddingProvider `json:"provider" jsonschema:"default=off,enum=openai-compatible,enum=off"`
+	// Model is the embedding model.
+	Model string `json:"model,omitempty" jsonschema:"example=text-embedding-3-small"`
+	// Endpoint is the base address of the service.
+	Endpoint string `json:"endpoint,omitempty" jsonschema:"example=http://localhost:11434/v1"`
+	// APIKey authorises requests: the key, "{env:NAME}" or "{file:PATH}".
+	APIKey string `json:"api_key,omitempty" jsonschema:"example={env:OPENAI_API_KEY}"`
 	// InputType is passed to the service. Vectors made with different input types count as different.
 	InputType string `json:"input_type,omitempty"`
 	// Truncate is passed to the service.
 	Truncate string `json:"truncate,omitempty"`
-	// MaxInputTokens is the longest input of the model; chunks use 90 % of it.
+	// MaxInputTokens is the longest input of the model. Longer texts are cut.
 	MaxInputTokens int `json:"max_input_tokens" jsonschema:"default=512,minimum=1"`
 }
+
+// EmbeddingProvider computes vectors.
+type EmbeddingProvider = string
+
+// The values of EmbeddingProvider.
+const (
+	EmbeddingOpenAI EmbeddingProvider = "openai-compatible"
+	EmbeddingOff    EmbeddingProvider = "off"
+)
 
 // Memory configures the memories that last beyond a session.
 type Memory struct {

@@ -43,11 +43,24 @@ type StatusResult struct {
 	// HistorianRuns counts the runs of the historian that are under way or about to
 	// begin.
 	HistorianRuns int `json:"historianRuns,omitzero"`
+	// Embedding says how many texts of the index have vectors. It is absent if no
+	// service is configured.
+	Embedding *EmbeddingStatus `json:"embedding,omitzero"`
 	// Warnings are problems that a person should look at, worst first.
 	Warnings []Warning `json:"warnings,omitempty"`
 	// Saved is the money that magicctx has saved, summed over all sessions of
 	// the store whose model has a price. It is absent if no session has one.
 	Saved *Saving `json:"saved,omitzero"`
+}
+
+// EmbeddingStatus says how many texts of the index have vectors.
+type EmbeddingStatus struct {
+	Model string `json:"model,omitzero"`
+	// Texts have vectors of this model, and Waiting will get them.
+	Texts   int `json:"texts"`
+	Waiting int `json:"waiting,omitzero"`
+	// Problem is the reason why there are none.
+	Problem string `json:"problem,omitzero"`
 }
 
 // Saving is an estimate of money, in $. docs/status.md says how it is made.

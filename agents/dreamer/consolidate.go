@@ -84,10 +84,11 @@ func Consolidate(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 const maxPrompt = 100_000
 
 // eligible returns the memories that may be merged: those of a category that has several. A pinned memory belongs to the
-// user, and a constraint may only be merged with its exact copy, which the store never has.
+// user, the check of a memory tests only its own words, and a constraint may only be merged with its exact copy, which the
+// store never has.
 func eligible(memories []chronicle.Memory) (all []chronicle.Memory) {
 	count, size := make(map[string]int), 0
-	may := func(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
+	may := func(m chronicle.Memory) bool { return !m.Permanent && m.Check == "" && m.Category != "CONSTRAINTS" }
 	for _, m := range memories {
 		if may(m) {
 			count[m.Category]++

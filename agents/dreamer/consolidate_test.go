@@ -26,6 +26,7 @@ var memories = []chronicle.Memory{
 	{ID: 5, Category: "CONSTRAINTS", Content: "Keep the API stable."},
 	{ID: 6, Category: "CONSTRAINTS", Content: "Keep the API as stable as it is."},
 	{ID: 7, Category: "NAMING", Content: "Pinned.", Permanent: true},
+	{ID: 9, Category: "NAMING", Content: "Checked.", Check: "file go.mod"},
 	{ID: 8, Category: "CONFIG_VALUES", Content: "Alone in its category."},
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
 // A Chunk is the range of messages that one run of the historian reads, as
@@ -92,6 +93,18 @@ type Call struct {
 	// Writes means that the tool changes the files named in its arguments, according to the harness's
 	// vocabulary.
 	Writes bool
+}
+
+// Tokens returns the size of a message.
+func (m *Message) Tokens() int {
+	size := 0
+	for _, text := range slices.Concat(m.Texts, m.Others) {
+		size += tokens.Count(text)
+	}
+	for _, c := range m.Calls {
+		size += tokens.Count(string(c.Arguments)) + tokens.Count(c.Output)
+	}
+	return size
 }
 
 // within returns the messages of a range.

@@ -8,5 +8,5 @@
 // the raw messages, and publishes the result. docs/historian.md has the grammar
 // and the constants.
 //
-// It may import agents/ask, internal/chronicle, internal/json and internal/terms.
+// It may import agents/ask, internal/chronicle, internal/json, internal/terms and internal/tokens.
 package historian

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
@@ -291,8 +292,8 @@ func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
 		return err
 	}
 	width := 0 // a program that reads the output wants each finding on one line
-	if isTerminal(w) {
+	if terminal.Is(w) {
 		width = widthOf(w)
 	}
-	return view.PrintDiagnosis(w, r, wantsColor(w), width)
+	return view.PrintDiagnosis(w, r, terminal.WantsColor(w), width)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -260,7 +261,7 @@ func historySessionOf(o store.HistoryOverview) view.HistorySession {
 
 // pageOf describes the output of a command.
 func pageOf(s streams) view.Page {
-	return view.Page{Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now(), Program: program.Name()}
+	return view.Page{Width: widthOf(s.out), Color: terminal.WantsColor(s.out), Now: time.Now(), Program: program.Name()}
 }
 
 // A messageRange is a range of ordinals on the command line: 12, 12-20 or 12-. The zero range holds all

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
@@ -350,7 +351,7 @@ func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 
 func TestHostileCloneLogIsPrintable(t *testing.T) {
 	var out bytes.Buffer
-	log := slog.New(terminalHandler(&out, slog.LevelInfo))
+	log := slog.New(terminal.Handler(&out, slog.LevelInfo))
 	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
 	// tint itself writes the colours. Each is a sequence of digits and semicolons that ends in m.
 	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
@@ -362,7 +363,7 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	}
 
 	var file bytes.Buffer
-	newLogger(&file, slog.LevelInfo).Warn("visible "+tricks, "cause", errors.New("visible "+tricks))
+	terminal.NewLogger(&file, slog.LevelInfo).Warn("visible "+tricks, "cause", errors.New("visible "+tricks))
 	wantPrintable(t, "the log file", file.String())
 	var line map[string]any
 	if err := json.Unmarshal(file.Bytes(), &line); err != nil || line["cause"] != "visible "+tricks {

@@ -8,11 +8,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -61,7 +64,9 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 		},
 	}
 	shown := newProgress(s.out)
-	p, err := x.Run(ctx, shown.show, failed)
+	p, err := x.Run(ctx, func(p indexing.Progress) {
+		shown.show(fmt.Sprintf("%d of %s, %s", p.Sessions, format.Count(p.Of, "session"), format.Count(p.Messages, "message")))
+	}, failed)
 	shown.end()
 	took := time.Since(shown.started)
 	if errors.Is(err, context.Canceled) {
@@ -79,38 +84,22 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 	if unread > 0 {
 		fmt.Fprintf(s.out, "%s could not be read; see above.\n", format.Count(unread, "item"))
 	}
-	_, err = fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	fmt.Fprintf(s.out, "The index has %s: %s\n", format.Bytes(size), index.PathIn(dir))
+	embedder := embedding.Embedder{Dir: dir, Source: &embedding.Source{Env: os.Getenv}}
+	err = embedder.Run(ctx, func(done int) { shown.show(format.Count(done, "vector")) })
+	shown.end()
+	if st := embedder.Status(ctx); st != nil {
+		fmt.Fprintf(s.out, "%s.\n", words.Embedding(st))
+	}
 	return err
 }
 
 // printSources prints what a run would read.
 func printSources(ctx context.Context, w io.Writer, failed func(string, error)) error {
 	sources, err := storedSessions.List(ctx, failed)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = io.WriteString(w, rawhistory.Describe(sources))
 	}
-	if len(sources) == 0 {
-		_, err := fmt.Fprintln(w, "No harness has stored a session on this machine.")
-		return err
-	}
-	files := map[schema.Harness]int{}
-	for _, source := range sources {
-		if len(source.Sessions) == 1 && source.Sessions[0].Messages == 0 { // a file with one session
-			files[source.Harness]++
-			continue
-		}
-		messages := 0
-		for _, stored := range source.Sessions {
-			messages += stored.Messages
-		}
-		fmt.Fprintf(w, "%s: %s with %s in %s\n", source.Harness, format.Count(len(source.Sessions), "session"), format.Count(messages, "message"), format.Clean(source.Path))
-	}
-	for _, harness := range rawhistory.Readable {
-		if n := files[harness]; n > 0 {
-			fmt.Fprintf(w, "%s: %s\n", harness, format.Count(n, "session"))
-		}
-	}
-	_, err = fmt.Fprintln(w, "Nothing was written.")
 	return err
 }
 
@@ -124,12 +113,12 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress { return &progress{out: out, started: time.Now()} }
 
-func (p *progress) show(at indexing.Progress) {
-	if !isTerminal(p.out) || time.Since(p.drawn) < 100*time.Millisecond {
+func (p *progress) show(text string) {
+	if !terminal.Is(p.out) || time.Since(p.drawn) < 100*time.Millisecond {
 		return
 	}
 	p.drawn, p.isShown = time.Now(), true
-	fmt.Fprintf(p.out, "\r\x1b[K%d of %s, %s", at.Sessions, format.Count(at.Of, "session"), format.Count(at.Messages, "message"))
+	fmt.Fprint(p.out, "\r\x1b[K", text)
 }
 
 func (p *progress) end() {

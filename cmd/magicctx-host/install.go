@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/bundle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
@@ -80,7 +81,23 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	if err := cmd.carryOut(ctx, s, answers, plan, fmt.Sprintf("Installed. Restart %s to load the plugin%s.", place.Harness.Name, place.Harness.RestartNote)); err != nil || cmd.DryRun {
 		return err
 	}
+	if err := cmd.offerImport(ctx, s, answers, place.DataDir); err != nil {
+		return err
+	}
 	return cmd.offerIndex(ctx, s, answers, place.DataDir)
+}
+
+// offerImport offers to import what the TypeScript plugin has stored.
+func (cmd *installCmd) offerImport(ctx context.Context, s streams, answers *bufio.Reader, dir string) error {
+	importer := importerTo(dir)
+	n, err := importer.Found(ctx)
+	if err != nil {
+		printUnread(s, "the TypeScript plugin", err)
+		return nil
+	}
+	return cmd.offer(ctx, s, answers, n, fmt.Sprintf("Take over %s of the TypeScript plugin (memories, notes, summaries, commits)?", format.Count(n, "row")),
+		"They stay there. Later, magicctx-host import takes them over.",
+		func() error { return (&importCmd{outputFlags: outputFlags{dataDirFlag: cmd.dataDirFlag}}).Run(ctx, s) })
 }
 
 // offerIndex offers to index the sessions that are on this machine already, so that a search finds something on the
@@ -94,21 +111,26 @@ func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio
 	for _, source := range sources {
 		n += len(source.Sessions)
 	}
+	return cmd.offer(ctx, s, answers, n, fmt.Sprintf("Index the %s on this machine now, so that you and the model can search in them?", format.Count(n, "older session")),
+		"They stay unread. Later, magicctx-host index reads them.", func() error { return indexSessions(ctx, s, dir) })
+}
+
+// offer does something with n things if the user wants it. If there are none, it does not ask.
+func (cmd *installCmd) offer(ctx context.Context, s streams, answers *bufio.Reader, n int, question, later string, do func() error) error {
 	if n == 0 {
 		return nil
 	}
 	if !cmd.Yes {
-		found := format.Count(n, "older session")
-		yes, err := ask(ctx, s.out, answers, fmt.Sprintf("Index the %s on this machine now, so that you and the model can search in them?", found))
+		yes, err := ask(ctx, s.out, answers, question)
 		if err != nil {
 			return err
 		}
 		if !yes {
-			_, err := fmt.Fprintln(s.out, "They stay unread. Later, magicctx-host index reads them.")
+			_, err := fmt.Fprintln(s.out, later)
 			return err
 		}
 	}
-	return indexSessions(ctx, s, dir)
+	return do()
 }
 
 // conflictsHere lists the conflicts with magicctx in the project of the current directory. If magicctx is being
@@ -205,7 +227,7 @@ func removeMarkers(ctx context.Context, s streams, harness *install.Harness) err
 
 // carryOut shows a plan that is not empty, asks the user if necessary, and applies the plan.
 func (f placeFlags) carryOut(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan, done string) error {
-	if diff := plan.Diff(wantsColor(s.out)); diff != "" {
+	if diff := plan.Diff(terminal.WantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
 	} else {
 		fmt.Fprintf(s.out, "%s stays as it is.\n", format.Clean(plan.File))
@@ -250,7 +272,7 @@ var (
 
 // confirm asks about the change to the configuration, and separately about the new settings file.
 func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan) error {
-	if !isTerminal(s.in) {
+	if !terminal.Is(s.in) {
 		return errNoTerminal
 	}
 	yes, err := ask(ctx, s.out, answers, "Make this change?")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
@@ -29,15 +30,15 @@ func TestNullDeviceIsNoTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	if isTerminal(null) {
+	if terminal.Is(null) {
 		t.Error("a plugin that starts us without stdin was taken for a person")
 	}
 }
 
 func TestLogIsJSONForFiles(t *testing.T) {
 	var b strings.Builder
-	newLogger(&b, slog.LevelWarn).Info("quiet")
-	newLogger(&b, slog.LevelInfo).Info("loud", "session", "s")
+	terminal.NewLogger(&b, slog.LevelWarn).Info("quiet")
+	terminal.NewLogger(&b, slog.LevelInfo).Info("loud", "session", "s")
 	if got := b.String(); !strings.HasSuffix(got, `"level":"INFO","msg":"loud","session":"s"}`+"\n") || strings.Contains(got, "quiet") {
 		t.Errorf("logged %s", got)
 	}

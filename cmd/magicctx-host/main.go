@@ -82,7 +82,9 @@ type cli struct {
 	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions."`
 	WhyForgot whyForgotCmd `cmd:"" help:"Say when and why a message left the prompt, and what stands for it."`
 	Index     indexCmd     `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
+	Import    importCmd    `cmd:"" help:"Take over the memories, notes, summaries and commits of the TypeScript plugin."`
 	Memory    memoryCmd    `cmd:"" help:"Show what magicctx remembers about projects, and change it."`
+	Workspace workspaceCmd `cmd:"" help:"Let projects see memories of each other."`
 	Notes     notesCmd     `cmd:"" help:"Show what models have put off."`
 	Spend     spendCmd     `cmd:"" help:"Show what magicctx's own questions to models have cost, and what came of them."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`

@@ -142,6 +142,7 @@ type memoryFlags struct {
 	Days       int    `help:"Show it for this many days only; 0 means forever." default:"-1" placeholder:"N"`
 	Category   string `help:"PROJECT_RULES, ARCHITECTURE, CONSTRAINTS, CONFIG_VALUES or NAMING." placeholder:"C"`
 	Pin        bool   `help:"Choose it before all others." negatable:""`
+	Check      string `help:"What shows that it still holds, from the root of the project; none removes it." placeholder:"PATH[: TEXT]"`
 }
 
 // apply changes a memory as the flags say.
@@ -158,7 +159,7 @@ func (f memoryFlags) apply(m *chronicle.Memory) {
 	case f.Days > 0:
 		m.ExpiresAt = time.Now().AddDate(0, 0, f.Days).UnixMilli()
 	}
-	m.Permanent = m.Permanent || f.Pin
+	m.Permanent, m.Check = m.Permanent || f.Pin, cmp.Or(f.Check, m.Check)
 }
 
 type memoryAddCmd struct {

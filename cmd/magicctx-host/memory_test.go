@@ -99,6 +99,10 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"show 1", "importance 90", exitOK},
 		{"show 1 --json", `"kind": "update"`, exitOK},
 		{"show 1", "        expires on ", exitOK},
+		{"edit 1 --check go.mod", "pinned", exitOK},
+		{"show 1", "        check: go.mod", exitOK},
+		{"edit 1 --check /etc/passwd", "with a path from the root of the project", exitFailed},
+		{"edit 1 --check none --json", `"permanent": true`, exitOK},
 		{"archive 1 --reason old", "1  NAMING (archived, from user)", exitOK},
 		{"archive 1", "the memory is not active: number 1 is archived; memory restore makes it active again", exitFailed},
 		{"list", "remembers nothing yet", exitOK},
@@ -213,10 +217,10 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Leases.Acquire(t.Context(), store.DreamerOf(identity), "1.1"); err != nil {
+	if _, err := host.Leases.Acquire(t.Context(), memories.DreamerOf(identity), "1.1"); err != nil {
 		t.Fatal(err)
 	}
-	_, _, merged, err := host.Consolidate(t.Context(), identity, "1.1", []store.Merge{{Old: known.Memories, Content: "Commit often."}}, work.RunRow{})
+	_, _, merged, err := host.Memories.Consolidate(t.Context(), identity, "1.1", []memories.Merge{{Old: known.Memories, Content: "Commit often."}}, work.RunRow{})
 	if err != nil || len(merged) != 1 {
 		t.Fatalf("merged %+v, %v", merged, err)
 	}

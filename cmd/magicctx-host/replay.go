@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mode"
@@ -125,9 +126,9 @@ func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
 		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: int(cmd.Window), AsRecorded: cmd.AsRecorded,
 	}
 	if c.LogLevel < slog.LevelInfo {
-		o.Log = newLogger(s.err, c.LogLevel)
+		o.Log = terminal.NewLogger(s.err, c.LogLevel)
 	}
-	if isTerminal(s.err) {
+	if terminal.Is(s.err) {
 		o.Progress = func(done, all int) {
 			fmt.Fprintf(s.err, "\rreplaying %d of %d", done, all)
 			if done == all {
@@ -155,5 +156,5 @@ func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {
 		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
-	return report.Print(w, s, report.Options{All: cmd.All, Color: wantsColor(w)})
+	return report.Print(w, s, report.Options{All: cmd.All, Color: terminal.WantsColor(w)})
 }

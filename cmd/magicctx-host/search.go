@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/search"
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -41,6 +43,7 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 	if cmd.Days > 0 {
 		q.Only.Since = time.Now().AddDate(0, 0, -cmd.Days).UnixMilli()
 	}
+	q.Embed = (&embedding.Source{Env: os.Getenv, Failed: func(err error) { fmt.Fprintf(s.err, "Only words are searched: %v\n", err) }}).Query
 	all, err := found(ctx, dir, q)
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/logfile"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -40,7 +41,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 			printError(s.err, err)
 		}
 	}
-	log := newLogger(logTo, c.LogLevel)
+	log := terminal.NewLogger(logTo, c.LogLevel)
 
 	endpoint, err := daemon.NewEndpoint(dir)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -244,7 +245,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 		return printChanges(ctx, f, s.out)
 	}
 	out, ok := s.out.(*os.File)
-	if !ok || !isTerminal(out) {
+	if !ok || !terminal.Is(out) {
 		return errors.New("--watch draws on a terminal; where there is none use status --watch --json")
 	}
 	in, _ := s.in.(*os.File)

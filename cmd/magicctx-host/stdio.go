@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -31,7 +32,7 @@ type stdioCmd struct {
 
 // Run connects the harness at our stdin and stdout to a host.
 func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
-	if isTerminal(s.in) {
+	if terminal.Is(s.in) {
 		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
 			"there is nothing to type here. To see what it does: " + program.Name() + " status")
 	}
@@ -46,7 +47,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if err := createDataDir(dir); err != nil {
 		return err
 	}
-	log := newLogger(s.err, c.LogLevel)
+	log := terminal.NewLogger(s.err, c.LogLevel)
 	rec := cmd.recorder(dir, log)
 	if rec != nil {
 		defer rec.Close()

@@ -43,7 +43,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			return host.New(host.Options{
 				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true, Identify: project.Identify,
 				Markers:    harnessMarkers(),
-				RawHistory: &rawhistory.Reader{Env: os.Getenv}, IndexDir: o.DataDir, Conflicts: conflictsOf(o.DataDir),
+				RawHistory: &rawhistory.Reader{Env: os.Getenv}, IndexDir: o.DataDir, Embeds: os.Getenv, Conflicts: conflictsOf(o.DataDir),
 			}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {

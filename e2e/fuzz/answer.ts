@@ -98,7 +98,7 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
     return { ...block, signature: signature ?? redactedData! }
   })
   const [bound, rawBound] = [bindings(chain, proofs), bindings(rawChain, proofs)]
-  proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && world.two?.isRead !== false }))
+  proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && !world.isSystemRepeated && world.two?.isRead !== false }))
 }
 
 /** Runs a call as OpenCode does: side by side with the other calls of the answer. */

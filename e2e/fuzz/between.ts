@@ -110,9 +110,6 @@ async function tree(world: World, random: Random): Promise<void> {
   else if (users.length > 0) session.rows = rows.slice(0, random.pick(users))
   else return
   session.branch = rows
-  // Pi's messages are known by their times in ms. A real answer takes longer than that, so no message of one branch has
-  // the time of one of the other branch (-seed 4015757).
-  await new Promise((done) => setTimeout(done, 2))
   await (world.plugin as PiPlugin).moved(session)
 }
 

@@ -103,7 +103,7 @@ export class Judge {
    * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late. It
    * may be the reason for the next bust. A good request makes this undefined.
    */
-  private halfKnown: readonly Turn[] | undefined
+  private halfKnown: Pick<Good, "raw" | "rows"> | undefined
   /** The digest of the system prompt of the newest request without a line in the journal; reset by a good request. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
@@ -217,7 +217,7 @@ export class Judge {
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
     const headBytes = chain.blocks.reduce((sum, { block, bytes }) => sum + (isHead(block.message) ? bytes : 0), 0)
-    this.hasChanged = [...(this.good?.rows ?? [])].some(([id, { raw }]) => rows.has(id) && rows.get(id)!.raw !== raw)
+    this.hasChanged = [...(this.good?.rows ?? []), ...(this.halfKnown?.rows ?? [])].some(([id, { raw }]) => rows.has(id) && rows.get(id)!.raw !== raw)
     const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
     const tokens = tokensOf(chain.bytes, this.scale)
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
@@ -241,8 +241,8 @@ export class Judge {
     if (outcome === "applied") this.cameBack(raw, rows, front, [...this.pending, ...passes])
     else this.fallback(raw, rows, attempt, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
-    else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
-    if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = rawTurns
+    else if (outcome === "applied" && this.good && (this.hasChanged || !stands(this.good.raw, rawTurns))) this.isUnrecorded = true
+    if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = { raw: rawTurns, rows }
     if (passes.length === 0) this.unjournalledSystem = chain.start
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
     // the pressure.
@@ -436,7 +436,7 @@ export class Judge {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
       // A message that came and then disappeared counts as a change, because the host has seen it.
-      stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown ?? [], raw),
+      stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
     const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, shrunk: busts.length === 1 ? expected - tokens : undefined }
     // Only the newest pass was for this prompt. An earlier one was for another prompt, for example if the host

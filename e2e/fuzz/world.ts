@@ -66,6 +66,10 @@ export class World {
   instructions = 0
   calls = 0
   private turns = 0
+  /** When the newest answer in Pi began. */
+  private began = 0
+  /** Whether the shim has repeated an earlier system prompt for the newest request. The host does not know the request then. */
+  isSystemRepeated = false
   /** How many prompts in a row each model has refused. */
   readonly refusals = new Map<Model, number>()
   /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
@@ -266,7 +270,7 @@ export class World {
     this.retried = undefined
     if (this.two) update(this, random)
     const request = await this.request(random, isLast)
-    if (this.isPi) row.message.info.time.created = this.machine.now() // Pi begins an answer after the pass, OpenCode 1 before it
+    if (this.isPi) row.message.info.time.created = await this.later() // Pi begins an answer after the pass, OpenCode 1 before it
     const { verdict } = request
     const window = this.windows.get(model)!
     this.report(verdict, request.outcome)
@@ -282,6 +286,15 @@ export class World {
     await this.plugin.settled()
     for (const prompt of this.prompts.lines()) this.reads(JSON.parse(prompt) as string)
     return kind === "calls" ? "go on" : "done"
+  }
+
+  /**
+   * A time at which no other answer began. Pi's answers are known by their times in ms, and a real answer takes longer than
+   * that. So no two answers have the same time, not even on two branches (-seed 4015757) or after an error (-seed 4016229).
+   */
+  private async later(): Promise<number> {
+    while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
+    return (this.began = this.machine.now())
   }
 
   private report({ tokens, passes, isGood, expected }: Verdict, outcome: string): void {
@@ -353,7 +366,9 @@ export class World {
   outcome(): "applied" | "reapplied" | "unchanged" {
     // A plugin that was loaded without a host logs nothing.
     let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
+    this.isSystemRepeated = false
     for (const line of this.shimLog.lines()) {
+      this.isSystemRepeated ||= line.includes('"msg":"system prompt repeated"')
       if (!line.includes('"msg":"pass failed"')) {
         if (line.includes('"msg":"hook failed"')) this.say(`  shim: ${line.slice(0, 300)}`)
         continue
@@ -387,7 +402,9 @@ export class World {
     const window = this.windows.get(model)!
     const error = refusal(model, verdict.tokens, window)
     this.note("refused")
-    const refusals = isDisturbed || judge.happened.reloaded ? 0 : (this.refusals.get(model) ?? 0) + 1
+    // If the stream of events has ended, the host does not hear of the refusal (-seed 720280).
+    const isUnknown = isDisturbed || judge.happened.reloaded || this.two?.isRead === false
+    const refusals = isUnknown ? 0 : (this.refusals.get(model) ?? 0) + 1
     this.refusals.set(model, refusals)
     if (refusals > 1) {
       const least = floor(session, verdict, this.scale)

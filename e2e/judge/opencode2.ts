@@ -11,6 +11,7 @@ interface Part {
   id?: string
   name?: string
   input?: Record<string, unknown>
+  providerExecuted?: boolean
   mediaType?: string
   media?: { mediaType: string }
   result?: { type: string; value: unknown }
@@ -47,6 +48,8 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
+  // A call that the provider has run stands in the answer with its result, and no other message has to follow it.
+  if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":
       return [{ type: "text", text: p.text ?? "" }]

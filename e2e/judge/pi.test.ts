@@ -49,6 +49,15 @@ test("what Pi leaves out or adds", () => {
   ])
 })
 
+test("in OpenCode 2, a prompt after a call that the provider has run begins a new turn", async () => {
+  const proof = { providerMetadata: { anthropic: { signature: "sig" } } }
+  const search = [{ type: "tool-call", id: "c", name: "web_search", input: { q: "x" }, providerExecuted: true }, { type: "tool-result", id: "c", result: { type: "json", value: ["y"] }, providerExecuted: true }]
+  const steps = (content: object[]): Message[] =>
+    [{ role: "user", content: [text("hi")] }, { role: "assistant", content }, { role: "user", content: [text("on")] }].map((message, i) => ({ id: `m${i}`, info: { asked: { provider: "anthropic", model: "m" } }, message })) as unknown as Message[]
+  const raw = steps([{ type: "reasoning", text: "hm", ...proof }, text("so"), ...search])
+  assert.deepEqual(await judge({ raw, wire: steps([text("so"), ...search]), profile: "anthropic", harness: "opencode2" }), [])
+})
+
 test("a wire that drops a call and keeps its result is refused by each provider", async () => {
   const raw = [user("hi"), answer([text("so"), call("c")], [result("c", text("1"))], { stopReason: "toolUse" })]
   const wire = [user("hi"), answer([text("so")], [result("c", text("1"))], { stopReason: "toolUse" })]

@@ -20,6 +20,8 @@ var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CO
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
+	// SharedBy is the name of the project, if it is another project of the workspace that shares the memory.
+	SharedBy string `json:"sharedBy,omitzero"`
 	// Directory is the directory of the session that learned the memory last. SeenAt is the time at which it did so,
 	// in Unix ms, and Seen counts how often a session has done so.
 	Directory string `json:"directory,omitzero"`
@@ -45,6 +47,18 @@ type Memory struct {
 	UpdatedAt int64 `json:"updatedAt,omitzero"`
 	SeenAt    int64 `json:"seenAt,omitzero"`
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
+	// Check says what must be true in the project, see ParseCheck. Doubt is the reason why the newest test of it failed, or
+	// "".
+	Check string `json:"check,omitzero"`
+	Doubt string `json:"doubt,omitzero"`
+}
+
+// Logged returns the content of the memory as the log of changes shows it: with its doubt.
+func (m *Memory) Logged() string {
+	if m.Doubt == "" {
+		return m.Content
+	}
+	return "[doubtful: " + m.Doubt + "] " + m.Content
 }
 
 // A Source says where a memory comes from.

@@ -209,30 +209,21 @@ func isAgent(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Type == reflect.TypeFor[schema.Agent]()
 }
 
-// completeEmbedding fills in the embedding settings that depend on the provider.
+// completeEmbedding switches embedding off if settings are missing.
 func (c *checker) completeEmbedding(e *schema.Embedding) {
 	for _, text := range []*string{&e.Model, &e.Endpoint, &e.APIKey, &e.InputType, &e.Truncate} {
 		*text = strings.TrimSpace(*text)
 	}
-	switch e.Provider {
-	case "local":
-		if e.Model == "" {
-			e.Model = localModel
-		}
-	case "openai-compatible":
-		if e.Endpoint != "" && e.Model != "" {
-			return
-		}
-		// The fallback is "off" and not the default, because the local provider would replace all
-		// stored vectors.
-		at := path{"embedding", "provider"}
-		from := c.origin(at)
-		c.warnings.add(Warning{
-			File: from.file, Line: from.line(at), Key: at.String(), Value: `"openai-compatible"`, Allowed: "needs embedding.endpoint and embedding.model",
-			Message: fmt.Sprintf("%s: embedding.provider is openai-compatible, which needs embedding.endpoint and embedding.model; embedding is off", from.place(at)),
-		})
-		e.Provider = "off"
+	if e.Provider == schema.EmbeddingOff || e.Endpoint != "" && e.Model != "" {
+		return
 	}
+	at := path{"embedding", "provider"}
+	from := c.origin(at)
+	c.warnings.add(Warning{
+		File: from.file, Line: from.line(at), Key: at.String(), Value: compact(e.Provider), Allowed: "needs embedding.endpoint and embedding.model",
+		Message: fmt.Sprintf("%s: embedding.provider is openai-compatible, which needs embedding.endpoint and embedding.model; embedding is off", from.place(at)),
+	})
+	e.Provider = schema.EmbeddingOff
 }
 
 // checkLowMark ignores a low mark that is not below the high mark of each model. With such a mark, a bust would
@@ -255,9 +246,6 @@ func (c *checker) checkLowMark(cfg *schema.Config) {
 		cfg.LowMarkPercentage = 0
 	}
 }
-
-// localModel is the embedding model of the original plugin, so that stored vectors stay comparable.
-const localModel = "Xenova/all-MiniLM-L6-v2"
 
 // reject warns about a value. It always returns false, so that callers can return its result.
 func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
@@ -300,6 +288,7 @@ func isModel(at path) bool {
 
 // because holds the reasons for the limits that users ask about.
 var because = map[string]string{
+	"embedding.provider":           " (magicctx runs no model itself; a local server, for example Ollama, is openai-compatible)",
 	"execute_threshold_percentage": " (above 80 too little room is left before a request may no longer fit)",
 }
 

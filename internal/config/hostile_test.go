@@ -72,6 +72,7 @@ func TestHostileCloneRaisesNoCosts(t *testing.T) {
 		`{"project_docs": {"budget_percentage": 100}}`,
 		`{"embedding": {"provider": "openai-compatible", "model": "m", "endpoint": "https://collector.example.com", "api_key": "k"}}`,
 		`{"embedding": {"model": "dear"}}`,
+		`{"embedding": {"provider": "off"}}`,
 		`{"historian": {"model": "dear/one", "fallback_models": ["dear/two"]}}`,
 		`{"dreamer": {}}`,
 		`{"dreamer": {"disable": false, "schedule": "00:00-23:59"}}`,

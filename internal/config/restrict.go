@@ -4,7 +4,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // These are the values of the tag "project" in package schema, which explains them.
@@ -32,8 +31,7 @@ type restriction struct {
 	checker checker
 }
 
-// restrict applies the tags of schema.Config to the project's level. It also removes the user's API key
-// from the user's level if it would go to the project's endpoint.
+// restrict applies the tags of schema.Config to the project's level.
 func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
@@ -51,7 +49,6 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	if !trusted {
 		r.agentsOf(user)
 	}
-	l.keepAPIKey(project, user)
 }
 
 // agentsOf prevents a project from starting an optional agent. Otherwise a block in the project's file would
@@ -220,27 +217,4 @@ func listOf(v reflect.Value) []any {
 func (r *restriction) remove(key path, tree object, why string) {
 	delete(tree, key[len(key)-1])
 	r.loader.warnKey(r.project, key, why)
-}
-
-// keepAPIKey prevents the user's API key from going to an endpoint that the project chose.
-func (l *loader) keepAPIKey(project, user *level) {
-	endpoint := endpointOf(project)
-	if endpoint == "" || endpoint == endpointOf(user) || textAt(project, "api_key") != "" {
-		return
-	}
-	if embedding, ok := user.tree["embedding"].(object); ok && embedding["api_key"] != nil {
-		delete(embedding, "api_key")
-		l.warnKey(project, path{"embedding", "endpoint"}, "differs from that of the user file, so the user's api_key is not used")
-	}
-}
-
-// endpointOf returns the level's endpoint in a normal form, so that two endpoints can be compared.
-func endpointOf(lv *level) string {
-	return strings.ToLower(strings.TrimRight(textAt(lv, "endpoint"), "/"))
-}
-
-func textAt(lv *level, key string) string {
-	value, _ := lookup(lv.tree, path{"embedding", key})
-	text, _ := value.(string)
-	return strings.TrimSpace(text)
 }

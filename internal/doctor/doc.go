@@ -6,6 +6,6 @@
 // nothing and starts nothing. Only Repair changes files, and only in ways that are safe while a host
 // runs.
 //
-// It may import internal/config, internal/format, internal/json, internal/program, internal/regular, rpc,
-// schema and store.
+// It may import internal/config, internal/embedding, internal/format, internal/json, internal/program,
+// internal/regular, internal/words, rpc, schema and store.
 package doctor

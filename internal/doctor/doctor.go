@@ -101,6 +101,7 @@ var checks = []check{
 	ofProject[2],
 	{"store", (*examination).store},
 	{"retention", (*examination).retention},
+	{"embedding", (*examination).embedding},
 	{"permissions", (*examination).permissions},
 	{"leftovers", (*examination).leftovers},
 	{"disk", (*examination).disk},

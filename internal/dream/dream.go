@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -21,6 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
@@ -78,7 +80,7 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	case project == "":
 		return say("warning", "The project of this session is not known yet, so it has no memories. Send a message first.")
 	}
-	r := &run{d, c, key, cfg, p.Directory, project, agent.Lease{Store: d.Store, Work: store.DreamerOf(project), Holder: d.Agents.NewHolder()}}
+	r := &run{d, c, key, cfg, p.Directory, project, agent.Lease{Store: d.Store, Work: memories.DreamerOf(project), Holder: d.Agents.NewHolder()}}
 	if acquired, err := r.lease.Acquire(ctx); err != nil || !acquired {
 		if err != nil {
 			return schema.CommandExecuteResult{}, err
@@ -188,6 +190,7 @@ func (r *run) consolidate(ctx context.Context, row *work.RunRow) (string, error)
 	if err != nil {
 		return "", err
 	}
+	known.Memories = slices.DeleteFunc(known.Memories, func(m chronicle.Memory) bool { return m.Project != r.project }) // others share theirs
 	asker := agent.Asker{
 		Runner: r.Agents, Harness: schema.Harness(r.key.Harness), Client: r.client, Directory: r.directory,
 		Title: "dream of " + format.Count(len(known.Memories), "memory"), Lease: r.lease,
@@ -203,9 +206,9 @@ func (r *run) consolidate(ctx context.Context, row *work.RunRow) (string, error)
 	for _, why := range result.Rejected {
 		r.Log.Info("a merge of memories is rejected", "project", r.project, "cause", why)
 	}
-	var merges []store.Merge
+	var merges []memories.Merge
 	for _, m := range result.Merges {
-		merge := store.Merge{Content: m.Content}
+		merge := memories.Merge{Content: m.Content}
 		for _, of := range known.Memories {
 			if slices.Contains(m.IDs, of.ID) {
 				merge.Old = append(merge.Old, of)
@@ -213,7 +216,7 @@ func (r *run) consolidate(ctx context.Context, row *work.RunRow) (string, error)
 		}
 		merges = append(merges, merge)
 	}
-	number, old, merged, err := r.Store.Consolidate(ctx, r.project, r.lease.Holder, merges, *row)
+	number, old, merged, err := r.Store.Memories.Consolidate(ctx, r.project, r.lease.Holder, merges, *row)
 	if err != nil {
 		return "", err
 	}

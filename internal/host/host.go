@@ -10,10 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
 	"github.com/magicctx/magicctx-host/internal/budget"
+	"github.com/magicctx/magicctx-host/internal/checks"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/dream"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/learn"
 	"github.com/magicctx/magicctx-host/internal/marking"
@@ -54,6 +56,9 @@ type Options struct {
 	RawHistory *rawhistory.Reader
 	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there is no index.
 	IndexDir string
+	// Embeds is the environment that leads to the user's files, which may configure a service for vectors. If it is nil,
+	// as in a replay, there are no vectors.
+	Embeds func(string) string
 	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
 	// that harness gets no markers.
 	Markers map[schema.Harness]marking.Markers
@@ -88,6 +93,7 @@ type Host struct {
 	status     *status.Statuses
 	index      *indexing.Keeper
 	recaller   *recall.Recaller
+	checks     *checks.Tester
 	passes     *pass.Engine
 	tools      *tool.Tools
 	// damageTold means that some client has already been told about a damaged database.
@@ -112,21 +118,26 @@ func New(o Options) *Host {
 		Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory,
 		Projects: project.New(project.Options{Identify: o.Identify, Found: h.adopt}),
 	})
+	var embeddings *embedding.Source
+	if o.Embeds != nil {
+		embeddings = &embedding.Source{Env: o.Embeds, Failed: func(err error) { o.Log.Info("a search uses words only", "error", err) }}
+	}
 	told := notice.New(h.background, o.Log)
 	h.prompts = prompt.New(prompt.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.learner = learn.New(learn.Options{Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log})
 	h.markers = marking.New(marking.Options{Store: o.Store, Sessions: h.sessions, Background: h.background, Log: o.Log, Markers: o.Markers})
 	h.status = status.New(status.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log,
-		Markers: h.markers.Why, Notices: told, Budget: h.governor.Stopped,
+		Markers: h.markers.Why, Notices: told, Budget: h.governor.Stopped, Embedder: embedding.Embedder{Dir: o.IndexDir, Source: embeddings},
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
 		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
 	})
 	h.status.History = h.history
-	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Log: o.Log})
+	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Embeddings: embeddings, Log: o.Log})
 	h.recaller = recall.New(recall.Options{Dir: o.IndexDir, Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
+	h.checks = checks.New(checks.Options{Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
 	// The table of the features. A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
@@ -136,6 +147,7 @@ func New(o Options) *Host {
 		h.markers.Feature(),
 		h.status.Feature(),
 		h.index.Feature(),
+		h.checks.Feature(),
 	}
 	for _, f := range features {
 		if f.Copied != nil {
@@ -151,7 +163,7 @@ func New(o Options) *Host {
 	})
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: dreamer, IndexDir: o.IndexDir, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: dreamer, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

@@ -2,10 +2,20 @@ package host
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/embedding"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -48,5 +58,44 @@ func TestPassesKeepTheIndexUpToDate(t *testing.T) {
 	h.host.background.Wait()
 	if got := h.indexed("zebra"); !slices.Equal(got, []string{"another zebra", "where is the zebra"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// New texts get vectors in the background, and ctx_search finds them by their meaning. A service that hangs delays no pass.
+func TestPassesGiveVectorsToNewTexts(t *testing.T) {
+	isAsked, mayAnswer := make(chan bool, 100), make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		isAsked <- true
+		<-mayAnswer
+		var q struct {
+			Input []string `json:"input"`
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &q)
+		fmt.Fprintf(w, `{"data": [%s]}`, strings.Join(slices.Repeat([]string{`{"embedding": [1, 0]}`}, len(q.Input)), ","))
+	}))
+	defer server.Close()
+	h := newHarness(t)
+	home := h.readsStores()
+	file := filepath.Join(home, ".config", "magicctx", "magicctx.jsonc")
+	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `{"embedding": {"provider": "openai-compatible", "model": "small", "endpoint": %q}}`, server.URL), 0o600))
+	embeddings := &embedding.Source{Env: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	h.keepsIndex()
+	h.host.index.Embeddings, h.host.tools.Embeddings, h.host.tools.IndexDir = embeddings, embeddings, h.dir
+	db := rawhistorytest.NewOpenCode(t, home)
+	h.indexes(index.Session{Harness: "pi", ID: "s2", Project: project.OfDirectory("/p")}, "a lion sleeps")
+	h.user("u1", "hello")
+	db.Add(testSession, apart(h.messages))
+	h.pass()
+	<-isAsked
+	h.pass() // while the service hangs
+	close(mayAnswer)
+	h.host.background.Wait()
+	if got := h.search(`{"query":"feline"}`); !strings.Contains(got, "a lion sleeps") {
+		t.Error(got)
+	}
+	if st := (&embedding.Embedder{Dir: h.dir, Source: embeddings}).Status(h.ctx); st.Texts != 2 || st.Waiting != 0 {
+		t.Errorf("%+v", st)
 	}
 }

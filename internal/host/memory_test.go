@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/memories"
@@ -407,4 +408,62 @@ func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// sharesWithOther puts the session's project and git:other into a workspace.
+func (h *harness) sharesWithOther(categories ...string) {
+	h.t.Helper()
+	h.edits(func(e *memories.Editor) error { return e.SetWorkspace("w", categories) })
+	for identity, name := range map[string]string{project.OfDirectory(h.project): "mine", "git:other": "zoo <1>"} {
+		h.edits(func(e *memories.Editor) error { return e.Join("w", memories.Member{Project: identity, Name: name}) })
+	}
+}
+
+// Another project of the workspace shares its constraints. The head shows them and nothing else of it, and is told when
+// they are no longer shared.
+func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
+	h := remembering(t)
+	write := func(category, content string) func(*memories.Editor) error {
+		return func(e *memories.Editor) error {
+			_, _, err := e.Write(chronicle.Memory{Project: "git:other", Category: category, Content: content, Source: chronicle.FromUser})
+			return err
+		}
+	}
+	h.edits(write("CONSTRAINTS", "the zebra sleeps at night"))
+	h.edits(write("NAMING", "the giraffe is called Gil"))
+	flushed := func() string {
+		h.flush()
+		h.pass()
+		return h.wire()
+	}
+	if got := flushed(); strings.Contains(got, "zebra") {
+		t.Fatal("a project without a workspace sees a memory of another")
+	}
+	h.sharesWithOther("CONSTRAINTS")
+	want := `<memory id="2" category="CONSTRAINTS" project="zoo &lt;1&gt;" importance="75">the zebra sleeps at night</memory>`
+	if got := flushed(); !strings.Contains(got, want) {
+		t.Errorf("the delta lacks %s", want)
+	}
+	h.clock.Advance(24 * time.Hour) // the cache is cold, so the pass is hard and folds
+	h.user("later", "go on")
+	h.pass()
+	if got := h.wire(); !strings.Contains(got, want) || strings.Contains(got, "<new-memories") {
+		t.Errorf("the baseline lacks %s", want)
+	}
+	if got := h.memory(`{"action":"list"}`); !strings.Contains(got, "2. CONSTRAINTS, from user in project zoo <1>, seen 1 time: the zebra") || strings.Contains(got, "giraffe") {
+		t.Errorf("the list is %s", got)
+	}
+	if got := h.memory(`{"action":"archive","ids":[2]}`); !strings.Contains(got, "the project has no such memory") {
+		t.Errorf("a memory of another project: %s", got)
+	}
+	h.edits(func(e *memories.Editor) error { return e.SetWorkspace("w", nil) })
+	if got := flushed(); !strings.Contains(got, `<removed id="2"/>`) {
+		t.Error("the delta does not tell that the memory is no longer shared")
+	}
+	h.clock.Advance(24 * time.Hour)
+	h.user("latest", "go on")
+	h.pass()
+	if got := h.wire(); strings.Contains(got, "zebra") || strings.Contains(got, "giraffe") {
+		t.Error("the baseline shows a memory that is not shared")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -86,6 +87,7 @@ func TestLineArrivesOnce(t *testing.T) {
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
+			h.sharesWithOther(chronicle.Categories[:]...)
 			h.says(index.Session{Harness: "opencode", ID: "ses_0", Project: "git:other"}, index.User, recalledRule)
 		},
 		"this session": func(h *harness) {

@@ -79,3 +79,37 @@ func ofCommit(c *project.Commit) index.Message {
 	m.Hash = hash(m.Chunks)
 	return m
 }
+
+// Lacking returns the commits of a project that the index lacks. x.Index may be nil.
+func (x *Indexer) Lacking(ctx context.Context, identity string, all []project.Commit) (lacking []project.Commit, err error) {
+	if x.Index == nil {
+		return all, nil
+	}
+	err = x.Index.View(ctx, func(v *index.View) error {
+		row, err := v.Row(harnessGit, identity)
+		for i := range all {
+			isThere := false
+			if err == nil {
+				isThere, err = v.Has(row, all[i].ID)
+			}
+			if !isThere {
+				lacking = append(lacking, all[i])
+			}
+		}
+		return err
+	})
+	return lacking, err
+}
+
+// Add stores commits of a project that somebody else has read.
+func (x *Indexer) Add(ctx context.Context, identity string, all []project.Commit) error {
+	return x.Index.Update(ctx, func(tx *index.Tx) error {
+		state, err := tx.Session(index.Session{Harness: harnessGit, ID: identity, Project: identity})
+		for i := range all {
+			if err == nil {
+				err = tx.Put(state.Row, identity, ofCommit(&all[i]))
+			}
+		}
+		return err
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/session"
@@ -27,6 +28,8 @@ type Keeper struct {
 	isRunning bool
 	// told is the last problem that was logged. Each pass would meet it again.
 	told string
+	// isEmbedding means that another worker gives vectors to new texts.
+	isEmbedding bool
 }
 
 // A place is where a session works.
@@ -41,6 +44,8 @@ type Options struct {
 	Dir        string
 	Sessions   *session.Sessions
 	Background *background.Work
+	// Embeddings is the service that turns texts into vectors. It may be nil.
+	Embeddings *embedding.Source
 	Log        *slog.Logger
 	// After is how long the index waits after a pass. 0 means two seconds.
 	After time.Duration
@@ -100,8 +105,9 @@ func (k *Keeper) work() {
 		started := time.Now()
 		rested, err := k.read(ctx, key, p)
 		if err != nil && ctx.Err() == nil {
-			k.tell(key, err)
+			k.tell("the index lacks new messages of a session for now", err, "session", key.Session)
 		}
+		k.embed()
 		pause = max(k.After, pauseAfter(time.Since(started), rested))
 	}
 }
@@ -150,12 +156,32 @@ func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.
 	return x.rested, nil
 }
 
-func (k *Keeper) tell(key store.Key, err error) {
+// embed gives vectors to new texts. The service may be slow, so the messages of sessions do not wait for it.
+func (k *Keeper) embed() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.isEmbedding || k.Embeddings == nil {
+		return
+	}
+	k.isEmbedding = true
+	k.Background.Go(func() {
+		ctx := k.Background.Lifetime()
+		e := embedding.Embedder{Dir: k.Dir, Source: k.Embeddings, Share: KeepShare}
+		if err := e.Run(ctx, func(int) {}); err != nil && ctx.Err() == nil {
+			k.tell("new texts get no vectors for now", err)
+		}
+		k.mu.Lock()
+		k.isEmbedding = false
+		k.mu.Unlock()
+	})
+}
+
+func (k *Keeper) tell(message string, err error, about ...any) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err.Error() == k.told {
 		return
 	}
 	k.told = err.Error()
-	k.Log.Warn("the index lacks new messages of a session for now", "session", key.Session, "error", err)
+	k.Log.Warn(message, append(about, "error", err)...)
 }

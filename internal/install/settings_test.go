@@ -52,7 +52,7 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	}
 
 	// The created file must not offer keys that no code reads.
-	for _, key := range []string{`"embedding"`, `"auto_update"`, `"sqlite"`, `"thinking_level"`} {
+	for _, key := range []string{`"auto_update"`, `"sqlite"`, `"thinking_level"`} {
 		if strings.Contains(content, key) {
 			t.Errorf("%s has no effect, and is shown", key)
 		}

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -45,11 +46,11 @@ func identify(ctx context.Context, directory string) (string, error) {
 	if !filepath.IsAbs(directory) {
 		return "", errors.New("the path is not absolute")
 	}
-	isRepository, err := hasRepository(directory)
+	repository, err := repositoryOf(directory)
 	if err != nil {
 		return "", err
 	}
-	if !isRepository {
+	if repository == "" {
 		return OfDirectory(directory), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
@@ -76,28 +77,34 @@ func identify(ctx context.Context, directory string) (string, error) {
 // commit is the name of a commit.
 var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// hasRepository reports whether a directory, or one above it, has a .git, as a repository, a linked worktree and a
-// submodule do. It fails if it cannot tell.
-func hasRepository(directory string) (bool, error) {
-	directory, err := filepath.EvalSymlinks(directory)
+// Root returns the directory of the repository or worktree in which a directory is, or the directory itself.
+func Root(directory string) string {
+	root, _ := repositoryOf(directory)
+	return cmp.Or(root, directory)
+}
+
+// repositoryOf returns the nearest directory, from a directory on upwards, that has a .git, as a repository, a linked
+// worktree and a submodule do, or "". It fails if it cannot tell.
+func repositoryOf(directory string) (root string, err error) {
+	directory, err = filepath.EvalSymlinks(directory)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	for {
 		dotGit := filepath.Join(directory, ".git")
 		_, err := os.Stat(dotGit)
 		if err == nil {
 			if _, err := os.Stat(filepath.Join(dotGit, "HEAD")); errors.Is(err, fs.ErrPermission) {
-				return false, err
+				return "", err
 			}
-			return true, nil
+			return directory, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return false, err
+			return "", err
 		}
 		parent := filepath.Dir(directory)
 		if parent == directory {
-			return false, nil
+			return "", nil
 		}
 		directory = parent
 	}

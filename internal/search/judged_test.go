@@ -17,11 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/internal/search"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -257,7 +259,8 @@ func newSet(t *testing.T) *set {
 	}
 	x := indexing.Indexer{
 		Index: s.index, Identify: func(_ context.Context, dir string) (string, error) { return "git:" + filepath.Base(dir), nil },
-		Reader: rawhistory.Reader{Env: func(name string) string { return map[string]string{"HOME": home}[name] }},
+		Reader:     rawhistory.Reader{Env: func(name string) string { return map[string]string{"HOME": home}[name] }},
+		LoadConfig: func(schema.Harness, string) schema.Config { return config.Default() },
 	}
 	_, err = x.Run(t.Context(), func(indexing.Progress) {}, func(what string, err error) { t.Error(what, err) })
 	must(t, err)

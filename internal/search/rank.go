@@ -86,6 +86,9 @@ func (s *search) rank() ([]Hit, error) {
 		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At))
 	})
 	hits = slices.DeleteFunc(hits, func(h *scored) bool { return h.isBeside && h.total < besideAtLeast*hits[0].total })
+	if hits, err = s.fuse(hits); err != nil {
+		return nil, err
+	}
 	return s.distinct(hits), nil
 }
 

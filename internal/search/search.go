@@ -30,6 +30,8 @@ type Query struct {
 	Only index.Filter
 	// Now is the time of the search, Unix ms.
 	Now int64
+	// Embed returns the vector of a text in the space of the index, or nil if there is none. It may be nil.
+	Embed func(ctx context.Context, space, text string) []float32
 }
 
 // A Hit is a chunk that was found. Score is between 0 and 1, and no hit has a greater score than the hit before it.
@@ -55,11 +57,15 @@ const (
 // Search returns the best hits, best first.
 func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error) {
 	words := terms.Of(q.Text)
-	if len(words) == 0 {
+	vector, err := vectorOf(ctx, x, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(words) == 0 && vector == nil {
 		return nil, ErrNoWords
 	}
 	err = x.View(ctx, func(v *index.View) (err error) {
-		s := search{v: v, q: q, found: map[int64]index.Hit{}}
+		s := search{v: v, q: q, vector: vector, found: map[int64]index.Hit{}}
 		if err := s.prepare(words); err != nil {
 			return err
 		}
@@ -93,6 +99,8 @@ type variant struct {
 type search struct {
 	v *index.View
 	q Query
+	// vector is that of the query, or nil.
+	vector []float32
 	// size is the number of chunks in the index.
 	size  int
 	terms []term // in the order of the query

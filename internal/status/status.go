@@ -6,6 +6,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/notice"
@@ -39,6 +40,8 @@ type Options struct {
 	Notices *notice.Notices
 	// Budget returns the reason why no hidden agent works on a subject today, or nil.
 	Budget func(work.Subject) *schema.BudgetStop
+	// Embedder gives vectors to the texts of the index.
+	Embedder embedding.Embedder
 }
 
 // New returns the statuses of a host.
@@ -63,7 +66,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	r := schema.StatusResult{
 		Database: sb.Store.Path(), StoreSchema: sb.Store.SchemaVersion(), Enabled: true,
 		Sessions: []schema.SessionStatus{}, Warnings: sb.warnings(), MemoryBytes: ResidentBytes(),
-		HistorianRuns: sb.History.Runs(),
+		HistorianRuns: sb.History.Runs(), Embedding: sb.Embedder.Status(ctx),
 	}
 	if reason := sb.Guard.Trouble(); reason != "" {
 		r.Enabled, r.Reason = false, reason

@@ -105,33 +105,33 @@ func chunkOf(c history.Chunk) historian.Chunk {
 func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Message, r chronicle.Range, words *transcript.Vocabulary) []historian.Message {
 	var all []historian.Message
 	for _, m := range messages.Between(r.Start, r.End+1) {
-		decoded := decode(m.Ordinal)
-		if decoded == nil {
-			continue
+		if decoded := decode(m.Ordinal); decoded != nil {
+			all = append(all, RawOf(&m, decoded, words))
 		}
-		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
-		for _, o := range m.Others {
-			if o.Origin == transcript.FromAgent { // this is Pi's summary of another branch; such a message holds nothing else
-				raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
-				continue
-			}
-			raw.Others = append(raw.Others, o.Text)
-		}
-		for i := range decoded.Parts {
-			p := &decoded.Parts[i]
-			if p.Hidden || decoded.Hidden {
-				continue
-			}
-			if p.Kind == transcript.Tool {
-				raw.Calls = append(raw.Calls, historian.Call{
-					Tool: p.Name, Arguments: p.Input, Output: p.Text, IsError: p.IsError,
-					Writes: words.Tool(p.Name).File == transcript.WritesFile,
-				})
-			}
-		}
-		all = append(all, raw)
 	}
 	return all
+}
+
+// RawOf returns a message, including the outputs of its tool calls.
+func RawOf(m *history.Message, decoded *transcript.Message, words *transcript.Vocabulary) historian.Message {
+	raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
+	for _, o := range m.Others {
+		if o.Origin == transcript.FromAgent { // this is Pi's summary of another branch; such a message holds nothing else
+			raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
+			continue
+		}
+		raw.Others = append(raw.Others, o.Text)
+	}
+	for i := range decoded.Parts {
+		p := &decoded.Parts[i]
+		if p.Kind == transcript.Tool && !p.Hidden && !decoded.Hidden {
+			raw.Calls = append(raw.Calls, historian.Call{
+				Tool: p.Name, Arguments: p.Input, Output: p.Text, IsError: p.IsError,
+				Writes: words.Tool(p.Name).File == transcript.WritesFile,
+			})
+		}
+	}
+	return raw
 }
 
 func referencesOf(all []chronicle.Compartment) []chronicle.Compartment {
@@ -167,7 +167,7 @@ func publication(p *run, r historian.Result) store.Publication {
 func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {
-		sizes[m.Ordinal] = sizeOf(m)
+		sizes[m.Ordinal] = m.Tokens()
 	}
 	made := slices.Clone(r.Compartments)
 	for i := range made {
@@ -178,17 +178,6 @@ func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary st
 		}
 	}
 	return made
-}
-
-func sizeOf(m historian.Message) int {
-	size := 0
-	for _, t := range slices.Concat(m.Texts, m.Others) {
-		size += tokens.Count(t)
-	}
-	for _, c := range m.Calls {
-		size += tokens.Count(string(c.Arguments)) + tokens.Count(c.Output)
-	}
-	return size
 }
 
 // runRow returns the record of a run.

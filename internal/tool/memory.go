@@ -30,6 +30,7 @@ var memoryTool = tool{
 		`"content":{"type":"string"},` +
 		`"category":{"type":"string","enum":["` + strings.Join(chronicle.Categories[:], `","`) + `"]},` +
 		`"ids":{"type":"array","items":{"type":"integer"}},` +
+		`"check":{"type":"string","description":"What shows that it still holds: \"PATH\" or \"PATH: TEXT in it\"."},` +
 		`"from":{"type":"string","enum":["agent","tool","web"]},` +
 		`"reason":{"type":"string"}` +
 		`},"required":["action"],"additionalProperties":false}`),
@@ -39,8 +40,8 @@ var memoryTool = tool{
 // memoryHelp follows the reason why a call is wrong.
 var memoryHelp = `
 ctx_memory takes
-- action "write": content (one fact, at most 1,000 characters) and category (` + strings.Join(chronicle.Categories[:], ", ") + `); from "tool" or "web" if you only repeat what a tool or a web page said
-- action "update": ids with one number, and the new content
+- action "write": content (one fact, at most 1,000 characters) and category (` + strings.Join(chronicle.Categories[:], ", ") + `); from "tool" or "web" if you only repeat what a tool or a web page said; check, for example "Taskfile.yml: go test ./...": if that file or text is gone, the memory is shown as doubtful
+- action "update": ids with one number, and the new content; check, "none" for none
 - action "merge": ids with at least two numbers, and the content that replaces them; category if theirs differ
 - action "archive": ids, and a reason
 - action "list": category, or nothing
@@ -51,6 +52,7 @@ type memoryArgs struct {
 	Content  string           `json:"content"`
 	Category string           `json:"category"`
 	IDs      []int64          `json:"ids"`
+	Check    string           `json:"check"`
 	From     chronicle.Source `json:"from"`
 	Reason   string           `json:"reason"`
 }
@@ -130,7 +132,7 @@ func (t *Tools) writer(ctx context.Context, key store.Key) (writer, error) {
 func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed bool) (string, error) {
 	m := chronicle.Memory{
 		Project: w.project, Category: a.Category, Content: a.Content, Source: cmp.Or(a.From, chronicle.FromAgent),
-		Harness: w.key.Harness, Session: w.key.Session, Message: w.message,
+		Harness: w.key.Harness, Session: w.key.Session, Message: w.message, Check: a.Check,
 	}
 	switch m.Source {
 	case chronicle.FromAgent, chronicle.FromTool, chronicle.FromWeb:
@@ -159,7 +161,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 			return "", memories.Refuse("ids must be one number of a memory, such as [7]")
 		}
 		m, err := e.Update(w.project, a.IDs[0], func(old *chronicle.Memory) {
-			old.Content, old.Category = a.Content, cmp.Or(a.Category, old.Category)
+			old.Content, old.Category, old.Check = a.Content, cmp.Or(a.Category, old.Category), cmp.Or(a.Check, old.Check)
 			old.Source = chronicle.LessTrusted(old.Source, m.Source) // what a web page says does not become the user's word
 		})
 		if err != nil {
@@ -186,7 +188,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 		}
 		return fmt.Sprintf("Archived: %s. Writing the same content again restores it.", numbers(ids)), nil
 	case "list":
-		all, err := e.Reader().All(w.project, false, t.Clock.Now())
+		all, err := e.Reader().Visible(w.project, t.Clock.Now())
 		return memoryPage(all, a.Category), err
 	}
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
@@ -218,7 +220,11 @@ func memoryPage(all []chronicle.Memory, category string) string {
 	for i := len(all) - 1; i >= 0; i-- {
 		m := all[i]
 		if category == "" || m.Category == category {
-			lines = append(lines, fmt.Sprintf("%d. %s, from %s, seen %s: %s", m.ID, m.Category, m.Source, format.Count(m.Seen, "time"), flat(m.Content)))
+			from := string(m.Source)
+			if m.SharedBy != "" {
+				from += " in project " + flat(m.SharedBy)
+			}
+			lines = append(lines, fmt.Sprintf("%d. %s, from %s, seen %s: %s", m.ID, m.Category, from, format.Count(m.Seen, "time"), flat(m.Logged())))
 		}
 	}
 	if len(lines) == 0 {

@@ -141,6 +141,7 @@ func (t *Tools) find(ctx context.Context, q search.Query) ([]search.Hit, error) 
 		return nil, err
 	}
 	defer x.Close()
+	q.Embed = t.Embeddings.Query
 	return search.Search(ctx, x, q)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/dream"
+	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/pass"
@@ -34,8 +35,10 @@ type Options struct {
 	Dreamer  *dream.Dreamer
 	// IndexDir is the directory of the index of messages. If it is "", there is none.
 	IndexDir string
-	Clock    clock.Clock
-	Log      *slog.Logger
+	// Embeddings is the service that turns queries into vectors. It may be nil.
+	Embeddings *embedding.Source
+	Clock      clock.Clock
+	Log        *slog.Logger
 }
 
 // New returns the tools of a host.

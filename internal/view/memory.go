@@ -40,6 +40,9 @@ func memoryLine(m chronicle.Memory) string {
 	if m.Permanent {
 		about = append(about, "pinned")
 	}
+	if m.Doubt != "" {
+		about = append(about, "doubtful: "+format.Clean(m.Doubt))
+	}
 	if m.Source != chronicle.FromHistorian {
 		about = append(about, "from "+string(m.Source))
 	}
@@ -58,6 +61,9 @@ func PrintMemory(w io.Writer, m chronicle.Memory, log []chronicle.MemoryChange, 
 	}
 	if m.Session != "" {
 		lines = append(lines, fmt.Sprintf("learned in %s session %s, message %d, in %s", m.Harness, m.Session, m.Message, m.Directory))
+	}
+	if m.Check != "" {
+		lines = append(lines, "check: "+m.Check)
 	}
 	if m.ExpiresAt != 0 {
 		lines = append(lines, "expires on "+minute(m.ExpiresAt, at))

@@ -43,6 +43,9 @@ func PrintStatus(w io.Writer, st schema.StatusResult, p Page) error {
 	s.namesHarness = s.namesHarness || SeveralHarnesses(st.Sessions)
 	s.troubles(st)
 	s.header(st, false)
+	if st.Embedding != nil {
+		s.paragraph(Faint, " ", words.Embedding(st.Embedding))
+	}
 	if len(st.Sessions) == 0 {
 		s.noSession()
 		return s.print(w)

@@ -32,6 +32,12 @@ func lineOf(m *chronicle.Memory) string {
 	if isHearsay(m) {
 		tag += ` from="` + string(m.Source) + `"`
 	}
+	if m.SharedBy != "" {
+		tag += ` project="` + escapeAttribute(m.SharedBy) + `"`
+	}
+	if m.Doubt != "" {
+		tag += ` doubtful="` + escapeAttribute(m.Doubt) + `"`
+	}
 	return tag + ` importance="` + strconv.Itoa(importance) + `">` + escapeContent(m.Content) + "</memory>"
 }
 
@@ -62,7 +68,7 @@ func selectMemories(all []chronicle.Memory, foldedAt int64, budget int, count fu
 	return chosen
 }
 
-// byWorth sorts permanent memories first, then important ones, then those that were
+// byWorth sorts permanent memories first, and doubtful ones last, then important ones first, then those that were
 // stored or changed last. Most memories have the same importance, so the last criterion
 // often decides.
 func byWorth(a, b chronicle.Memory) int {
@@ -71,6 +77,9 @@ func byWorth(a, b chronicle.Memory) int {
 			return -1
 		}
 		return 1
+	}
+	if (a.Doubt == "") != (b.Doubt == "") {
+		return cmp.Compare(a.Doubt, b.Doubt) // "" is the least
 	}
 	return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(b.ID, a.ID))
 }

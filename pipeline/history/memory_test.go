@@ -159,6 +159,17 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 8, 5}) {
 		t.Errorf("a changed memory counts as old: %v", got)
 	}
+	memories[0].Doubt = "a.go is gone" // a doubtful memory gives way to those that are not, but not if the user has pinned it
+	memories[3].Doubt = "b.go is gone"
+	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 7, 8}) {
+		t.Errorf("a doubtful memory keeps its rank: %v", got)
+	}
+	doubtful := history.Baseline(history.BaselineInput{
+		Memories: []chronicle.Memory{{ID: 5, Category: "NAMING", Importance: 50, Content: "n", Doubt: `a.go no longer has "<x>"`}}, CountText: tokens.Count,
+	}).Text
+	if want := `  <memory id="5" category="NAMING" doubtful="a.go no longer has &quot;&lt;x&gt;&quot;" importance="50">n</memory>`; !strings.Contains(doubtful, want) {
+		t.Errorf("a doubtful memory: %s", doubtful)
+	}
 	line := history.Baseline(history.BaselineInput{
 		Memories:  []chronicle.Memory{{ID: 5, Category: "NAMING", Importance: 50, Content: `n one <tag> & "q"`}},
 		CountText: tokens.Count,

@@ -43,6 +43,10 @@ type Message struct {
 	// and it reaches the provider as long as the harness sends it. An example is a changed
 	// instruction of OpenCode 2.
 	Stays bool
+	// Nameless means that the harness gives the message no id, so its key comes from the
+	// message before it. The next request may have the message under another key, or not
+	// at all. An example is OpenCode 2's reminder at the step limit.
+	Nameless bool
 	// Hidden means that the harness itself keeps the message from the provider.
 	Hidden bool
 	// Usage is the provider's report for this step. It measures a prompt of the session.

@@ -125,7 +125,7 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 		// are in the model's role, or a role of a later OpenCode. No patch may
 		// change it. A system update stands for a changed instruction, which no summary
 		// repeats. The key is not part of the content, because a fork has another one.
-		msg.Stays = m.Role == "system"
+		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
 		}

@@ -115,11 +115,11 @@ func TestOpenCode2Messages(t *testing.T) {
 			Usage: transcript.Usage{Input: 1, Output: 2, CacheRead: 4, CacheWrite: 5}, Parts: hi,
 		}},
 		{"failed answer", `{"id":"m","info":{"type":"assistant","error":{"type":"aborted"}},"message":{"id":"m","role":"assistant","content":[{"type":"text","text":"hi"}]}}`, transcript.Message{Key: "m", Role: transcript.Assistant, Errored: true, Parts: hi}},
-		{"system update", update, transcript.Message{Key: "system-after-m", Role: user, Stays: true, Parts: other(update)}},
-		{"effort", effort, transcript.Message{Key: "system-after-m", Role: user, Stays: true, Parts: other(effort)}},
-		{"result without a call", orphan, transcript.Message{Key: "tool-c", Role: user, Parts: other(orphan)}},
-		{"message of another plugin", plugins, transcript.Message{Key: "user-after-m", Role: user, Parts: other(plugins)}},
-		{"OpenCode's own words at the step limit", limit, transcript.Message{Key: "assistant-after-m", Role: user, Parts: other(limit)}},
+		{"system update", update, transcript.Message{Key: "system-after-m", Role: user, Stays: true, Nameless: true, Parts: other(update)}},
+		{"effort", effort, transcript.Message{Key: "system-after-m", Role: user, Stays: true, Nameless: true, Parts: other(effort)}},
+		{"result without a call", orphan, transcript.Message{Key: "tool-c", Role: user, Nameless: true, Parts: other(orphan)}},
+		{"message of another plugin", plugins, transcript.Message{Key: "user-after-m", Role: user, Nameless: true, Parts: other(plugins)}},
+		{"OpenCode's own words at the step limit", limit, transcript.Message{Key: "assistant-after-m", Role: user, Nameless: true, Parts: other(limit)}},
 		{"removed", `{"id":"m","info":{}}`, transcript.Message{Key: "m"}},
 	} {
 		if diff := cmp.Diff(c.want, decodeOpenCode2(c.raw), ignoreOrigin); diff != "" {

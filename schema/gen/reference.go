@@ -37,7 +37,7 @@ A project's file is untrusted, because a repository that was only cloned may shi
 | trusted only | may set the key only if ` + "`trusted_projects`" + ` of the user's file lists the project or a directory above it |
 | no | may not set the key |
 
-A project that ` + "`trusted_projects`" + ` lists may set every key except those with "no". The user's ` + "`embedding.api_key`" + ` is never sent to an endpoint that a project chose.
+A project that ` + "`trusted_projects`" + ` lists may set every key except those with "no".
 
 An invalid value is ignored with a warning that names the file, the line, the key and the allowed values. ` + "`magicctx-host doctor`" + ` shows the warnings. "By model" means that one value, or an object with the keys ` + "`default`, `provider/model` or `model`" + `, may be given.
 

@@ -44,7 +44,16 @@ var exported = []struct{ name, where string }{
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
 	{sequences, `WHERE name = 'memories'`},                // prompts name a memory by its id, so the next memory has to get the same one
-	{"memories", ofProject},
+	{"memories", ofProject + ` OR (project, category) IN (
+		SELECT other.project, s.category
+		FROM sessions
+		JOIN workspace_members AS me USING (project)
+		JOIN workspace_members AS other USING (workspace)
+		JOIN workspace_shares AS s USING (workspace)
+		WHERE harness = ?1 AND session_id = ?2)`},
+	{"workspaces", ""},
+	{"workspace_shares", ""},
+	{"workspace_members", ""},
 	{"memory_changes", ofProject},
 	{"notes", ofSession},
 	{"model_limits", ""},

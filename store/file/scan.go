@@ -68,6 +68,8 @@ func Bind(stmt *sqlite3.Stmt, param int, arg any) error {
 		return stmt.BindBool(param, arg)
 	case float64:
 		return stmt.BindFloat(param, arg)
+	case []byte:
+		return stmt.BindBlob(param, arg)
 	}
 	return fmt.Errorf("bind %T: not a type of this store", arg)
 }

@@ -546,12 +546,14 @@ CREATE TABLE memories (
 	created_at     INTEGER NOT NULL,
 	updated_at     INTEGER NOT NULL, -- of content, category, importance or status; being seen again is no change
 	expires_at     INTEGER NOT NULL DEFAULT 0, -- 0 for never
+	test           TEXT    NOT NULL DEFAULT '', -- what must be true in the project, for example "go.mod: go 1.26"
+	doubt          TEXT    NOT NULL DEFAULT '', -- why the newest test failed
 	UNIQUE (project, category, hash)
 ) STRICT;
 
 CREATE TABLE memory_changes (
 	id            INTEGER PRIMARY KEY AUTOINCREMENT,
-	project       TEXT    NOT NULL,
+	project       TEXT    NOT NULL, -- of the memory; another one if the memory is no longer shared with it, or again
 	kind          TEXT    NOT NULL CHECK (kind IN ('update', 'archive', 'delete', 'supersede', 'restore')),
 	memory        INTEGER NOT NULL,
 	superseded_by INTEGER NOT NULL DEFAULT 0,
@@ -562,6 +564,24 @@ CREATE TABLE memory_changes (
 ) STRICT;
 
 CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
+
+-- A workspace is a group of projects. Each sees those memories of the others that have a shared category.
+CREATE TABLE workspaces (
+	name TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workspace_shares (
+	workspace TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+	category  TEXT NOT NULL,
+	PRIMARY KEY (workspace, category)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workspace_members (
+	project   TEXT NOT NULL PRIMARY KEY, -- identity; a project is in one workspace at most
+	workspace TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+	name      TEXT NOT NULL, -- by which the others know the project
+	UNIQUE (workspace, name)
+) STRICT, WITHOUT ROWID;
 
 -- A note with a condition belongs to its project. Any other note belongs to its session.
 CREATE TABLE notes (
@@ -581,6 +601,12 @@ CREATE TABLE notes (
 
 CREATE INDEX notes_of_session ON notes (harness, session_id);
 CREATE INDEX notes_of_project ON notes (project);
+
+-- The rows that were imported from the TypeScript plugin. A later import leaves them out, even if they were changed
+-- or deleted here.
+CREATE TABLE imported (
+	hash TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tidies (
 	at INTEGER NOT NULL PRIMARY KEY

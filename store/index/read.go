@@ -71,6 +71,12 @@ func (v *View) Row(harness, session string) (row int64, err error) {
 	return row, err
 }
 
+// Has reports whether a session, named by its row, has chunks of a message.
+func (v *View) Has(session int64, message string) (found bool, err error) {
+	err = v.x.scan(`SELECT 1 FROM chunks WHERE session = ? AND message = ? LIMIT 1`, func(*sqlite3.Stmt) { found = true }, session, message)
+	return found, err
+}
+
 // SessionIn returns the session of a project with an id, or nil if the project has no such session.
 func (v *View) SessionIn(project, id string) (found *Session, err error) {
 	err = v.x.scan(`SELECT s.harness, s.directory FROM sessions s JOIN projects p ON p.id = s.project WHERE p.identity = ? AND s.session = ?`, func(s *sqlite3.Stmt) {

@@ -44,3 +44,24 @@ CREATE UNIQUE INDEX chunks_of_file ON chunks (session, kind, subject) WHERE kind
 CREATE VIRTUAL TABLE terms USING fts5 (
 	words, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '#'"
 );
+
+-- The space of the vectors. There is one at most: vectors of two spaces cannot be compared.
+CREATE TABLE space (
+	id         INTEGER PRIMARY KEY CHECK (id = 1),
+	name       TEXT    NOT NULL UNIQUE,
+	dimensions INTEGER NOT NULL,
+	through    INTEGER NOT NULL -- the newest chunk that was turned into a vector, or skipped
+) STRICT;
+
+-- The vectors of the newest texts.
+CREATE TABLE vectors (
+	chunk   INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL,
+	vector  BLOB    NOT NULL -- of length 1; float32, little-endian
+) STRICT;
+
+CREATE INDEX vectors_of_session ON vectors (session);
+
+CREATE TRIGGER vector_of_deleted_chunk AFTER DELETE ON chunks BEGIN
+	DELETE FROM vectors WHERE chunk = old.id;
+END;

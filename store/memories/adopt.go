@@ -19,6 +19,8 @@ func (s *Memories) Adopt(ctx context.Context, directory, former, project string)
 			`DELETE FROM memories WHERE project IN (?1, ?2) AND project <> ?3`,
 			`UPDATE memory_changes SET project = ?3 WHERE project IN (?1, ?2)`,
 			`UPDATE notes SET project = ?3 WHERE project IN (?1, ?2)`,
+			`UPDATE OR IGNORE workspace_members SET project = ?3 WHERE project IN (?1, ?2)`,
+			`DELETE FROM workspace_members WHERE project IN (?1, ?2) AND project <> ?3`,
 		} {
 			if _, err := tx.Exec(query, directory, former, project); err != nil {
 				return err

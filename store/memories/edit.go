@@ -58,26 +58,40 @@ var (
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
 )
 
-// maxContent bounds a memory and a note, in characters. A memory is one fact.
-const maxContent = 1_000
+// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported bounds those of another
+// database, because a fact of the historian may be longer.
+const (
+	maxContent  = 1_000
+	maxImported = 10_000
+)
 
 // check cleans the content of m, and refuses what cannot be a memory.
-func check(m *chronicle.Memory) error {
+func check(m *chronicle.Memory, most int) error {
 	m.Content = textOf(m.Content)
 	switch n := utf8.RuneCountInString(m.Content); {
 	case n == 0:
 		return Refuse("content is empty; write one fact")
-	case n > maxContent:
-		return Refuse("content has %d characters, and at most %d are possible; write one fact, briefly", n, maxContent)
+	case n > most:
+		return Refuse("content has %d characters, and at most %d are possible; write one fact, briefly", n, most)
 	case !slices.Contains(chronicle.Categories[:], m.Category):
 		return Refuse("category is %q; it is one of %s", m.Category, strings.Join(chronicle.Categories[:], ", "))
 	}
-	return checkImportance(m.Importance)
+	return checkRest(m)
 }
 
-func checkImportance(n int) error {
-	if n < 0 || n > 100 {
-		return Refuse("importance is %d; it is 1 to 100", n)
+// checkRest cleans and checks everything but the content. A check "none" stands for no check.
+func checkRest(m *chronicle.Memory) error {
+	if m.Importance < 0 || m.Importance > 100 {
+		return Refuse("importance is %d; it is 1 to 100", m.Importance)
+	}
+	if m.Check = textOf(m.Check); m.Check == "none" {
+		m.Check = ""
+	}
+	if m.Check == "" {
+		return nil
+	}
+	if _, err := chronicle.ParseCheck(m.Check); err != nil {
+		return Refusal(err.Error())
 	}
 	return nil
 }
@@ -88,6 +102,13 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 // are not active or have expired at a given time (at, in Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
+	return found, err
+}
+
+// Visible returns the memories that a session of a project may see at a given time (at, in Unix ms), by id. If at is 0,
+// it also returns the expired ones.
+func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
+	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
 }
 
@@ -103,7 +124,7 @@ func (r *Reader) Memory(project string, id int64) (chronicle.Memory, error) {
 
 // Log returns the changes of a memory, oldest first.
 func (r *Reader) Log(id int64) (changes []chronicle.MemoryChange, err error) {
-	err = r.scan(changeSQL+` WHERE memory = ? ORDER BY id`, func(row *sqlite3.Stmt) { changes = append(changes, readChange(row)) }, id)
+	err = r.scan(changeSQL+` WHERE memory = ?1 AND project = (SELECT project FROM memories WHERE id = ?1) ORDER BY id`, func(row *sqlite3.Stmt) { changes = append(changes, readChange(row)) }, id)
 	return changes, err
 }
 
@@ -120,7 +141,7 @@ const (
 // Write stores a memory. It uses the fields that describe its content and where it comes from. If its status is
 // proposed, it does not become active.
 func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
-	if err := check(&m); err != nil {
+	if err := check(&m, maxContent); err != nil {
 		return m, "", err
 	}
 	known, err := e.withContent(m)
@@ -159,7 +180,10 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
 		m.Project = cmp.Or(project, m.Project)
-		stored, isNew, err := e.take(m)
+		if m.Status == chronicle.MemoryIsSuperseded { // the numbers of the other database mean nothing here
+			m.Status = chronicle.MemoryIsArchived
+		}
+		stored, isNew, err := e.Take(m)
 		if err != nil {
 			return nil, fmt.Errorf("memory %d of the file: %w", i+1, err)
 		}
@@ -170,24 +194,26 @@ func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronic
 	return added, nil
 }
 
-// take stores a memory of another database.
-func (e *Editor) take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
-	if err := check(&m); err != nil {
+// Take stores a memory of another database, with its status, count and times. If there is one with the same content,
+// Take returns that one as it is.
+func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
+	if err := check(&m, maxImported); err != nil {
 		return m, false, err
 	}
 	if _, isKnown := importance[m.Source]; !isKnown || !isProject(m.Project) {
 		return m, false, Refuse("project %q or source %q is not one that memory export prints", m.Project, m.Source)
 	}
 	switch m.Status {
-	case chronicle.MemoryIsActive, chronicle.MemoryIsProposed, chronicle.MemoryIsArchived:
-	case chronicle.MemoryIsSuperseded: // the numbers of the other database mean nothing here
-		m.Status = chronicle.MemoryIsArchived
+	case chronicle.MemoryIsActive, chronicle.MemoryIsProposed, chronicle.MemoryIsArchived, chronicle.MemoryIsSuperseded:
 	default:
 		return m, false, Refuse("status is %q; it is active, proposed, archived or superseded", m.Status)
 	}
 	known, err := e.withContent(m)
-	if err != nil || known != nil {
+	if err != nil {
 		return m, false, err
+	}
+	if known != nil {
+		return *known, false, nil
 	}
 	if m.ID, err = e.insert(m); err != nil {
 		return m, false, err
@@ -216,6 +242,12 @@ func (e *Editor) checkRoom(m chronicle.Memory) error {
 	return err
 }
 
+// Same returns the memory that has the category and the content of m, as they would be stored, or nil.
+func (e *Editor) Same(m chronicle.Memory) (*chronicle.Memory, error) {
+	m.Content = textOf(m.Content)
+	return e.withContent(m)
+}
+
 // withContent returns the memory with the category and the content of m, or nil.
 func (e *Editor) withContent(m chronicle.Memory) (*chronicle.Memory, error) {
 	var id int64
@@ -230,8 +262,17 @@ func (e *Editor) withContent(m chronicle.Memory) (*chronicle.Memory, error) {
 
 func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	_, err = e.tx.Exec(memoryInsertSQL, m.Project, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]),
-		string(m.Source), m.Harness, m.Session, m.Message, e.now, m.ExpiresAt, storedStatus(m), m.Directory)
+		string(m.Source), m.Harness, m.Session, m.Message, m.ExpiresAt, storedStatus(m), m.Directory, m.SupersededBy,
+		max(1, m.Seen), e.past(m.SeenAt), e.past(m.CreatedAt), e.past(m.UpdatedAt), m.Check)
 	return e.tx.Conn.LastInsertRowID(), err
+}
+
+// past returns a time of an imported row, or now if it has none or one in the future.
+func (e *Editor) past(at int64) int64 {
+	if at <= 0 || at > e.now {
+		return e.now
+	}
+	return at
 }
 
 // importance is the importance of a memory that nobody has judged. If somebody has written a memory on purpose, it is
@@ -272,7 +313,7 @@ func (e *Editor) active(project string, id int64) (chronicle.Memory, error) {
 	return m, nil
 }
 
-// Update changes the category, content, source, importance, end date or permanence of an active memory.
+// Update changes the category, content, source, importance, end date, permanence or check of an active memory.
 func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)) (chronicle.Memory, error) {
 	before, err := e.active(project, id)
 	if err != nil {
@@ -281,9 +322,12 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	m := before
 	change(&m)
 	if m.Content != before.Content || m.Category != before.Category {
-		err = check(&m)
+		err = check(&m, maxContent)
 	} else { // a fact of the historian may be longer than what others may write
-		err = checkImportance(m.Importance)
+		err = checkRest(&m)
+	}
+	if m.Check != before.Check {
+		m.Doubt = ""
 	}
 	if err != nil || m == before {
 		return m, err
@@ -298,12 +342,31 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	m.UpdatedAt = e.now
 	_, err = e.tx.Exec(`
 		UPDATE memories
-		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8, source = ?9
-		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now, string(m.Source))
+		SET category = ?2, content = ?3, hash = ?4, importance = ?5, status = ?6, expires_at = ?7, updated_at = ?8, source = ?9,
+			test = ?10, doubt = ?11
+		WHERE id = ?1`, id, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]), storedStatus(m), m.ExpiresAt, e.now, string(m.Source),
+		m.Check, m.Doubt)
 	if err != nil {
 		return m, err
 	}
-	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Content})
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
+}
+
+// Doubt stores the result of a test of a memory: why it failed, or "". It changes nothing if the memory has got another
+// check in the meantime.
+func (e *Editor) Doubt(id int64, check, reason string) error {
+	m, err := e.active("", id)
+	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrInactive) || err == nil && (m.Check != check || m.Doubt == reason) {
+		return nil
+	}
+	if err == nil {
+		_, err = e.tx.Exec(`UPDATE memories SET doubt = ?2 WHERE id = ?1`, id, reason)
+	}
+	if err != nil {
+		return err
+	}
+	m.Doubt = reason
+	return e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
 func errSame(m *chronicle.Memory) error {
@@ -367,7 +430,7 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 		m.Importance, m.Permanent = max(m.Importance, old.Importance), m.Permanent || old.Permanent
 		seen += old.Seen
 	}
-	if err := check(&m); err != nil {
+	if err := check(&m, maxContent); err != nil {
 		return m, nil, err
 	}
 	same, err := e.withContent(m)
@@ -404,7 +467,7 @@ func (e *Editor) Restore(project string, id int64) (chronicle.Memory, error) {
 	if err != nil {
 		return m, err
 	}
-	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Content})
+	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
 // Delete deletes a memory. What it said is stored nowhere.

@@ -24,8 +24,8 @@ type Memories struct{ db *database.DB }
 // In returns the memories in a database.
 func In(db *database.DB) *Memories { return &Memories{db} }
 
-// OfProject are the memories that a head may show. MemoryID is the id of the project's newest memory, and
-// ChangeID is the id of the newest change of a memory. They are 0 if there is none.
+// OfProject are the memories that a head may show. MemoryID is the id of the newest memory of the project and its
+// workspace, and ChangeID is the id of the newest change of one. They are 0 if there is none.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
@@ -51,6 +51,9 @@ var memoryInsertSQL string
 
 //go:embed query/memory_select.sql
 var memorySelectSQL string
+
+//go:embed query/visible_select.sql
+var visibleSelectSQL string
 
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
@@ -94,8 +97,7 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 	return learned, err
 }
 
-// Of returns the memories of a project that are active and have not expired at a given time (at, in Unix ms). If at is
-// 0, it also returns the expired ones.
+// Of returns the memories that sessions of a project may see (Reader.Visible).
 func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProject, err error) {
 	if project == "" {
 		return m, nil
@@ -103,19 +105,37 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, `
 			SELECT
-				coalesce((SELECT max(id) FROM memories WHERE project = ?1), 0),
-				coalesce((SELECT max(id) FROM memory_changes WHERE project = ?1), 0)`,
+				coalesce((SELECT max(id) FROM memories WHERE project IN (SELECT ?1 UNION `+othersSQL+`)), 0),
+				coalesce((SELECT max(id) FROM memory_changes WHERE project IN (SELECT ?1 UNION `+othersSQL+`)), 0)`,
 			func(row *sqlite3.Stmt) { m.MemoryID, m.ChangeID = row.ColumnInt64(0), row.ColumnInt64(1) }, project)
 		if err != nil {
 			return err
 		}
-		return file.Scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { m.Memories = append(m.Memories, readMemory(row)) }, project, false, at, 0)
+		m.Memories, err = readerOf(c).Visible(project, at)
+		return err
 	})
 	if err != nil {
 		return OfProject{}, fmt.Errorf("read memories of project %s: %w", project, err)
 	}
 	return m, nil
 }
+
+// Doubt stores why the tests of memories failed, or "" for those that hold now. The keys are the memories.
+func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]string, now int64) error {
+	return s.db.Update(ctx, func(tx *database.Tx) (err error) {
+		e := Editor{tx: tx, now: now}
+		for m, reason := range reasons {
+			err = errors.Join(err, e.Doubt(m.ID, m.Check, reason))
+		}
+		return err
+	})
+}
+
+// othersSQL selects the other projects of the workspace of project ?1.
+const othersSQL = `
+	SELECT other.project
+	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
+	WHERE me.project = ?1 AND other.project <> ?1`
 
 // Version returns a number that grows whenever a memory of any project is stored or changed.
 func (s *Memories) Version(ctx context.Context) (version int64, err error) {
@@ -142,7 +162,8 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 		ID: s.ColumnInt64(0), Project: s.ColumnText(1), Category: s.ColumnText(2), Content: s.ColumnText(3), Importance: s.ColumnInt(4),
 		Source: chronicle.Source(s.ColumnText(5)), Harness: s.ColumnText(6), Session: s.ColumnText(7), Message: database.Count(s, 8),
 		Status: chronicle.MemoryStatus(s.ColumnText(9)), SupersededBy: s.ColumnInt64(10), Seen: database.Count(s, 11),
-		SeenAt: s.ColumnInt64(12), CreatedAt: s.ColumnInt64(13), UpdatedAt: s.ColumnInt64(14), ExpiresAt: s.ColumnInt64(15), Directory: s.ColumnText(16),
+		SeenAt: s.ColumnInt64(12), CreatedAt: s.ColumnInt64(13), UpdatedAt: s.ColumnInt64(14), ExpiresAt: s.ColumnInt64(15), Directory: s.ColumnText(16), SharedBy: s.ColumnText(17),
+		Check: s.ColumnText(18), Doubt: s.ColumnText(19),
 	}
 	if m.Status == permanent {
 		m.Status, m.Permanent = chronicle.MemoryIsActive, true
@@ -157,10 +178,14 @@ const permanent = "permanent"
 // the errors.
 func View(ctx context.Context, dir string, read func(*Reader) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
-		return read(&Reader{func(query string, row func(*sqlite3.Stmt), args ...any) error {
-			return file.Scan(c, query, row, args...)
-		}})
+		return read(readerOf(c))
 	})
+}
+
+func readerOf(c *sqlite3.Conn) *Reader {
+	return &Reader{func(query string, row func(*sqlite3.Stmt), args ...any) error {
+		return file.Scan(c, query, row, args...)
+	}}
 }
 
 // Edit calls change in one transaction on the database in dir, which a host may have open. now is the time in Unix ms.
@@ -169,10 +194,14 @@ func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error
 	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }
 
-// Changes returns the changes of a project's memories whose ids are greater than after, oldest first.
+//go:embed query/change_select.sql
+var changesSQL string
+
+// Changes returns the changes whose ids are greater than after of the memories that sessions of a project see or have
+// seen, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, changeSQL+` WHERE project = ? AND id > ? ORDER BY id`,
+		return file.Scan(c, changesSQL,
 			func(row *sqlite3.Stmt) { changes = append(changes, readChange(row)) }, project, after)
 	})
 	if err != nil {

@@ -44,9 +44,22 @@ const maxNotes = 200
 
 // WriteNote stores a note of a session. If it has a condition, it belongs to the project.
 func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
-	if err := checkNote(&n); err != nil {
+	if err := checkNote(&n, maxContent); err != nil {
 		return n, err
 	}
+	return e.insertNote(n)
+}
+
+// TakeNote stores an open note of another database. It may be longer than those that are written here.
+func (e *Editor) TakeNote(n chronicle.Note) error {
+	err := checkNote(&n, maxImported)
+	if err == nil {
+		_, err = e.insertNote(n)
+	}
+	return err
+}
+
+func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 	var harness, session any = n.Harness, n.Session
 	if n.Status = chronicle.NoteIsActive; n.Condition != "" {
 		n.Status, n.Harness, n.Session = chronicle.NoteIsPending, "", ""
@@ -56,22 +69,23 @@ func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
 	if err != nil {
 		return n, err
 	}
+	n.CreatedAt = e.past(n.CreatedAt)
 	if len(open) >= maxNotes {
 		return n, Refuse("there are %d open notes; dismiss those that are done", len(open))
 	}
 	_, err = e.tx.Exec(`
 		INSERT INTO notes (harness, session_id, project, message, content, condition, status, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)`,
-		harness, session, n.Project, n.Message, n.Content, n.Condition, string(n.Status), e.now)
-	n.ID, n.CreatedAt = e.tx.Conn.LastInsertRowID(), e.now
+		harness, session, n.Project, n.Message, n.Content, n.Condition, string(n.Status), n.CreatedAt)
+	n.ID = e.tx.Conn.LastInsertRowID()
 	return n, err
 }
 
-func checkNote(n *chronicle.Note) error {
+func checkNote(n *chronicle.Note, most int) error {
 	n.Content, n.Condition = textOf(n.Content), textOf(n.Condition)
 	for _, text := range []string{n.Content, n.Condition} {
-		if size := utf8.RuneCountInString(text); size > maxContent {
-			return Refuse("a text has %d characters, and at most %d are possible", size, maxContent)
+		if size := utf8.RuneCountInString(text); size > most {
+			return Refuse("a text has %d characters, and at most %d are possible", size, most)
 		}
 	}
 	if n.Content == "" {
@@ -97,7 +111,7 @@ func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error 
 		return Refuse("this note belongs to the session and has no condition; write a new note with one")
 	}
 	n.Content, n.Condition = cmp.Or(content, n.Content), cmp.Or(condition, n.Condition)
-	if err := checkNote(&n); err != nil {
+	if err := checkNote(&n, maxContent); err != nil {
 		return err
 	}
 	_, err = e.tx.Exec(`UPDATE notes SET content = ?2, condition = ?3, updated_at = ?4 WHERE id = ?1`, n.ID, n.Content, n.Condition, e.now)

@@ -125,14 +125,14 @@ export abstract class PluginInstance {
       this.#works(this.enabled)
       return this.enabled
     }
-    const registered = this.#registrations.recall(this.directory)
+    const registered = this.recall()
     this.#fails(this.#cause, registered ? "" : this.noticeAtStart)
     return registered
   }
 
-  /** The tools and commands of an earlier start for this directory; undefined if there are none. */
+  /** The tools and commands of an earlier start; undefined if there are none. */
   recall(): InitializeResult | undefined {
-    return this.#registrations.recall(this.directory, true)
+    return this.#registrations.recall(this.directory)
   }
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
@@ -207,9 +207,10 @@ export abstract class PluginInstance {
   }
 
   /** Records that the host does nothing for this directory, which is not a fault. The user gets the reason once. */
-  #standsDown({ reason }: InitializeResult): void {
+  #standsDown(result: InitializeResult): void {
     this.#endTrouble()
-    const text = `magicctx is off: ${reason}.`
+    this.#registrations.remember(this.directory, result)
+    const text = `magicctx is off: ${result.reason}.`
     if (this.#shownWarnings.has(text)) return
     this.#shownWarnings.add(text)
     this.tell(text, true)

@@ -35,11 +35,13 @@ export class Registrations {
     }
   }
 
-  /** Returns the last answer for a directory, or else, unless isExact, for any other directory: the tools rarely differ. */
-  recall(directory: string, isExact = false): InitializeResult | undefined {
-    for (const path of [this.#path(directory), ...(isExact ? [] : this.#newestFirst())]) {
+  /** Returns the last answer for a directory, or else for any other directory that is not off: the tools rarely differ. */
+  recall(directory: string): InitializeResult | undefined {
+    const own = this.#path(directory)
+    for (const path of [own, ...this.#newestFirst()]) {
       try {
-        return JSON.parse(read(path) ?? "") as InitializeResult
+        const answer = JSON.parse(read(path) ?? "") as InitializeResult
+        if (answer.enabled || path === own) return answer
       } catch {
         // the file is missing or incomplete
       }

@@ -1,6 +1,7 @@
-import { RpcError } from "./connection.ts"
+import { asError, RpcError } from "./connection.ts"
 import { Method, type InitializeResult, type SystemParams } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
+import type { Log } from "./log.ts"
 import { timeoutMS } from "./timeouts.ts"
 import type { SystemPrompt } from "./passes.ts"
 
@@ -9,6 +10,7 @@ interface Asker {
   readonly enabled: InitializeResult | undefined
   readonly isInTrouble: boolean
   readonly host: Host
+  readonly log: Log
 }
 
 /** The system prompt of a request. */
@@ -37,7 +39,7 @@ export class SystemPrompts {
    * title, has another prefix, so its answer is not remembered.
    */
   async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
-    const { enabled, isInTrouble, host } = this.asker
+    const { enabled, isInTrouble, host, log } = this.asker
     if (!(enabled || isInTrouble)) return bare
     const { session } = params
     const question = JSON.stringify(params)
@@ -50,7 +52,10 @@ export class SystemPrompts {
       // Use the last answer to the same question, if there is one. A prompt without the host's part would have
       // another prefix, so the provider would have to process all of it again.
       const last = this.last.get(session)
-      if (last?.question === question) return { system: last.system, kind: "replayed" }
+      if (last?.question === question) {
+        log.warn("system prompt repeated", { session, cause: asError(err).message })
+        return { system: last.system, kind: "replayed" }
+      }
       // An RpcError is a refusal. Any other failure means that there is no host, and the pass reports that.
       return err instanceof RpcError ? { ...bare, refusal: err } : bare
     }

@@ -31,6 +31,15 @@ test("a directory that was never open gets the newest answer of another one, and
   assert.equal(open("shim-2").recall("/a"), undefined)
 })
 
+test("that magicctx is off in a directory is recalled there, and nowhere else", (t) => {
+  const { open } = registrations(t)
+  const off = { ...initialized, enabled: false, tools: [] }
+  open("shim-1").remember("/off", off)
+  assert.equal(open("shim-1").recall("/new"), undefined)
+  open("shim-1").remember("/a", { ...initialized, tools: [tool] })
+  assert.deepEqual(open("shim-1").recall("/off"), off)
+})
+
 test("a broken file counts as missing, and is replaced", (t) => {
   const { open, files } = registrations(t)
   open("shim-1").remember("/a", initialized)

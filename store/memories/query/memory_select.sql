@@ -2,7 +2,7 @@
 -- ones, those that have expired at ?3 are left out. If ?4 is not 0, only the memory with this id.
 SELECT
 	id, project, category, content, importance, source, source_harness, source_session, source_message,
-	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory
+	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory, '', test, doubt
 FROM memories
 WHERE (?1 = '' OR project = ?1)
 	AND (?2 OR status = 'active' OR status = 'permanent')

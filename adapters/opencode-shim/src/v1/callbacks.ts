@@ -29,7 +29,7 @@ export function handlers(client: Client): Handlers {
  * Stores a text that the user sees and the model does not, as soon as no turn of the session runs. The text is marked
  * as ignored, which hides it from the model. It is not marked as synthetic, because OpenCode's screen hides such texts.
  */
-export function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
+export async function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
   const send = async () => {
     const { agent, model } = sessions.lastConversation(session)
     const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true }] }
@@ -42,7 +42,11 @@ export function store(client: Client, sessions: Sessions, session: string, text:
     }
     await sessions.store(session, text, async () => void (await data(client.session.prompt({ path: { id: session }, body }))))
   }
-  return sessions.whenIdle(session, send, signal)
+  // OpenCode makes a title only as long as the session has one message of a user, and this message would count as the
+  // second one.
+  await sessions.whenIdle(session, async () => {}, signal)
+  if (await sessions.isUntitled(session)) throw new Error("OpenCode has not made a title for the session yet")
+  await sessions.whenIdle(session, send, signal)
 }
 
 /** Returns the payload of a client answer, or throws. The client resolves even if the request failed. */

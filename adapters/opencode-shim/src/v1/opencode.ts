@@ -48,7 +48,7 @@ export interface Client {
   app: { log(o: { body: { service: string; level: string; message: string } }): Response<unknown> }
   config: { providers(): Response<{ providers: Provider[] }> }
   session: {
-    get(o: { path: { id: string } }): Response<{ id: string; parentID?: string }>
+    get(o: { path: { id: string } }): Response<{ id: string; parentID?: string; title?: string }>
     list(o: { query: { search: string } }): Response<Array<SessionInfo & { id: string; time: { updated: number } }>>
     create(o: { body: { parentID: string; title: string } }): Response<{ id: string }>
     delete(o: { path: { id: string } }): Response<unknown>

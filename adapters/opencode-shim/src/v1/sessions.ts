@@ -79,6 +79,12 @@ export class Sessions extends Turns {
     return parent
   }
 
+  /** Whether OpenCode has not made a title for the session yet. */
+  async isUntitled(session: string): Promise<boolean> {
+    const answer = await within(lookupMS, this.client.session.get({ path: { id: session } }))
+    return /^(New|Child) session - \d{4}-/.test(answer?.data?.title ?? "")
+  }
+
   /** Notes the agent and model of the conversation, and returns them. */
   conversation(session: string, messages: readonly Message[]): Conversation {
     const newest = messages.findLast((message) => message.info.role === "user")?.info

@@ -23,6 +23,8 @@ export class FakeOpenCode {
   /** Called while a message is being stored. */
   storing: (id: string, body: PromptBody) => Promise<void> = async () => {}
   providers: Provider[] = []
+  /** The titles of sessions, by id. */
+  titles: Record<string, string> = {}
   /** The child sessions that the plugin has created, by id. */
   readonly children = new Map<string, { parentID: string; title: string; messages: unknown[] }>()
   /** The other sessions that OpenCode lists. */
@@ -43,7 +45,8 @@ export class FakeOpenCode {
       get: async ({ path: { id } }) => {
         this.lookups.push(id)
         const parentID = this.parents[id]
-        return { data: { id, ...(parentID && { parentID }) } }
+        const title = this.titles[id]
+        return { data: { id, ...(parentID && { parentID }), ...(title && { title }) } }
       },
       messages: async ({ path }) => ({ data: this.children.get(path.id)?.messages ?? ["history"] }),
       list: async ({ query }) => ({ data: this.listed.filter(({ title }) => title?.includes(query.search)) }),

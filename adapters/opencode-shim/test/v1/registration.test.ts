@@ -76,6 +76,19 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
+// K28 in docs/defects.md: OpenCode makes no title for a session with a second message of a user.
+test("an answer becomes no message as long as OpenCode has to make the session's title", async (t) => {
+  const result = { title: "magicctx", message: "Context: 45%", variant: "info", stays: true }
+  const { hooks, opencode } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
+  opencode.titles = { ses_new: "New session - 2026-11-26T16:00:00.000Z", ses_child: "Child session - 2026-11-26T16:00:00.000Z", ses_named: "New session - or not" }
+  for (const [session, isStored] of [["ses_new", false], ["ses_child", false], ["ses_named", true]] as const) {
+    const stored = opencode.prompts.length
+    await assert.rejects(hooks["command.execute.before"]!({ command: "ctx-status", sessionID: session, arguments: "" }, { parts: [] }), { name: "MagicctxCommandDone" })
+    assert.deepEqual([opencode.prompts.length - stored, opencode.toasts.length], isStored ? [1, 0] : [0, 1], session)
+    opencode.toasts.length = 0
+  }
+})
+
 test("an answer that stays becomes a message that the model does not receive, and keeps the conversation's model", async (t) => {
   const result = { title: "magicctx", message: "Context: 45%", variant: "info", stays: true }
   const { hooks, opencode } = await load(t, { commands: [command] }, { results: { "command/execute": result } })

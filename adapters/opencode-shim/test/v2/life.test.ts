@@ -122,6 +122,23 @@ test("the tools of an earlier start are there at once, until the host has answer
   await until(() => opencode.tools.size === 0)
 })
 
+test("a directory that is new gets the tools of another one at once, and from its second start on none if magicctx is off", async (t) => {
+  const other = await load(t, { tools })
+  await until(() => other.opencode.tools.has("ctx_reduce"))
+  const { opencode, dispose } = await load(t, { enabled: false, reason: "disabled in magicctx.jsonc", tools: [] }, { silent: ["initialize"] })
+  await until(() => opencode.tools.has("ctx_reduce"))
+  fake.follow({ results: { initialize: { ...initialized, enabled: false, reason: "disabled in magicctx.jsonc", tools: [] } } })
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  await until(() => opencode.tools.size === 0)
+  await dispose!()
+  fake.follow({ silent: ["initialize"] })
+  const plugin = (await import("../../src/index.ts")).default
+  t.after((await plugin.setup(opencode.ctx))!)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(opencode.tools.size, 0)
+})
+
 test("the host learns a model's limits from OpenCode's catalogue", async (t) => {
   const ask = { ask: { "session/transform": ["models/limits", { model: { provider: "p", id: "m" }, directory: "" }] as [string, unknown] } }
   const { opencode } = await load(t)

@@ -284,6 +284,16 @@ export interface DroppedUnit {
   rule?: string
 }
 
+/** EmbeddingStatus says how many texts of the index have vectors. */
+export interface EmbeddingStatus {
+  model?: string
+  /** texts have vectors of this model, and Waiting will get them. */
+  texts: number
+  waiting?: number
+  /** problem is the reason why there are none. */
+  problem?: string
+}
+
 /** Empty is the result of methods that only confirm. */
 export type Empty = Record<string, never>
 
@@ -916,6 +926,8 @@ export interface StatusResult {
   knownSessions?: number
   /** historianRuns counts the runs of the historian that are under way or about to begin. */
   historianRuns?: number
+  /** embedding says how many texts of the index have vectors. It is absent if no service is configured. */
+  embedding?: EmbeddingStatus
   /** warnings are problems that a person should look at, worst first. */
   warnings?: Warning[]
   /**

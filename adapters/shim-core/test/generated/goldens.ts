@@ -701,6 +701,12 @@ export const hostCalls: HostCalls = {
     "storeBytes": 5000000,
     "knownSessions": 12,
     "historianRuns": 1,
+    "embedding": {
+      "model": "small",
+      "texts": 1200,
+      "waiting": 30,
+      "problem": "the index is locked"
+    },
     "warnings": [
       {
         "source": "config",

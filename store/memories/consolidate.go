@@ -1,4 +1,4 @@
-package store
+package memories
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/store/database"
-	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
@@ -27,10 +26,10 @@ type Merge struct {
 // Consolidate applies the merges of a run of the dreamer, and records the run. It leaves out a merge of memories that
 // somebody has changed since the dreamer read them. It returns the number of the run, and the memories that were replaced
 // and their replacements. If the run no longer has its lease, it stores nothing, and the error is work.ErrLeaseLost.
-func (s *Store) Consolidate(ctx context.Context, project, holder string, merges []Merge, run work.RunRow) (number int, old, merged []chronicle.Memory, err error) {
+func (s *Memories) Consolidate(ctx context.Context, project, holder string, merges []Merge, run work.RunRow) (number int, old, merged []chronicle.Memory, err error) {
 	w := DreamerOf(project)
-	err = s.Update(ctx, func(tx *database.Tx) error {
-		now := s.Clock.Now()
+	err = s.db.Update(ctx, func(tx *database.Tx) error {
+		now := s.db.Clock.Now()
 		if err := work.CheckLease(tx, w, holder, 0, now); err != nil {
 			return err
 		}
@@ -39,7 +38,7 @@ func (s *Store) Consolidate(ctx context.Context, project, holder string, merges 
 		if err != nil {
 			return err
 		}
-		e := memories.EditingInRun(tx, now, number)
+		e := EditingInRun(tx, now, number)
 		for _, m := range merges {
 			ids, err := unchanged(e, project, m.Old)
 			if err != nil {
@@ -49,7 +48,7 @@ func (s *Store) Consolidate(ctx context.Context, project, holder string, merges 
 				continue
 			}
 			into, _, err := e.Merge(ids, chronicle.Memory{Project: project, Directory: m.Old[0].Directory, Content: m.Content, Source: chronicle.FromAgent})
-			if _, isRefused := errors.AsType[memories.Refusal](err); isRefused {
+			if _, isRefused := errors.AsType[Refusal](err); isRefused {
 				continue // for example, a third memory says the same
 			}
 			if err != nil {
@@ -76,10 +75,10 @@ func (s *Store) Consolidate(ctx context.Context, project, holder string, merges 
 }
 
 // unchanged returns the ids of memories, or nil if somebody has changed one of them.
-func unchanged(e *memories.Editor, project string, old []chronicle.Memory) (ids []int64, err error) {
+func unchanged(e *Editor, project string, old []chronicle.Memory) (ids []int64, err error) {
 	for _, m := range old {
 		now, err := e.Reader().Memory(project, m.ID)
-		if err != nil && !errors.Is(err, memories.ErrUnknown) {
+		if err != nil && !errors.Is(err, ErrUnknown) {
 			return nil, err
 		}
 		if err != nil || now.Content != m.Content || now.Category != m.Category || now.Status != m.Status || now.Permanent != m.Permanent {

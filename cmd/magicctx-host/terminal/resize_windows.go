@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"os"
@@ -18,5 +18,5 @@ func enableANSI(out *os.File) (undo func(), err error) {
 	return func() { _ = windows.SetConsoleMode(console, mode) }, err
 }
 
-// notifyResize never signals. The next redraw, at most a second later, sees the new size.
-func notifyResize() (resized <-chan os.Signal, stop func()) { return nil, func() {} }
+// Resized never signals. The next redraw, at most a second later, sees the new size.
+func Resized() (resized <-chan os.Signal, stop func()) { return nil, func() {} }

@@ -1,10 +1,9 @@
-package main
+package terminal
 
 import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -12,10 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// newLogger returns a logger that writes text for people on a terminal and JSON lines elsewhere.
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	if isTerminal(w) {
-		return slog.New(terminalHandler(w, level))
+// NewLogger returns a logger that writes text for people on a terminal and JSON lines elsewhere.
+func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
+	if Is(w) {
+		return slog.New(Handler(w, level))
 	}
 	return slog.New(slog.NewJSONHandler(printableJSON{w}, &slog.HandlerOptions{Level: level}))
 }
@@ -31,9 +30,9 @@ func (w printableJSON) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// terminalHandler returns the handler for a log that people read on a terminal. On a terminal that shows colours,
+// Handler returns the handler for a log that people read on a terminal. On a terminal that shows colours,
 // tint does not change the escape sequences in texts. So the handler removes them first.
-func terminalHandler(w io.Writer, level slog.Level) slog.Handler {
+func Handler(w io.Writer, level slog.Level) slog.Handler {
 	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: printableAttr})
 }
 
@@ -50,21 +49,3 @@ func printableAttr(_ []string, a slog.Attr) slog.Attr {
 	}
 	return a
 }
-
-// isTerminal reports whether f is a terminal. /dev/null is a character device as well, and plugins like
-// to pass it as stdin, so it is excluded.
-func isTerminal(f any) bool {
-	file, ok := f.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
-}
-
-// wantsColor reports whether output to f should have colours.
-func wantsColor(f any) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }

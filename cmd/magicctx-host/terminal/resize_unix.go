@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package terminal
 
 import (
 	"os"
@@ -11,8 +11,8 @@ import (
 // enableANSI does nothing, because terminals on this system understand escape sequences.
 func enableANSI(*os.File) (undo func(), err error) { return func() {}, nil }
 
-// notifyResize signals each time the terminal changes its size.
-func notifyResize() (resized <-chan os.Signal, stop func()) {
+// Resized signals each time the terminal changes its size.
+func Resized() (resized <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)
 	return c, func() { signal.Stop(c) }

@@ -1,0 +1,113 @@
+package checks
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+const (
+	// after leaves the time after a pass to the harness.
+	after = 2 * time.Second
+	// apart is the least time between two tests in one directory, and maxTests the most checks of one.
+	apart    = 5 * time.Minute
+	maxTests = 200
+)
+
+// A Tester tests the checks of memories after the passes of sessions.
+type Tester struct {
+	Options
+	mu sync.Mutex
+	// tested are the times of the newest tests, by directory, Unix ms.
+	tested map[string]int64
+}
+
+// Options configure a Tester.
+type Options struct {
+	Store      *store.Store
+	Guard      *store.Guard
+	Background *background.Work
+	Clock      clock.Clock
+	Log        *slog.Logger
+	// After is how long a test waits after a pass. 0 means two seconds.
+	After time.Duration
+}
+
+// New returns a tester.
+func New(o Options) *Tester {
+	if o.After == 0 {
+		o.After = after
+	}
+	return &Tester{Options: o, tested: map[string]int64{}}
+}
+
+// Feature attaches the tester to the passes.
+func (t *Tester) Feature() pass.Feature {
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { t.note(ps.Session) }}
+}
+
+// note starts a test if memories of the session's project have checks.
+func (t *Tester) note(s *session.Session) {
+	directory, now := s.Row.Directory, t.Clock.Now()
+	var all []chronicle.Memory
+	for _, m := range s.Chronicle.Memories.Memories {
+		if m.Check != "" && m.Project == s.Row.Project && len(all) < maxTests {
+			all = append(all, m)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last, isTested := t.tested[directory]; len(all) == 0 || isTested && now-last < apart.Milliseconds() {
+		return
+	}
+	t.tested[directory] = now
+	t.Background.Go(func() {
+		ctx := t.Background.Lifetime()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(t.After):
+		}
+		if err := t.test(ctx, directory, all); err != nil && ctx.Err() == nil {
+			t.Log.Info("memories are not checked", "directory", directory, "error", err)
+		}
+	})
+}
+
+// test tests memories in the repository of a directory, and stores what has changed.
+func (t *Tester) test(ctx context.Context, directory string, all []chronicle.Memory) error {
+	root, err := os.OpenRoot(project.Root(directory))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	changed := map[chronicle.Memory]string{}
+	for _, m := range all {
+		c, err := chronicle.ParseCheck(m.Check)
+		if err != nil || ctx.Err() != nil {
+			continue
+		}
+		reason, err := test(root, c)
+		if err == nil && reason != m.Doubt {
+			changed[m] = reason
+		}
+	}
+	if len(changed) == 0 {
+		return ctx.Err()
+	}
+	writing, cancel := t.Guard.Writing(ctx)
+	defer cancel()
+	err = t.Store.Memories.Doubt(writing, changed, t.Clock.Now())
+	t.Guard.Wrote(err)
+	return err
+}

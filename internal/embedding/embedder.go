@@ -1,0 +1,121 @@
+package embedding
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+// An Embedder gives vectors to the texts of an index, the oldest first.
+type Embedder struct {
+	// Dir is the directory of the index.
+	Dir    string
+	Source *Source
+	// Share bounds the work in the background: after each batch, the embedder rests for Share times as long as storing the
+	// batch took.
+	Share int
+}
+
+// Run gives vectors to the texts that lack them. It calls progress after each batch. After an error, the next run goes
+// on where this one ended. Without a configured service, it does nothing.
+func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error) {
+	service, err := e.Source.Service()
+	if service == nil {
+		return err
+	}
+	db, err := index.Open(ctx, e.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for done := 0; ; {
+		var texts []index.Waiting
+		err := db.View(ctx, func(v *index.View) (err error) {
+			texts, err = v.Waiting(service.Space(), maxBatch)
+			return err
+		})
+		if err != nil || len(texts) == 0 {
+			return err
+		}
+		vectors, refused, err := embed(ctx, service, texts)
+		if err != nil {
+			return err
+		}
+		started := time.Now()
+		if err := db.Update(ctx, func(tx *index.Tx) error { return tx.PutVectors(service.Space(), texts, vectors) }); err != nil {
+			return err
+		}
+		if refused != nil {
+			return refused
+		}
+		done += len(texts)
+		progress(done)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(e.Share) * time.Since(started)):
+		}
+	}
+}
+
+// embed returns the vectors of texts. If the service does not accept one of them, the others are sent one by one. If it
+// accepts none of several, the reason is not a text, and embed fails. A single text is given up, and refused is the
+// reason.
+func embed(ctx context.Context, service *Service, texts []index.Waiting) (vectors [][]float32, refused, err error) {
+	all := make([]string, len(texts))
+	for i, t := range texts {
+		all[i] = t.Text
+	}
+	vectors, err = service.EmbedPatiently(ctx, all)
+	if !isAboutTexts(err) {
+		return vectors, nil, err
+	}
+	if len(all) == 1 {
+		return make([][]float32, 1), err, nil
+	}
+	vectors, isAccepted := make([][]float32, len(all)), false
+	for i := range all {
+		one, oneErr := service.EmbedPatiently(ctx, all[i:i+1])
+		switch {
+		case oneErr == nil:
+			vectors[i], isAccepted = one[0], true
+		case !isAboutTexts(oneErr):
+			return nil, nil, oneErr
+		}
+	}
+	if !isAccepted {
+		return nil, nil, err
+	}
+	return vectors, nil, nil
+}
+
+func isAboutTexts(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) && refused.IsAboutTexts()
+}
+
+// Status says how many texts have vectors, or nil if no service is configured.
+func (e *Embedder) Status(ctx context.Context) *schema.EmbeddingStatus {
+	service, err := e.Source.Service()
+	if err != nil {
+		return &schema.EmbeddingStatus{Problem: err.Error()}
+	}
+	if service == nil {
+		return nil
+	}
+	st := &schema.EmbeddingStatus{Model: service.Model()}
+	x, err := index.OpenReadOnly(ctx, e.Dir)
+	if err == nil {
+		err = errors.Join(x.View(ctx, func(v *index.View) error {
+			st.Texts, st.Waiting, err = v.Vectors(service.Space())
+			return err
+		}), x.Close())
+	}
+	if err != nil && !errors.Is(err, index.ErrMissing) {
+		st.Problem = err.Error()
+	}
+	return st
+}

@@ -1,0 +1,67 @@
+package embedding
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// queryTimeout bounds the wait of a search.
+const queryTimeout = 3 * time.Second
+
+// A Source knows the service that the user's files configure at the moment. A nil Source knows none.
+type Source struct {
+	Env func(string) string
+	// Failed is called with each error of Query. It may be nil.
+	Failed func(error)
+
+	mu      sync.Mutex
+	cfg     schema.Embedding
+	service *Service
+}
+
+// Service returns the configured service, or nil if there is none. The service stays the same as long as its
+// configuration does.
+func (s *Source) Service() (*Service, error) {
+	if s == nil {
+		return nil, nil
+	}
+	cfg := config.Embedding(s.Env)
+	if cfg.Provider == schema.EmbeddingOff {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.service != nil && s.cfg == cfg {
+		return s.service, nil
+	}
+	service, err := New(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.cfg, s.service = cfg, service
+	return service, nil
+}
+
+// Query returns the vector of a query in a space, or nil if there is none.
+func (s *Source) Query(ctx context.Context, space, text string) []float32 {
+	service, err := s.Service()
+	if service == nil && err == nil || service != nil && service.Space() != space {
+		return nil
+	}
+	var vectors [][]float32
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+		defer cancel()
+		if vectors, err = service.Embed(ctx, []string{text}); err == nil {
+			return vectors[0]
+		}
+	}
+	if s.Failed != nil {
+		s.Failed(err)
+	}
+	return nil
+}

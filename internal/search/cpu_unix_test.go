@@ -1,0 +1,16 @@
+//go:build unix
+
+package search
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cpuTime returns the processor time that this process has used.
+func cpuTime(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,60 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/store/index"
+)
+
+const (
+	// nearest is the number of texts that the vectors add to the candidates.
+	nearest = 100
+	// damping makes the first ranks of a list count less, so that both lists have a say.
+	damping = 60
+)
+
+// vectorOf returns the vector of a query, or nil. It asks the service before the search begins, so that no view of the
+// index waits for it.
+func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, err error) {
+	if q.Embed == nil {
+		return nil, nil
+	}
+	space := ""
+	if err = x.View(ctx, func(v *index.View) (err error) {
+		space, err = v.Space()
+		return err
+	}); err == nil && space != "" {
+		vector = q.Embed(ctx, space, q.Text)
+	}
+	return vector, err
+}
+
+// fuse adds the texts whose vectors are nearest to that of the query, and ranks all hits anew: each list gives to its
+// hits the reciprocal of their ranks. Without vectors, the hits stay as they are.
+func (s *search) fuse(hits []*scored) ([]*scored, error) {
+	if s.vector == nil || s.q.Project != "" && s.scope.Project == 0 {
+		return hits, nil
+	}
+	share := func(rank int) float64 { return (damping + 1) / float64(damping+1+rank) / 2 }
+	known := map[int64]*scored{}
+	for i, h := range hits {
+		known[h.Row()], h.total = h, share(i)
+	}
+	rank := 0
+	err := s.v.Nearest(s.vector, s.scope, nearest, func(h index.Hit) {
+		if s.q.Hides != nil && s.q.Hides(&h) {
+			return
+		}
+		c := known[h.Row()]
+		if c == nil {
+			c = &scored{Hit: h}
+			hits = append(hits, c)
+		}
+		c.total += share(rank)
+		rank++
+	})
+	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
+	return hits, err
+}

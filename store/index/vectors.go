@@ -1,0 +1,150 @@
+package index
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// maxVectors bounds the texts with a vector, and with it the time of a search and the size of the file. A test makes it
+// smaller.
+var maxVectors = 25_000
+
+// ErrDimensions: a vector has another number of dimensions than the vectors of its space in the index.
+var ErrDimensions = errors.New("another number of dimensions")
+
+// A Waiting is a text that may get a vector.
+type Waiting struct {
+	row, session int64
+	Text         string
+}
+
+//go:embed query/waiting.sql
+var waitingSQL string
+
+// Waiting returns the next texts without a vector in a space, and at most limit.
+func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
+	err = v.x.scan(waitingSQL, func(s *sqlite3.Stmt) {
+		all = append(all, Waiting{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnText(2) + "\n" + s.ColumnText(3)})
+	}, space, maxVectors, limit)
+	return all, err
+}
+
+//go:embed query/vectors_count.sql
+var vectorsCountSQL string
+
+// Vectors returns how many texts have a vector in a space, and how many wait for one.
+func (v *View) Vectors(space string) (stored, waiting int, err error) {
+	err = v.x.scan(vectorsCountSQL, func(s *sqlite3.Stmt) { stored, waiting = s.ColumnInt(0), s.ColumnInt(1) }, space, maxVectors)
+	return stored, waiting, err
+}
+
+// Space returns the space of the vectors, or "" if there are none.
+func (v *View) Space() (name string, err error) {
+	err = v.x.scan(`SELECT name FROM space`, func(s *sqlite3.Stmt) { name = s.ColumnText(0) })
+	return name, err
+}
+
+// PutVectors stores the vectors of waiting texts, which are unit vectors, or nil for a text that gets none. The vectors
+// of another space are deleted.
+func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) error {
+	known, dimensions := false, 0
+	err := tx.x.scan(`SELECT name = ?, dimensions FROM space`, func(s *sqlite3.Stmt) { known, dimensions = s.ColumnBool(0), s.ColumnInt(1) }, space)
+	if err == nil && !known {
+		dimensions = 0
+		err = errors.Join(tx.x.scan(`DELETE FROM vectors`, nil), tx.x.scan(`DELETE FROM space`, nil))
+	}
+	for i, vector := range vectors {
+		switch {
+		case err != nil || vector == nil:
+			continue
+		case dimensions != 0 && len(vector) != dimensions:
+			return fmt.Errorf("%w: %d, and those in the index have %d", ErrDimensions, len(vector), dimensions)
+		}
+		dimensions = len(vector)
+		// A chunk that was deleted in the meantime gets no vector.
+		err = tx.x.scan(`INSERT OR REPLACE INTO vectors (chunk, session, vector) SELECT id, session, ?2 FROM chunks WHERE id = ?1`, nil, texts[i].row, bytesOf(vector))
+	}
+	if err != nil || dimensions == 0 {
+		return err
+	}
+	return errors.Join(
+		tx.x.scan(`INSERT INTO space (id, name, dimensions, through) VALUES (1, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET through = max(through, excluded.through)`, nil, space, dimensions, texts[len(texts)-1].row),
+		tx.x.scan(`DELETE FROM vectors WHERE chunk IN (
+			SELECT chunk FROM vectors ORDER BY chunk LIMIT max(0, (SELECT count(*) FROM vectors) - ?))`, nil, maxVectors))
+}
+
+func bytesOf(vector []float32) []byte {
+	b := make([]byte, 0, 4*len(vector))
+	for _, x := range vector {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// cosine returns the cosine of two unit vectors, or -1 if they cannot be compared.
+func cosine(a []float32, b []byte) (sum float32) {
+	if len(b) != 4*len(a) {
+		return -1
+	}
+	var s0, s1, s2, s3 float32 // independent sums, so that the processor adds several at a time
+	for ; len(a) >= 4; a, b = a[4:], b[16:] {
+		b := b[:16:16]
+		s0 += a[0] * math.Float32frombits(binary.LittleEndian.Uint32(b))
+		s1 += a[1] * math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
+		s2 += a[2] * math.Float32frombits(binary.LittleEndian.Uint32(b[8:]))
+		s3 += a[3] * math.Float32frombits(binary.LittleEndian.Uint32(b[12:]))
+	}
+	sum = s0 + s1 + s2 + s3
+	for i, x := range a {
+		sum += x * math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return sum
+}
+
+var (
+	//go:embed query/vectors.sql
+	vectorsSQL string
+	//go:embed query/chunk.sql
+	chunkSQL string
+)
+
+// maxNearest bounds the chunks that Nearest looks at because the scope leaves out others.
+const maxNearest = 2_000
+
+// Nearest calls yield with the texts whose vectors are nearest to a unit vector, the nearest first, and at most limit. It
+// compares the vector with all vectors of the scope.
+func (v *View) Nearest(vector []float32, in Scope, limit int, yield func(Hit)) error {
+	if len(in.Kinds) > 0 && !slices.Contains(in.Kinds, Text) {
+		return nil
+	}
+	type near struct {
+		chunk  int64
+		cosine float32
+	}
+	var all []near
+	err := v.x.scan(vectorsSQL, func(s *sqlite3.Stmt) {
+		if c := cosine(vector, s.ColumnRawBlob(1)); c > 0 {
+			all = append(all, near{s.ColumnInt64(0), c})
+		}
+	}, in.Project, in.Harness, in.SessionID)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b near) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(b.chunk, a.chunk)) })
+	for _, n := range all[:min(len(all), maxNearest)] {
+		err := v.x.scan(chunkSQL, func(s *sqlite3.Stmt) { limit--; yield(readHit(s)) }, n.chunk, in.Session, in.Through, in.parts(),
+			in.kinds(), string(in.Role), in.Since)
+		if err != nil || limit == 0 {
+			return err
+		}
+	}
+	return nil
+}
