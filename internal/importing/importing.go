@@ -329,7 +329,7 @@ func reasonFor(table string) string {
 	)
 	switch {
 	case strings.Contains(table, "embedding"):
-		return "magicctx keeps no vectors"
+		return "magicctx makes its own vectors"
 	case slices.Contains([]string{"user_memories", "user_memory_candidates"}, table):
 		return "magicctx keeps no profile of the user; memory add stores what one project needs"
 	case slices.Contains([]string{

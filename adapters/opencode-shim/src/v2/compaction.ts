@@ -15,7 +15,7 @@ export async function compaction(instance: Instance, event: SessionCompaction): 
   const { sessionID: session, messages } = event
   const count = passes.head(session).length
   if (count === 0 || event.result) return
-  const steps = new Steps(messages, await facts.of(session, messages), event.agent)
+  const steps = new Steps(messages, await facts.of(session, messages), event.agent, facts.asked)
   if ((await passes.repeat(steps.list, session)) !== "reapplied") return
   const wire = steps.entries()
   if (wire.length < count || !isHead(wire[0], passes.head(session)[0])) return // the array lacks all covered messages

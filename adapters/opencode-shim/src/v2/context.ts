@@ -54,7 +54,7 @@ async function pass(instance: Instance, event: SessionContext): Promise<Changes>
   unsent.add(session)
   const enabled = await instance.ready()
   if (enabled || !instance.isInTrouble) register(instance, enabled)
-  const steps = new Steps(event.messages, await facts.of(session, event.messages), agent)
+  const steps = new Steps(event.messages, await facts.of(session, event.messages), agent, facts.asked)
   if (!enabled) {
     if (!instance.isInTrouble) {
       passes.withoutPass(session)
@@ -76,7 +76,7 @@ async function pass(instance: Instance, event: SessionContext): Promise<Changes>
 }
 
 async function repeat(instance: Instance, event: SessionContext): Promise<Changes> {
-  const steps = new Steps(event.messages, await instance.facts.of(event.sessionID, event.messages), event.agent)
+  const steps = new Steps(event.messages, await instance.facts.of(event.sessionID, event.messages), event.agent, instance.facts.asked)
   const outcome = await instance.passes.repeat(steps.list, event.sessionID)
   const changes = await system(instance, event, false)
   return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes

@@ -25,6 +25,8 @@ const remembered = 32
 
 /** The facts about the messages of the sessions. They come from events, and where these are missing, from OpenCode. */
 export class Facts {
+  /** By prompt, the agent of the newest request that ended with it. Nothing else tells it, so a revert leaves it. */
+  readonly asked = new Map<string, string>()
   readonly #sessions = new Map<string, Map<string, Fact>>()
   readonly #session: SessionDomain
   /** Called with each new fact. */

@@ -28,7 +28,7 @@ export class Steps {
   private readonly originals = new WeakMap<Entry, Entry>()
 
   /** Joins OpenCode's messages to steps. The steps share no object that patches write to with the messages. */
-  constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string) {
+  constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string, asked = new Map<string, string>()) {
     let answer: Step | undefined // the answer to which the following results belong
     const seen = new Set<string>()
     for (const entry of entries) {
@@ -42,7 +42,7 @@ export class Steps {
       this.list.push(step)
       answer = entry?.role === "assistant" ? step : undefined
     }
-    this.nameAgents(agent)
+    this.nameAgents(agent, asked)
   }
 
   /**
@@ -72,12 +72,21 @@ export class Steps {
     return { id, info, message: this.own(entry) }
   }
 
-  /** Says for each prompt which agent answers it: the one that has answered, or the one that this request is for. */
-  private nameAgents(agent: string | undefined): void {
+  /**
+   * Says for each prompt which agent answers it: the one that has answered, or the one that this request is for. An older
+   * prompt without an answer keeps its agent, because a message with another agent has changed.
+   */
+  private nameAgents(agent: string | undefined, asked: Map<string, string>): void {
+    let isNewest = true
     for (let i = this.list.length - 1, next = agent; i >= 0; i--) {
-      const { info, message } = this.list[i]!
+      const { id, info, message } = this.list[i]!
       if (message?.role === "assistant") next = info?.agent ?? next
-      else if (message?.role === "user" && info && next !== undefined) info.agent = next
+      else if (message?.role === "user" && info && next !== undefined) {
+        info.agent = (!isNewest && asked.get(id)) || next
+        if (message.id === undefined) continue // it may belong to the newest prompt
+        asked.set(id, info.agent)
+        isNewest = false
+      }
     }
   }
 

@@ -35,6 +35,20 @@ test("the messages of a request become the wire; the ones without a patch stay O
   assert.equal(a1!.info.finish, "tool-calls")
 })
 
+test("a prompt without an answer keeps its agent, so it has not changed if the next prompt is for another one", async (t) => {
+  const { opencode, received } = await load(t)
+  opencode.add("s", user("u1", "one"))
+  await opencode.request("s")
+  opencode.emit("session.revert.staged", { sessionID: "s" }) // the shim forgets the facts of the session
+  opencode.add("s", user("u2", "two"))
+  await opencode.request("s", { agent: "plan" })
+  const [, second] = received("session/transform")
+  assert.equal(second!.params!.keep, 1)
+  assert.deepEqual(attached(second).map(({ id, info }) => [id, info.agent]), [["u2", "plan"]])
+  await opencode.request("s", { agent: "build" })
+  assert.deepEqual(attached(received("session/transform")[2]).map(({ id, info }) => [id, info.agent]), [["u2", "build"]], "the newest prompt is for the agent of its request")
+})
+
 test("the next request sends only what is new, and asks OpenCode only about it", async (t) => {
   const { opencode, received } = await load(t)
   opencode.add("s", user("u1", "one"))
