@@ -102,8 +102,10 @@ type Config struct {
 	Memory Memory `json:"memory"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
 	Historian Historian `json:"historian"`
-	// Dreamer is the hidden agent that tends knowledge at night. Without this block it is disabled.
-	Dreamer Dreamer `json:"dreamer" effect:"none"`
+	// Budget bounds what the hidden agents may cost.
+	Budget Budget `json:"budget"`
+	// Dreamer is the hidden agent that tends the memories, on request (/ctx-dream). Without this block it is disabled.
+	Dreamer Dreamer `json:"dreamer"`
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
 	Sidekick Sidekick `json:"sidekick" effect:"none"`
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
@@ -323,23 +325,46 @@ type Historian struct {
 	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`
 }
 
+// Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
+// worst case fits. A model without a known price counts as the dearest model with one.
+type Budget struct {
+	// Percent is the day's budget as a share of the cost of the project's own prompts on a mean day of the last seven, in percent.
+	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
+	// AtLeast is the budget, in $, if that share is smaller.
+	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
+	// AtMost is the greatest budget, in $. With 0, no hidden agent asks a model.
+	AtMost float64 `json:"at_most" jsonschema:"default=20,minimum=0" project:"less"`
+	// Tokens bounds the tokens of questions and answers on one day.
+	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
+	// Historian bounds the historian alone.
+	Historian AgentBudget `json:"historian"`
+}
+
+// AgentBudget bounds one hidden agent in a project on one day.
+type AgentBudget struct {
+	// Money is its greatest budget, in $.
+	Money float64 `json:"money" jsonschema:"default=20,minimum=0" project:"less"`
+	// Tokens bounds the tokens of its questions and answers.
+	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
+}
+
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
 	// Schedule is the time of day at which the dreamer may run, in local time. It may span midnight. Empty means only on request.
-	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
+	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted" effect:"none"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
-	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
+	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less" effect:"none"`
 	// Tasks are run in this order.
-	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
+	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted" effect:"none"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.
-	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off"`
+	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off" effect:"none"`
 	// UserMemories turns repeated observations about the user into memories.
-	UserMemories UserMemories `json:"user_memories"`
+	UserMemories UserMemories `json:"user_memories" effect:"none"`
 	// PinKeyFiles keeps files that are read often in the prompt.
-	PinKeyFiles PinKeyFiles `json:"pin_key_files"`
+	PinKeyFiles PinKeyFiles `json:"pin_key_files" effect:"none"`
 }
 
 // UserMemories turns repeated observations about the user into memories.

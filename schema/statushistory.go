@@ -78,6 +78,24 @@ type HistoryStatus struct {
 	IsOverdue bool `json:"isOverdue,omitzero"`
 	// LastPublish is the newest publication.
 	LastPublish *HistoryPublish `json:"lastPublish,omitzero"`
+	// Budget is the reason why no model is asked for the rest of the day.
+	Budget *BudgetStop `json:"budget,omitzero"`
+}
+
+// BudgetStop says that the next call of a hidden agent could exceed a budget of the day.
+type BudgetStop struct {
+	// Agent is the agent that the budget bounds. It is empty for the budget of all agents.
+	Agent string `json:"agent,omitzero"`
+	// Until is the time at which the next day begins (Unix ms).
+	Until int64 `json:"until"`
+	// Money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the
+	// worst case of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
+	Money       float64 `json:"money"`
+	SpentMoney  float64 `json:"spentMoney"`
+	NeedsMoney  float64 `json:"needsMoney"`
+	Tokens      int     `json:"tokens"`
+	SpentTokens int     `json:"spentTokens"`
+	NeedsTokens int     `json:"needsTokens"`
 }
 
 // CompartmentScore is a compartment of the messages with the ordinals Start to End.

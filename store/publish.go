@@ -95,12 +95,13 @@ func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 
 // insertFindings stores the facts of a publication, and the record of its run.
 func insertFindings(tx *database.Tx, p Publication, now int64) error {
-	if err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now); err != nil {
+	learned, err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now)
+	if err != nil {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]
 	isExtracted := last.MadeBy == chronicle.ByExtraction
-	_, err := tx.Exec(`
+	_, err = tx.Exec(`
 		UPDATE histories
 		SET pending_marker = CASE WHEN ?3 = '' THEN pending_marker ELSE ?3 END,
 			publishes      = publishes + 1,
@@ -118,6 +119,11 @@ func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	}
 	if err != nil {
 		return fmt.Errorf("pace of the historian: %w", err)
+	}
+	if !isExtracted {
+		if err := work.Credit(tx, p.Holder, len(p.Compartments), learned); err != nil {
+			return err
+		}
 	}
 	return work.InsertRun(tx, historian, p.run(), now)
 }

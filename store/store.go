@@ -36,6 +36,7 @@ type Store struct {
 	Models   *models.Models
 	Reports  *Reports
 	Runs     *work.Runs
+	Calls    *work.Calls
 	Waiting  *Waiting
 }
 
@@ -59,7 +60,7 @@ func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, 
 	}
 	return &Store{
 		DB: d, History: &History{d}, Leases: work.NewLeases(d), Markers: &Markers{d}, Memories: memories.In(d),
-		Models: models.In(d), Reports: &Reports{d}, Runs: work.NewRuns(d), Waiting: &Waiting{db: d},
+		Models: models.In(d), Reports: &Reports{d}, Runs: work.NewRuns(d), Calls: work.NewCalls(d), Waiting: &Waiting{db: d},
 	}, nil
 }
 

@@ -58,11 +58,11 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// orCounted corrects a usage that is too small: if a reported number is less than half of our own count of the
+// OrCounted corrects a usage that is too small: if a reported number is less than half of our own count of the
 // question or the answer, it returns our count instead. Some providers and proxies report no usage, and a
 // question that seems free could be repeated without end. A provider's own tokens may be larger than ours, but
 // not twice as large.
-func (u Usage) orCounted(r Request, text string) Usage {
+func (u Usage) OrCounted(r Request, text string) Usage {
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
 		u.Input, u.CacheRead, u.CacheWrite = asked, 0, 0
 	}
@@ -99,7 +99,7 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := a.Ask(bound, r)
 	if err == nil {
 		answer.Model = cmp.Or(answer.Model, r.Model)
-		answer.Usage = answer.Usage.orCounted(r, answer.Text)
+		answer.Usage = answer.Usage.OrCounted(r, answer.Text)
 		return answer, nil
 	}
 	return Answer{}, failure(ctx, bound, r, err)

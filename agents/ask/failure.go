@@ -22,6 +22,9 @@ const (
 	Overflow Kind = "overflow"
 	// UnknownModel means that the harness does not have the model.
 	UnknownModel Kind = "unknown model"
+	// OverBudget means that the question was not asked, because its worst case does not fit into the budget. Another model
+	// may be cheaper.
+	OverBudget Kind = "over budget"
 	// Transient is a failure that may not happen again, such as a rate limit.
 	Transient Kind = "transient"
 	// Other is any other failure, for example a wrong key.

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
 	"github.com/magicctx/magicctx-host/internal/config"
-	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -50,12 +49,9 @@ func (r *storeReader) Session(ctx context.Context, p schema.SessionStatusParams)
 	return r.host.SessionStatus(ctx, nil, p)
 }
 
-// farewellSessions bounds the sessions that uninstall names.
-const farewellSessions = 5
-
 // farewell describes the sessions whose next prompt will not fit into their window once magicctx is gone, because the
 // harness then sends all messages.
-func farewell(ctx context.Context, place install.Place) (notes []string) {
+func farewell(ctx context.Context, place install.Place) []string {
 	endpoint, err := daemon.NewEndpoint(place.DataDir)
 	if err != nil {
 		return nil
@@ -71,28 +67,5 @@ func farewell(ctx context.Context, place install.Place) (notes []string) {
 			return nil
 		}
 	}
-	more := 0
-	for _, s := range st.Sessions {
-		size := s.RawTokens
-		if s.Harness != place.Harness.ID || s.ContextTokens == 0 || size <= s.ContextTokens || place.Project != "" && s.Directory != place.Project {
-			continue
-		}
-		if len(notes) == farewellSessions {
-			more++
-			continue
-		}
-		name := s.Session
-		if s.Title != "" {
-			name = fmt.Sprintf("%q (%s)", s.Title, s.Session)
-		}
-		notes = append(notes, fmt.Sprintf("Without magicctx, the next prompt of %s has about %s tokens, in a window of %s.", name, format.Tokens(size), format.Tokens(s.ContextTokens)))
-	}
-	if more > 0 {
-		notes = append(notes, fmt.Sprintf("So it is for %s more.", format.Count(more, "session")))
-	}
-	if len(notes) > 0 {
-		notes = append(notes, fmt.Sprintf("To go on with such a session, keep magicctx, or choose a model with a larger window. Or begin a new session in %s. "+
-			"/compact helps only if the conversation itself still fits into the window, because it sends most of it in one request; magicctx does not change that request.", place.Harness.Name))
-	}
-	return notes
+	return view.Farewell(st.Sessions, place.Harness.ID, place.Harness.Name, place.Project)
 }

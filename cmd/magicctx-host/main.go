@@ -86,6 +86,7 @@ type cli struct {
 	Memory    memoryCmd    `cmd:"" help:"Show what magicctx remembers about projects, and change it."`
 	Workspace workspaceCmd `cmd:"" help:"Let projects see memories of each other."`
 	Notes     notesCmd     `cmd:"" help:"Show what models have put off."`
+	Spend     spendCmd     `cmd:"" help:"Show what magicctx's own questions to models have cost, and what came of them."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay    replayCmd    `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
 	Trace     traceCmd     `cmd:"" help:"Record sessions for replay, or stop that."`

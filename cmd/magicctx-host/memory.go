@@ -243,11 +243,26 @@ func (cmd *memoryArchiveCmd) Run(ctx context.Context, s streams) error {
 	})
 }
 
-type memoryRestoreCmd struct{ memoryIDs }
+type memoryRestoreCmd struct {
+	outputFlags
+	Undone  int     `name:"run" help:"Undo a run of the dreamer: its number, as /ctx-dream has told." placeholder:"N"`
+	Project string  `help:"A directory of the project of that run." type:"path" default:"." placeholder:"DIR"`
+	IDs     []int64 `arg:"" optional:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
+}
 
 // Run restores memories.
 func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
-	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
+	if cmd.Undone == 0 {
+		if len(cmd.IDs) == 0 {
+			return errors.New("name numbers of memories, or --run")
+		}
+		return memoryIDs{cmd.outputFlags, cmd.IDs}.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
+	}
+	identity, err := identify(ctx, cmd.Project)
+	if err != nil {
+		return err
+	}
+	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Undo(identity, cmd.Undone) })
 }
 
 type memoryReviewCmd struct {
@@ -260,7 +275,7 @@ func (cmd *memoryReviewCmd) Run(ctx context.Context, s streams) error {
 	if len(cmd.IDs) == 0 {
 		return (&memoryListCmd{outputFlags: cmd.outputFlags, status: chronicle.MemoryIsProposed}).Run(ctx, s)
 	}
-	return (&memoryRestoreCmd{memoryIDs{cmd.outputFlags, cmd.IDs}}).Run(ctx, s)
+	return (&memoryRestoreCmd{outputFlags: cmd.outputFlags, IDs: cmd.IDs}).Run(ctx, s)
 }
 
 type memoryRmCmd struct{ memoryIDs }
@@ -322,8 +337,8 @@ func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.
 		return withRemedy(err)
 	case f.JSON:
 		return printJSON(s.out, memoryFile{changed})
-	case len(changed) == 0: // only an import may change nothing
-		_, err := fmt.Fprintln(s.out, "The file has no memory that is new here.")
+	case len(changed) == 0: // an import of known memories, or a run that is undone already
+		_, err := fmt.Fprintln(s.out, "Nothing has changed: all of it is known here.")
 		return err
 	}
 	if err := view.PrintMemories(s.out, changed); err != nil {

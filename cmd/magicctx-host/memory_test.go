@@ -30,7 +30,7 @@ func TestMemoryListAndRm(t *testing.T) {
 	if err := os.WriteFile(empty, []byte(`{"memories":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, errs, code := runReal(t, "memory", "import", empty, "--data-dir", dir); code != exitOK || out != "The file has no memory that is new here.\n" {
+	if out, errs, code := runReal(t, "memory", "import", empty, "--data-dir", dir); code != exitOK || out != "Nothing has changed: all of it is known here.\n" {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 	learnFact(t, host, "dir:0123456789ab", "tests run with\x1b[31m go test ./...")
@@ -112,10 +112,12 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"edit 1 --unpin", "1  NAMING (from user): Hosts are hosts.", exitOK},
 		{"add --project PLACE --days 0 Commit small.", "2  PROJECT_RULES (from user)", exitOK},
 		{"export", `"content": "Commit small."`, exitOK},
-		{"import FILE", "The file has no memory that is new here.", exitOK},
+		{"import FILE", "Nothing has changed", exitOK},
 		{"import FILE --json", `"memories": []`, exitOK},
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
+		{"restore", "name numbers of memories, or --run", exitFailed},
+		{"restore --run 1 --project PLACE", "the project's dreamer has merged no memories in a run 1", exitFailed},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))
 		out, errs, code := runReal(t, append(append([]string{"memory"}, args...), "--data-dir", dir)...)
@@ -191,5 +193,42 @@ func TestMemoryAndNotesWithoutADatabase(t *testing.T) {
 		if out, errs, code := runReal(t, append(args, "--data-dir", t.TempDir())...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%v: exit code %d, %s%s", args, code, out, errs)
 		}
+	}
+}
+
+// The user undoes a run of the dreamer, while a host has the database open.
+func TestRunOfTheDreamerIsUndone(t *testing.T) {
+	dir, place := t.TempDir(), t.TempDir()
+	host, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	for _, content := range []string{"Commit small.", "Commit in small steps."} {
+		if out, errs, code := runReal(t, "memory", "add", "--project", place, "--data-dir", dir, content); code != exitOK {
+			t.Fatalf("exit code %d, %s%s", code, out, errs)
+		}
+	}
+	identity, err := identify(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := host.Memories.Of(t.Context(), identity, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host.Leases.Acquire(t.Context(), memories.DreamerOf(identity), "1.1"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, merged, err := host.Memories.Consolidate(t.Context(), identity, "1.1", []memories.Merge{{Old: known.Memories, Content: "Commit often."}}, work.RunRow{})
+	if err != nil || len(merged) != 1 {
+		t.Fatalf("merged %+v, %v", merged, err)
+	}
+	out, errs, code := runReal(t, "memory", "restore", "--run", "1", "--project", place, "--data-dir", dir)
+	if code != exitOK || !strings.Contains(out, "Commit small.") || !strings.Contains(out, "Commit in small steps.") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	if out, _, _ := runReal(t, "memory", "list", "--data-dir", dir); strings.Contains(out, "Commit often.") || strings.Count(out, "Commit") != 2 {
+		t.Errorf("after that: %s", out)
 	}
 }

@@ -24,15 +24,15 @@ import (
 
 type replayCmd struct {
 	dataDirFlag
-	Trace   string `arg:"" optional:"" help:"Trace to replay, as recorded after magicctx-host trace on; may be compressed with gzip." type:"existingfile"`
-	Last    bool   `help:"Replay the newest recorded trace."`
-	JSON    bool   `help:"Print JSON."`
-	All     bool   `help:"Show every request, not only the ones where something happened."`
-	HTML    string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
-	Mode    string `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
-	Profile string `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
-	Window  tokens `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
-	Marks   bool   `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
+	Trace   string            `arg:"" optional:"" help:"Trace to replay, as recorded after magicctx-host trace on; may be compressed with gzip." type:"existingfile"`
+	Last    bool              `help:"Replay the newest recorded trace."`
+	JSON    bool              `help:"Print JSON."`
+	All     bool              `help:"Show every request, not only the ones where something happened."`
+	HTML    string            `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
+	Mode    string            `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
+	Profile string            `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
+	Window  format.TokenCount `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
+	Marks   bool              `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
 	// AsRecorded excludes Marks: the sizes were recorded at one setting of the marks, and Marks
 	// compares several.
 	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`

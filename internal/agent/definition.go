@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -26,6 +27,8 @@ var definitions = []definition{
 	// A historian answers in one step. The second step is for a model that calls a tool although it has none.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
+	// The dreamer, too, needs no tool: the memories are in its question.
+	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
 }
 
 func summarises(cfg schema.Config) bool { return !cfg.Historian.Disable }

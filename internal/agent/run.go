@@ -29,6 +29,15 @@ type Options struct {
 	Log        *slog.Logger
 	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
 	Cassette Cassette
+	// Ledger books each question.
+	Ledger Ledger
+}
+
+// A Ledger books the questions of hidden agents, and refuses those that could exceed a budget.
+type Ledger interface {
+	// Begin reserves the worst case of a question that may take some steps. The caller calls settle when the question has
+	// ended. If Begin returns an error, nothing may be asked.
+	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(ask.Answer, error), err error)
 }
 
 // NewRunner returns a runner that runs no agent yet.
@@ -67,6 +76,8 @@ type Asker struct {
 	Directory, Session string
 	// Title tells the user what the agent does, for example "history 120-180".
 	Title string
+	// Lease is the lease of the run that asks.
+	Lease Lease
 }
 
 var _ ask.Asker = Asker{}
@@ -91,14 +102,27 @@ func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errTimeout)
 	defer cancel()
+	if a.Cassette == nil {
+		select {
+		case a.seats <- struct{}{}:
+			defer func() { <-a.seats }()
+		case <-ctx.Done():
+			return ask.Answer{}, ended(ctx)
+		}
+	}
+	settle, err := a.Ledger.Begin(ctx, a, q, p.Steps)
+	if err != nil {
+		return ask.Answer{}, err
+	}
+	answer, err := a.run(ctx, q, p)
+	settle(answer, err)
+	return answer, err
+}
+
+// run runs an agent through the cassette, or on the first connection that can run it.
+func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) (ask.Answer, error) {
 	if a.Cassette != nil {
 		return a.runRecorded(ctx, p, a.Harness)
-	}
-	select {
-	case a.seats <- struct{}{}:
-		defer func() { <-a.seats }()
-	case <-ctx.Done():
-		return ask.Answer{}, ended(ctx)
 	}
 	reason := fmt.Sprintf("%s has no open connection for %s", a.Harness, a.Directory)
 	for _, c := range a.Clients.WithOpen(a.Harness, a.Directory, a.Client) {

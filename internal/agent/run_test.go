@@ -82,6 +82,13 @@ type mute struct{ client.Client }
 // AbortAgent does nothing.
 func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
 
+type noLedger struct{}
+
+// Begin allows every question.
+func (noLedger) Begin(context.Context, Asker, ask.Request, int) (func(ask.Answer, error), error) {
+	return func(ask.Answer, error) {}, nil
+}
+
 // connected returns a runner, and the clients that can run agents for it. All of them have opened the
 // directory /p.
 func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runner, *client.Registry) {
@@ -91,7 +98,7 @@ func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runn
 		known.Open(c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}, cfg, nil)
 	}
 	return NewRunner(Options{
-		Clients: known, Background: background.New(), Serial: clock.NewSerial(clock.NewManual(1)), Log: slog.New(slog.DiscardHandler),
+		Clients: known, Background: background.New(), Serial: clock.NewSerial(clock.NewManual(1)), Log: slog.New(slog.DiscardHandler), Ledger: noLedger{},
 	}), known
 }
 

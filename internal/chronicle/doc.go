@@ -1,5 +1,5 @@
 // Package chronicle defines the values of a session's history: ranges of messages, the compartments that summarise
-// them, and the memories of the project. The historian makes them, the store keeps them, and the pipeline shows them.
+// them, the memories of the project, and the calls that hidden agents have made for them. The historian makes them, the store keeps them, and the pipeline shows them.
 //
 // It may import nothing of this module.
 package chronicle

@@ -9,10 +9,12 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
+	"github.com/magicctx/magicctx-host/internal/budget"
 	"github.com/magicctx/magicctx-host/internal/checks"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/dream"
 	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/learn"
@@ -82,6 +84,7 @@ type Host struct {
 	sessions   *session.Sessions
 	background *background.Work
 	serial     *clock.Serial
+	governor   *budget.Governor
 	agents     *agent.Runner
 	prompts    *prompt.Prompts
 	learner    *learn.Learner
@@ -104,7 +107,13 @@ func New(o Options) *Host {
 		background: background.New(), serial: clock.NewSerial(o.Clock),
 	}
 	h.models = model.New(model.Options{Store: o.Store, Guard: h.guard, Clients: h.clients, Clock: o.Clock, Log: o.Log})
-	h.agents = agent.NewRunner(agent.Options{Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette})
+	h.governor = budget.New(budget.Options{
+		Store: o.Store, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log, Zone: time.Local, Unlimited: o.Cassette != nil,
+	})
+	h.agents = agent.NewRunner(agent.Options{
+		Clients: h.clients, Background: h.background, Serial: h.serial, Log: o.Log, Cassette: o.Cassette,
+		Ledger: h.governor,
+	})
 	h.sessions = session.New(session.Options{
 		Store: o.Store, Guard: h.guard, Clock: o.Clock, Log: o.Log, RawHistory: o.RawHistory,
 		Projects: project.New(project.Options{Identify: o.Identify, Found: h.adopt}),
@@ -119,7 +128,7 @@ func New(o Options) *Host {
 	h.markers = marking.New(marking.Options{Store: o.Store, Sessions: h.sessions, Background: h.background, Log: o.Log, Markers: o.Markers})
 	h.status = status.New(status.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Clock: o.Clock, Log: o.Log,
-		Markers: h.markers.Why, Notices: told, Embedder: embedding.Embedder{Dir: o.IndexDir, Source: embeddings},
+		Markers: h.markers.Why, Notices: told, Budget: h.governor.Stopped, Embedder: embedding.Embedder{Dir: o.IndexDir, Source: embeddings},
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
@@ -149,9 +158,12 @@ func New(o Options) *Host {
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Serial: h.serial, Clock: o.Clock, Log: o.Log,
 		Features: features, Taken: o.Taken,
 	})
+	dreamer := dream.New(dream.Options{
+		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Notices: told, Clock: o.Clock, Log: o.Log,
+	})
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: dreamer, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

@@ -79,6 +79,7 @@ func (s *Standby) tidy(ctx context.Context) error {
 		return errors.Join(
 			h.Store.Models.Forget(ctx, before(retention.KeptModel)),
 			h.Store.Memories.ForgetChanges(ctx, before(retention.KeptSession)),
+			h.Store.Calls.Forget(ctx, before(retention.KeptSession)),
 			h.Store.Waiting.ForgetOld(time.UnixMilli(before(retention.KeptSession))))
 	})
 }

@@ -179,6 +179,10 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value,
 		}
 		return
 	}
+	if field.Type == reflect.TypeFor[schema.Dreamer]() { // the block itself switches this agent on
+		w.line("%s// %s: {},", prefix, json.Quote(name))
+		return
+	}
 	w.line("%s%s: {", prefix, json.Quote(name))
 	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {
 		inner, _ := text(m.Name)

@@ -96,9 +96,10 @@ func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warnin
 	return all
 }
 
-// addWork adds the current run and an unfinished recomp to the status. It takes no session's lock.
+// addWork adds the current run, an unfinished recomp and a budget that is used up to the status. It takes no session's lock.
 func (sb *Statuses) addWork(st *schema.HistoryStatus, s store.SessionReport) {
 	sum := s.History
+	st.Budget = sb.Budget(store.HistorianOf(s.Key).Subject)
 	if st.Running = sb.History.Running(s.Key); st.Running == nil && sum.RunningSince > 0 {
 		st.Running = &schema.HistoryRun{Kind: summary.KindIncremental, Since: sum.RunningSince}
 	}

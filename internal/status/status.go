@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // Statuses describe the host and its sessions to people.
@@ -37,6 +38,8 @@ type Options struct {
 	Markers func() string
 	History *summary.Historian
 	Notices *notice.Notices
+	// Budget returns the reason why no hidden agent works on a subject today, or nil.
+	Budget func(work.Subject) *schema.BudgetStop
 	// Embedder gives vectors to the texts of the index.
 	Embedder embedding.Embedder
 }

@@ -329,7 +329,7 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.E
 // Ask implements ask.Asker. The title tells the user which messages the agent reads, for example "wrap-up
 // 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
-	asker := askerOf(e.host.Agents, e.run)
+	asker := askerOf(e.host, e.run)
 	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
 	answer, err := asker.Ask(ctx, r)
 	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})

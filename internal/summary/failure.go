@@ -32,6 +32,14 @@ func nextHalving(halvings int, r *historian.Result) int {
 	return min(halvings+1, maxHalvings)
 }
 
+// errOverBudget ends a run without a failure: no model was asked. The status says when the next one is asked.
+var errOverBudget = errors.New("the budget of the day is used up")
+
+// isOverBudget reports whether the last question of a run was not asked because of the budget.
+func isOverBudget(r historian.Result) bool {
+	return len(r.Attempts) > 0 && r.Attempts[len(r.Attempts)-1].Kind == ask.OverBudget
+}
+
 // recordFailure stores that a run has ended without publishing anything.
 func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *run, result historian.Result, reason error) {
 	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.facts.pass, "cause", p.reason, "error", reason)
@@ -42,7 +50,7 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *ru
 	run := runRow(p, result)
 	run.Status, run.Reason = work.Failed, reason.Error()
 	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
-	if errors.Is(reason, work.ErrStale) || isAborted {
+	if errors.Is(reason, work.ErrStale) || errors.Is(reason, errOverBudget) || isAborted {
 		run.Status = work.Noop
 	}
 	if err := h.Store.Runs.Record(ctx, store.HistorianOf(p.key), run, int64(stateOf(s).throttle.RetryPass(p.demand))); err != nil {

@@ -384,14 +384,14 @@ func (h *Historian) perform(ctx context.Context, p *run) (historian.Result, erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.Background.Go(func() { h.lease(p).Keep(ctx, cancel) })
-	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h.Agents, p)))
+	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h, p)))
 }
 
 // askerOf returns the asker through which a run reaches its hidden agents.
-func askerOf(r *agent.Runner, p *run) agent.Asker {
+func askerOf(h *Historian, p *run) agent.Asker {
 	return agent.Asker{
-		Runner: r, Harness: schema.Harness(p.key.Harness), Client: p.facts.client, Directory: p.facts.directory, Session: p.key.Session,
-		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
+		Runner: h.Agents, Harness: schema.Harness(p.key.Harness), Client: p.facts.client, Directory: p.facts.directory, Session: p.key.Session,
+		Title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End), Lease: h.lease(p),
 	}
 }
 
@@ -416,6 +416,9 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	stateOf(s).running = nil
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
+	if runErr == nil && len(result.Compartments) == 0 && isOverBudget(result) {
+		runErr = errOverBudget
+	}
 	if runErr == nil && len(result.Compartments) == 0 {
 		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
 		stateOf(s).halvings = nextHalving(stateOf(s).halvings, &result)
@@ -426,7 +429,7 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	if runErr != nil {
 		h.recordFailure(writing, s, p, result, runErr)
 	}
-	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == chronicle.ByExtraction) {
+	if p.grant.Way == history.ByModel && !isOverBudget(result) && (runErr != nil || result.MadeBy == chronicle.ByExtraction) {
 		h.tellOfFailure(writing, p)
 	}
 	if err := h.lease(p).Release(writing); err != nil {
@@ -453,7 +456,9 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 		way = history.Extractive
 		if p.grant.Way == history.ByModel {
 			throttle = p.failed(throttle, result)
-			publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
+			if !isOverBudget(result) {
+				publish.Problem, publish.Retry = problemOf(result), int64(throttle.RetryPass(p.demand))
+			}
 		}
 	}
 	if err := h.Store.History.Publish(ctx, publish); err != nil {

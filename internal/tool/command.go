@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/dream"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/summary"
@@ -14,6 +15,12 @@ import (
 )
 
 var (
+	dreamCommand = command{
+		dream.Command, "Merge memories of this project that say the same. \"cancel\" ends it",
+		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+			return t.Dreamer.Execute(ctx, c, key, p)
+		},
+	}
 	flushCommand = command{
 		"ctx-flush", "Make the next request apply the waiting drops and show new summaries",
 		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {

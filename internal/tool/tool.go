@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/dream"
 	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
@@ -31,6 +32,7 @@ type Options struct {
 	Passes   *pass.Engine
 	History  *summary.Historian
 	Statuses *status.Statuses
+	Dreamer  *dream.Dreamer
 	// IndexDir is the directory of the index of messages. If it is "", there is none.
 	IndexDir string
 	// Embeddings is the service that turns queries into vectors. It may be nil.
@@ -62,7 +64,7 @@ type command struct {
 }
 
 // commandTable is the table of the commands. A new command needs a row here.
-var commandTable = []command{flushCommand, recompCommand, statusCommand, wrapUpCommand}
+var commandTable = []command{dreamCommand, flushCommand, recompCommand, statusCommand, wrapUpCommand}
 
 // Definitions returns the tools that a configuration offers.
 func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {

@@ -139,3 +139,27 @@ func TestHeadHasTheSizeOfTheBar(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// The status says whether a budget is used up until tomorrow, or too small for any call.
+func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
+	until := noon.Add(3 * time.Hour).UnixMilli()
+	for _, test := range []struct {
+		stop schema.BudgetStop
+		want []string
+	}{
+		{schema.BudgetStop{Agent: "historian", Until: until, Money: 5, SpentMoney: 4, NeedsMoney: 1.5, Tokens: 9}, []string{"$5.00 a day for the historian", "$4.00 spent", "may need $1.50", "asked again in 3h"}},
+		{schema.BudgetStop{Until: until, Money: 1, NeedsMoney: 1.5, Tokens: 9}, []string{"$1.00 a day for all agents", "until you raise it"}},
+		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 90_000, SpentTokens: 70_000, NeedsTokens: 30_000}, []string{"90k tokens a day", "70k spent", "may need 30k", "asked again in 3h"}},
+		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 20_000, NeedsTokens: 30_000}, []string{"20k tokens a day", "until you raise it"}},
+	} {
+		text := budgetOf(&schema.HistoryStatus{Budget: &test.stop}, noon)
+		for _, want := range test.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q lacks %q", text, want)
+			}
+		}
+	}
+	if text := budgetOf(&schema.HistoryStatus{}, noon); text != "" {
+		t.Errorf("with enough budget: %q", text)
+	}
+}

@@ -210,6 +210,28 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
+// budgetOf says why no hidden agent asks a model, and when it goes on. It is "" if there is enough budget.
+func budgetOf(h *schema.HistoryStatus, now time.Time) string {
+	if h == nil || h.Budget == nil {
+		return ""
+	}
+	b, agents := *h.Budget, "all agents"
+	if b.Agent != "" {
+		agents = "the " + b.Agent
+	}
+	size, spent, needs := format.Dollars(b.Money), format.Dollars(b.SpentMoney), format.Dollars(b.NeedsMoney)
+	isTooSmall := b.NeedsMoney > b.Money
+	if b.SpentMoney+b.NeedsMoney <= b.Money {
+		size, spent, needs = format.Tokens(b.Tokens)+" tokens", format.Tokens(b.SpentTokens), format.Tokens(b.NeedsTokens)
+		isTooSmall = b.NeedsTokens > b.Tokens
+	}
+	text := fmt.Sprintf("%s a day for %s, %s spent or reserved; the next call may need %s. ", size, agents, spent, needs)
+	if isTooSmall {
+		return text + "So no model is asked until you raise it, and a full window gets extracts without a model"
+	}
+	return text + fmt.Sprintf("A model is asked again in %s; until then, a full window gets extracts without a model", format.Age(time.UnixMilli(b.Until).Sub(now)))
+}
+
 // errandNames are the kinds of runs that a user has begun.
 var errandNames = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
 

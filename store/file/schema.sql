@@ -501,6 +501,32 @@ CREATE TABLE agent_runs (
 
 CREATE INDEX agent_runs_of_session ON agent_runs (harness, session_id);
 
+-- One question of an agent to a model. It stays when its session is deleted, because the money is spent.
+CREATE TABLE agent_calls (
+	id            INTEGER PRIMARY KEY,
+	at            INTEGER NOT NULL,
+	project       TEXT    NOT NULL, -- identity, '' if it is not known
+	directory     TEXT    NOT NULL,
+	agent         TEXT    NOT NULL,
+	holder        TEXT    NOT NULL, -- of the lease of its run
+	model         TEXT    NOT NULL,
+	input_tokens  INTEGER NOT NULL,
+	output_tokens INTEGER NOT NULL,
+	cache_read    INTEGER NOT NULL,
+	cache_write   INTEGER NOT NULL,
+	cost          INTEGER, -- in billionths of a dollar; NULL if the harness names no price, or if the call has not ended
+	-- what a budget counts: the worst case until the call has ended, then the tokens and the cost. Without a price, the
+	-- dearest known one counts
+	counted        INTEGER NOT NULL,
+	counted_tokens INTEGER NOT NULL,
+	is_open        INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- the call has not ended, or nobody knows how it has
+	-- what its run has published
+	compartments  INTEGER NOT NULL DEFAULT 0,
+	memories      INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX agent_calls_by_time ON agent_calls (at);
+
 CREATE TABLE memories (
 	id             INTEGER PRIMARY KEY AUTOINCREMENT,
 	project        TEXT    NOT NULL, -- identity
@@ -533,6 +559,7 @@ CREATE TABLE memory_changes (
 	superseded_by INTEGER NOT NULL DEFAULT 0,
 	category      TEXT    NOT NULL DEFAULT '', -- after an update or a restore
 	content       TEXT    NOT NULL DEFAULT '', -- the same, or the reason of an archive
+	run           INTEGER NOT NULL DEFAULT 0, -- of the project's dreamer, 0 for a change by somebody else
 	at            INTEGER NOT NULL
 ) STRICT;
 

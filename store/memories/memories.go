@@ -62,14 +62,14 @@ var memoryTrimSQL string
 // store. The head shows about a hundred at most.
 const maxMemories = 1_000
 
-// Learn turns the facts of a session into memories of its project. If a memory with the same content exists, Learn
+// Learn turns the facts of a session into memories of its project, and returns the number of new ones. If a memory with the same content exists, Learn
 // counts it as seen again, and its status stays. It leaves out facts without content. If the project then has more
 // than maxMemories, it removes those that were not seen for the longest time.
-func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) error {
+func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
-		return errors.New("its facts belong to no project")
+		return 0, errors.New("its facts belong to no project")
 	}
-	e := Editor{tx, now}
+	e := Editing(tx, now)
 	for i, f := range facts {
 		m := chronicle.Memory{
 			Project: project, Category: f.Category, Content: textOf(f.Content), Source: chronicle.FromHistorian,
@@ -84,17 +84,17 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 		case known != nil:
 			err = e.seen(known.ID, m)
 		default:
+			learned++
 			_, err = e.insert(m)
 		}
 		if err != nil {
-			return fmt.Errorf("fact %d: %w", i, err)
+			return learned, fmt.Errorf("fact %d: %w", i, err)
 		}
 	}
-	if len(facts) == 0 {
-		return nil
+	if len(facts) > 0 {
+		_, err = tx.Exec(memoryTrimSQL, project, maxMemories)
 	}
-	_, err := tx.Exec(memoryTrimSQL, project, maxMemories)
-	return err
+	return learned, err
 }
 
 // Of returns the memories that sessions of a project may see (Reader.Visible).
@@ -123,7 +123,7 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 // Doubt stores why the tests of memories failed, or "" for those that hold now. The keys are the memories.
 func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]string, now int64) error {
 	return s.db.Update(ctx, func(tx *database.Tx) (err error) {
-		e := Editor{tx, now}
+		e := Editor{tx: tx, now: now}
 		for m, reason := range reasons {
 			err = errors.Join(err, e.Doubt(m.ID, m.Check, reason))
 		}
@@ -191,7 +191,7 @@ func readerOf(c *sqlite3.Conn) *Reader {
 // Edit calls change in one transaction on the database in dir, which a host may have open. now is the time in Unix ms.
 // See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
-	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(&Editor{tx, now}) })
+	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }
 
 //go:embed query/change_select.sql

@@ -29,7 +29,8 @@ var key = storetest.Key
 func learn(t *testing.T, s *store.Store, project string, facts ...chronicle.Fact) {
 	t.Helper()
 	storetest.Must(t, s.Update(t.Context(), func(tx *database.Tx) error {
-		return memories.Learn(tx, project, facts, key.Harness, key.Session, s.Clock.Now())
+		_, err := memories.Learn(tx, project, facts, key.Harness, key.Session, s.Clock.Now())
+		return err
 	}))
 }
 

@@ -59,6 +59,19 @@ func (s *Models) Limits(ctx context.Context, provider, model string) (limits Lim
 	return limits, found, nil
 }
 
+// Priced returns the models for which a harness has named a price.
+func (s *Models) Priced(ctx context.Context) (all [][2]string, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT provider, model FROM model_limits WHERE price_fresh > 0 OR price_write > 0 OR price_read > 0`, func(row *sqlite3.Stmt) {
+			all = append(all, [2]string{row.ColumnText(0), row.ColumnText(1)})
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read models with a price: %w", err)
+	}
+	return all, nil
+}
+
 // SaveLimits replaces the known limits of a model.
 func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {

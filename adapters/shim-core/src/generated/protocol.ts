@@ -137,6 +137,24 @@ export interface AgentRunResult {
   failure?: AgentFailure
 }
 
+/** BudgetStop says that the next call of a hidden agent could exceed a budget of the day. */
+export interface BudgetStop {
+  /** agent is the agent that the budget bounds. It is empty for the budget of all agents. */
+  agent?: string
+  /** until is the time at which the next day begins (Unix ms). */
+  until: number
+  /**
+   * money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the
+   * worst case of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
+   */
+  money: number
+  spentMoney: number
+  needsMoney: number
+  tokens: number
+  spentTokens: number
+  needsTokens: number
+}
+
 /** BustPrice is the estimated cost and gain of a bust. */
 export interface BustPrice {
   /**
@@ -444,6 +462,8 @@ export interface HistoryStatus {
   isOverdue?: boolean
   /** lastPublish is the newest publication. */
   lastPublish?: HistoryPublish
+  /** budget is the reason why no model is asked for the rest of the day. */
+  budget?: BudgetStop
 }
 
 /**

@@ -325,6 +325,16 @@ export const hostCalls: HostCalls = {
           "cacheWrite": 3000,
           "output": 900
         }
+      },
+      "budget": {
+        "agent": "historian",
+        "until": 1795737600000,
+        "money": 5,
+        "spentMoney": 4.25,
+        "needsMoney": 1.2,
+        "tokens": 20000000,
+        "spentTokens": 1500000,
+        "needsTokens": 180000
       }
     }
   } },
@@ -673,6 +683,16 @@ export const hostCalls: HostCalls = {
               "cacheWrite": 3000,
               "output": 900
             }
+          },
+          "budget": {
+            "agent": "historian",
+            "until": 1795737600000,
+            "money": 5,
+            "spentMoney": 4.25,
+            "needsMoney": 1.2,
+            "tokens": 20000000,
+            "spentTokens": 1500000,
+            "needsTokens": 180000
           }
         }
       }
@@ -1053,6 +1073,16 @@ export const shimNotifications: ShimNotifications = {
           "cacheWrite": 3000,
           "output": 900
         }
+      },
+      "budget": {
+        "agent": "historian",
+        "until": 1795737600000,
+        "money": 5,
+        "spentMoney": 4.25,
+        "needsMoney": 1.2,
+        "tokens": 20000000,
+        "spentTokens": 1500000,
+        "needsTokens": 180000
       }
     }
   },

@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"errors"
@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// tokens is a number of tokens on the command line, for example 64000, 64k or 1m.
-type tokens int
+// A TokenCount is a number of tokens on the command line, for example 64000, 64k or 1m.
+type TokenCount int
 
 var errTokens = errors.New("not a number of tokens: write for example 64000 or 64k")
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (n *tokens) UnmarshalText(text []byte) error {
+func (n *TokenCount) UnmarshalText(text []byte) error {
 	digits, factor := strings.ToLower(string(text)), 1.0
 	for unit, size := range map[string]float64{"k": 1e3, "m": 1e6} {
 		if rest, ok := strings.CutSuffix(digits, unit); ok {
@@ -25,6 +25,6 @@ func (n *tokens) UnmarshalText(text []byte) error {
 	if err != nil || count < 0 || count > math.MaxInt32 || count != math.Trunc(count) {
 		return errTokens
 	}
-	*n = tokens(count)
+	*n = TokenCount(count)
 	return nil
 }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
+)
+
+// spendCmd reads the database itself, so it works whether or not a host runs.
+type spendCmd struct {
+	outputFlags
+	Days uint16 `help:"Only this many days, with today as the last." default:"7" placeholder:"N"`
+}
+
+// Run shows the cost of the hidden agents.
+func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	year, month, day := time.Now().Date()
+	since := time.Date(year, month, day+1-int(cmd.Days), 0, 0, 0, 0, time.Local)
+	calls, err := work.View(ctx, dir, since.UnixMilli())
+	if err != nil && !errors.Is(err, store.ErrMissing) {
+		return err
+	}
+	spent := view.SpendOf(calls, time.Local)
+	if cmd.JSON {
+		return printJSON(s.out, spent)
+	}
+	return view.PrintSpend(s.out, spent, since, pageOf(s))
+}

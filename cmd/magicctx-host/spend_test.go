@@ -1,0 +1,52 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/work"
+)
+
+// spend shows calls of today and of the days before, even while a host has the database open, and without any
+// database.
+func TestSpend(t *testing.T) {
+	if out, errs, code := runReal(t, "spend", "--data-dir", t.TempDir()); code != exitOK || !strings.Contains(out, "have asked no model") {
+		t.Errorf("without a database: exit code %d, %s%s", code, out, errs)
+	}
+	dir, now := t.TempDir(), clock.NewManual(time.Now().AddDate(0, 0, -3).UnixMilli())
+	host, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	cost := int64(chronicle.Dollar / 4)
+	for range 2 {
+		tidier := work.Work{Agent: "tidier", Subject: work.Subject{Project: "git:1"}}
+		if _, err := host.Leases.Acquire(t.Context(), tidier, "1.2"); err != nil {
+			t.Fatal(err)
+		}
+		id, err := host.Calls.Reserve(t.Context(), tidier, "1.2", chronicle.Call{Directory: "/p"}, work.Spent{Tokens: 9}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Calls.Settle(t.Context(), id, chronicle.Call{Model: "p/m", Input: 1, CacheRead: 2, Cost: &cost}, work.Spent{Tokens: 3}); err != nil {
+			t.Fatal(err)
+		}
+		now.Advance(72 * time.Hour)
+	}
+	if out, errs, code := runReal(t, "spend", "--data-dir", dir); code != exitOK || !strings.Contains(out, "$0.50") || !strings.Contains(out, "tidier") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	out, errs, code := runReal(t, "spend", "--days", "2", "--json", "--data-dir", dir)
+	var got view.Spend
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || len(got.Rows) != 1 || got.Total.Money != 0.25 || got.Rows[0].CacheRead != 2 {
+		t.Errorf("exit code %d, %v, %s%s", code, err, out, errs)
+	}
+}

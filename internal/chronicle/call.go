@@ -1,0 +1,22 @@
+package chronicle
+
+// A Call is a question of a hidden agent to a model, for example of the historian.
+type Call struct {
+	At        int64  // Unix ms
+	Project   string // identity, "" if it is not known
+	Directory string
+	Agent     string // the agent whose run asked, for example "historian"
+	Model     string // "provider/model", or "" if it is not known
+	// The tokens of question and answer. Input holds those that were neither read from nor written to the cache.
+	Input, Output, CacheRead, CacheWrite int
+	// Cost is in billionths of a dollar. It is nil if the harness names no price for the model.
+	Cost *int64
+	// Reserved is the worst case of a call that has not ended, or that ended without a report because the host crashed. It
+	// has the unit of Cost, and is 0 for all other calls.
+	Reserved int64
+	// Compartments and Memories are what the call's run has published.
+	Compartments, Memories int
+}
+
+// Dollar is $1 in the unit of Call.Cost. The unit is small, so that costs are whole numbers, and sums are exact.
+const Dollar = 1_000_000_000

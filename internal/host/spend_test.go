@@ -1,0 +1,89 @@
+package host
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/work"
+)
+
+func (h *harness) booked() []chronicle.Call {
+	h.t.Helper()
+	calls, err := work.View(h.ctx, h.dir, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return calls
+}
+
+// A call of the historian is booked at the price of its model, with what its run has published. It stays when the
+// session is deleted.
+func TestCallsAreBooked(t *testing.T) {
+	h := answering(t, learning)
+	h.limits.Price.Output = 5
+	h.config.Historian.Model = "p/m"
+	h.restart()
+	h.talkLong()
+	project := h.row().Project
+	if err := h.store.DeleteSession(h.ctx, testKey); err != nil {
+		t.Fatal(err)
+	}
+	calls := h.booked()
+	if len(calls) != 1 {
+		t.Fatalf("calls %+v", calls)
+	}
+	c := calls[0]
+	// learning is asked once, and reports 12,000 tokens at $1 and 100 tokens at $5 per million: 1,000 and 5,000 billionths of a dollar each.
+	if c.Cost == nil || *c.Cost != 12_000*1000+100*5000 {
+		t.Errorf("cost %v", c.Cost)
+	}
+	if c.Input != 12_000 || c.Output != 100 || c.Model != "p/m" || c.Agent != "historian" || c.Project != project || project == "" || c.Directory != "/p" {
+		t.Errorf("call %+v in project %q", c, project)
+	}
+	if c.Compartments != 1 || c.Memories != 1 {
+		t.Errorf("%d compartments and %d memories", c.Compartments, c.Memories)
+	}
+}
+
+// If no model has read the question, the question has cost nothing.
+func TestRefusedCallsAreNotBooked(t *testing.T) {
+	asked := 0
+	h := answering(t, func(schema.AgentRunParams) (string, error) {
+		asked++
+		return "", errors.New("401 unauthorized")
+	})
+	h.talkLong()
+	if calls := h.booked(); asked == 0 || len(calls) != 0 {
+		t.Errorf("asked %d times, booked %+v", asked, calls)
+	}
+}
+
+// Without a budget, no model is asked, which is no failure. The status says so, and when the window fills up, extracts
+// take the place of summaries.
+func TestWithoutABudgetExtractsStandIn(t *testing.T) {
+	asked := 0
+	h := answering(t, func(p schema.AgentRunParams) (string, error) {
+		asked++
+		return good(p)
+	})
+	h.config.Budget.AtMost = 0
+	h.restart()
+	h.talkLong()
+	st := h.sessionStatus()
+	if len(h.compartments()) != 0 || st.History == nil || st.History.Budget == nil || st.History.Failures != 0 {
+		t.Errorf("far from the limit: %d compartments, %+v", len(h.compartments()), st.History)
+	}
+	h.talk(20, 6, 950, 55_000)
+	h.user("then", "go on")
+	h.pass()
+	h.settle()
+	rows := h.compartments()
+	if len(rows) == 0 || rows[0].MadeBy != chronicle.ByExtraction {
+		t.Errorf("near the limit: %+v", rows)
+	}
+	if st := h.sessionStatus(); asked != 0 || len(h.booked()) != 0 || st.History.Failures != 0 || st.History.Extracted == 0 {
+		t.Errorf("asked %d times, booked %+v, status %+v", asked, h.booked(), st.History)
+	}
+}

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Spend is the cost of the hidden agents, and what came of it.
+type Spend struct {
+	Rows  []SpendRow `json:"rows"` // the newest day first
+	Total SpendSum   `json:"total"`
+}
+
+// A SpendRow is the cost of one agent with one model in one project on one day.
+type SpendRow struct {
+	Day       string `json:"day"`     // for example "2026-11-26", in local time
+	Project   string `json:"project"` // identity, "" if it is not known
+	Directory string `json:"directory"`
+	Agent     string `json:"agent"`
+	Model     string `json:"model"` // "provider/model"
+	SpendSum
+}
+
+// A SpendSum is a sum over calls, that is, over the questions of agents to models.
+type SpendSum struct {
+	Calls int `json:"calls"`
+	// UnpricedCalls are the calls of models for which the harness names no price. Money leaves them out.
+	UnpricedCalls int `json:"unpricedCalls"`
+	// Reserved is the worst case, in $, of calls that have not ended, or that ended without a report. Money leaves it out.
+	Reserved     float64 `json:"reserved"`
+	InputTokens  int     `json:"inputTokens"`
+	OutputTokens int     `json:"outputTokens"`
+	CacheRead    int     `json:"cacheReadTokens"`
+	CacheWrite   int     `json:"cacheWriteTokens"`
+	Money        float64 `json:"money"` // in $
+	Compartments int     `json:"compartments"`
+	Memories     int     `json:"memories"`
+}
+
+func (s *SpendSum) add(c chronicle.Call) {
+	s.Calls++
+	switch {
+	case c.Reserved > 0:
+		s.Reserved += float64(c.Reserved) / chronicle.Dollar
+	case c.Cost == nil:
+		s.UnpricedCalls++
+	default:
+		s.Money += float64(*c.Cost) / chronicle.Dollar
+	}
+	s.InputTokens += c.Input
+	s.OutputTokens += c.Output
+	s.CacheRead += c.CacheRead
+	s.CacheWrite += c.CacheWrite
+	s.Compartments += c.Compartments
+	s.Memories += c.Memories
+}
+
+func (s *SpendSum) tokens() int {
+	return s.InputTokens + s.OutputTokens + s.CacheRead + s.CacheWrite
+}
+
+// money returns the money, for example "$0.12", or "$0.12 + ?" if some prices are unknown.
+func (s *SpendSum) money() string {
+	switch s.UnpricedCalls {
+	case 0:
+		return format.Money(s.Money)
+	case s.Calls:
+		return "?"
+	}
+	return format.Money(s.Money) + " + ?"
+}
+
+// SpendOf sums up calls, which are in the order of their times. at is the zone of the days.
+func SpendOf(calls []chronicle.Call, at *time.Location) Spend {
+	out := Spend{Rows: []SpendRow{}}
+	for _, c := range slices.Backward(calls) {
+		day := time.UnixMilli(c.At).In(at).Format(time.DateOnly)
+		i := slices.IndexFunc(out.Rows, func(r SpendRow) bool {
+			return r.Day == day && r.Project == c.Project && (c.Project != "" || r.Directory == c.Directory) && r.Agent == c.Agent && r.Model == c.Model
+		})
+		if i < 0 {
+			i = len(out.Rows)
+			out.Rows = append(out.Rows, SpendRow{Day: day, Project: c.Project, Directory: c.Directory, Agent: c.Agent, Model: c.Model})
+		}
+		out.Rows[i].add(c)
+		out.Total.add(c)
+	}
+	slices.SortStableFunc(out.Rows, func(a, b SpendRow) int {
+		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(a.Directory, b.Directory), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
+	})
+	return out
+}
+
+// PrintSpend prints the spend since a day: a sentence, a bar for each day, and a table.
+func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
+	s := p.screen()
+	total := spent.Total
+	if total.Calls == 0 {
+		s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have asked no model.", since.Format(time.DateOnly)))
+		return s.print(w)
+	}
+	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s tokens. They have published %s and %s.",
+		since.Format(time.DateOnly), total.money(), format.Count(total.Calls, "call"), format.Tokens(total.tokens()),
+		format.Count(total.Compartments, "summary"), format.Count(total.Memories, "memory")))
+	if total.Reserved > 0 {
+		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved.", format.Money(total.Reserved)))
+	}
+	if total.UnpricedCalls > 0 {
+		s.paragraph(Faint, " ", "The harness names no price for a model with a question mark.")
+	}
+	s.line("")
+	s.days(spent.Rows)
+	s.line("")
+	rows := spent.Rows
+	s.table(len(rows), tableColumn{"PROJECT", 40, false, func(i int) string { return projectOf(schema.SessionStatus{Directory: rows[i].Directory}) }}, []tableColumn{
+		{"DAY", 5, false, func(i int) string { return rows[i].Day[len("2006-"):] }},
+		{"AGENT", 9, false, func(i int) string { return format.Clean(rows[i].Agent) }},
+		{"MODEL", 12, false, func(i int) string { return format.Clean(cmp.Or(path.Base(rows[i].Model), "-")) }},
+		{"CALLS", 5, true, func(i int) string { return fmt.Sprint(rows[i].Calls) }},
+		{"MONEY", 9, true, func(i int) string { return rows[i].money() }},
+		{"SUMMARIES", 9, true, func(i int) string { return dashIfZero(rows[i].Compartments) }},
+		{"MEMORIES", 8, true, func(i int) string { return dashIfZero(rows[i].Memories) }},
+		{"TOKENS", 6, true, func(i int) string { return format.Tokens(rows[i].tokens()) }},
+	})
+	return s.print(w)
+}
+
+// days draws a bar for each day, as long as its money, or as its tokens if no price is known.
+func (s *screen) days(rows []SpendRow) {
+	var names []string
+	sums := make(map[string]*SpendSum)
+	for _, r := range rows {
+		sum := sums[r.Day]
+		if sum == nil {
+			sum = new(SpendSum)
+			sums[r.Day] = sum
+			names = append(names, r.Day)
+		}
+		sum.Calls, sum.UnpricedCalls, sum.Money = sum.Calls+r.Calls, sum.UnpricedCalls+r.UnpricedCalls, sum.Money+r.Money
+		sum.InputTokens += r.tokens()
+	}
+	most := SpendSum{}
+	for _, sum := range sums {
+		most.Money, most.InputTokens = max(most.Money, sum.Money), max(most.InputTokens, sum.InputTokens)
+	}
+	cells := float64(min(s.width-26, 60))
+	for _, day := range names {
+		sum := sums[day]
+		share := float64(sum.InputTokens) / float64(most.InputTokens)
+		if most.Money > 0 {
+			share = sum.Money / most.Money
+		}
+		bar := max(1, int(cells*share+0.5))
+		s.line(" " + day + "  " + right(sum.money(), 9) + "  " + s.Paint(Good, strings.Repeat("█", bar)))
+	}
+}

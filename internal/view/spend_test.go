@@ -1,0 +1,94 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
+
+// call returns a call of an agent that was asked some hours after the midnight that begins 26 November in New York.
+func call(hours float64, project, model string, dollars float64, compartments, memories int) chronicle.Call {
+	c := chronicle.Call{
+		At: newYorkMidnight.Add(time.Duration(hours * float64(time.Hour))).UnixMilli(), Agent: "historian",
+		Project: "git:" + project, Directory: "/home/u/" + project, Model: model, Input: 900, Output: 100,
+		Compartments: compartments, Memories: memories,
+	}
+	if dollars > 0 {
+		cost := int64(dollars * chronicle.Dollar)
+		c.Cost = &cost
+	}
+	return c
+}
+
+var (
+	newYork         = time.FixedZone("EST", -5*3600)
+	newYorkMidnight = time.Date(2026, 11, 26, 0, 0, 0, 0, newYork)
+)
+
+var spent = []chronicle.Call{
+	call(-1, "one", "p/big", 0.25, 1, 0), // the day before in New York, and the same day in UTC
+	call(1, "one", "p/big", 0.25, 0, 0),
+	call(2, "one", "p/big", 0.25, 2, 3),
+	call(3, "two", "p/local", 0, 1, 0),
+}
+
+func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
+	s := SpendOf(spent, newYork)
+	if len(s.Rows) != 3 {
+		t.Fatalf("rows %+v", s.Rows)
+	}
+	for i, want := range []SpendRow{
+		{"2026-11-26", "git:one", "/home/u/one", "historian", "p/big", SpendSum{Calls: 2, InputTokens: 1800, OutputTokens: 200, Money: 0.5, Compartments: 2, Memories: 3}},
+		{"2026-11-26", "git:two", "/home/u/two", "historian", "p/local", SpendSum{Calls: 1, UnpricedCalls: 1, InputTokens: 900, OutputTokens: 100, Compartments: 1}},
+		{"2026-11-25", "git:one", "/home/u/one", "historian", "p/big", SpendSum{Calls: 1, InputTokens: 900, OutputTokens: 100, Money: 0.25, Compartments: 1}},
+	} {
+		if s.Rows[i] != want {
+			t.Errorf("row %d: %+v, want %+v", i, s.Rows[i], want)
+		}
+	}
+	if s.Total.Calls != 4 || s.Total.Money != 0.75 || s.Total.Compartments != 4 || s.Total.UnpricedCalls != 1 {
+		t.Errorf("total %+v", s.Total)
+	}
+	if rows := SpendOf(spent, time.UTC).Rows; len(rows) != 2 {
+		t.Errorf("in UTC, all calls are on one day: %+v", rows)
+	}
+}
+
+func TestPrintedSpend(t *testing.T) {
+	print := func(s Spend, width int) string {
+		var b strings.Builder
+		if err := PrintSpend(&b, s, newYorkMidnight, Page{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("a line of %d columns on a page of %d: %q", n, width, line)
+			}
+		}
+		return b.String()
+	}
+	out := print(SpendOf(spent, newYork), 140)
+	for _, want := range []string{"$0.75 + ?", "4 calls", "4k tokens", "4 summaries and 3 memories", "PROJECT", "MEMORIES", "big", "local"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the page lacks %q:\n%s", want, out)
+		}
+	}
+	bars := make(map[string]int)
+	for line := range strings.Lines(out) {
+		if n := strings.Count(line, "█"); n > 0 {
+			bars[strings.Fields(line)[0]] = n
+		}
+	}
+	if today, before := bars["2026-11-26"], bars["2026-11-25"]; before == 0 || today < 2*before-1 || today > 2*before+1 {
+		t.Errorf("bars %v for twice the money", bars)
+	}
+	print(SpendOf(spent, newYork), 40)
+	if out := print(SpendOf(spent[3:], newYork), 80); !strings.Contains(out, "█") || !strings.Contains(out, "spent ?") {
+		t.Errorf("without a price:\n%s", out)
+	}
+	if out := print(SpendOf(nil, newYork), 80); !strings.Contains(out, "Since 2026-11-26, magicctx's agents have asked no model.") {
+		t.Errorf("without a call: %s", out)
+	}
+}

@@ -1,0 +1,198 @@
+package work
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// Calls are the questions that agents have asked. Runs are forgotten with their session, but the money stays spent.
+type Calls struct{ db *database.DB }
+
+// NewCalls returns the calls in a database.
+func NewCalls(db *database.DB) *Calls { return &Calls{db} }
+
+//go:embed query/call_insert.sql
+var callInsertSQL string
+
+//go:embed query/call_sums.sql
+var callSumsSQL string
+
+// A Cap bounds the calls of a project since a given time. Money is in billionths of a dollar.
+type Cap struct {
+	Agent         string // only its calls count, or all calls if it is ""
+	Money, Tokens int64
+	Since         int64 // Unix ms
+}
+
+// A Spent is what calls have cost, as far as a budget counts it.
+type Spent struct{ Money, Tokens int64 }
+
+// An OverBudget says that a call could exceed a cap. Spent is what the cap counts so far, and Needs is the worst case of
+// the call.
+type OverBudget struct {
+	Cap          Cap
+	Spent, Needs Spent
+}
+
+func (e *OverBudget) Error() string { return "the budget is used up" }
+
+// Reserve books the worst case of a call that is about to begin, and returns the number of the call. If it could exceed
+// a cap, the error is an *OverBudget, and nothing is booked. holder must have the lease of its run, otherwise the error
+// is ErrLeaseLost. The store itself sets the time and the project.
+func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.Call, needs Spent, caps []Cap) (id int64, err error) {
+	err = s.db.Update(ctx, func(tx *database.Tx) error {
+		now := s.db.Clock.Now()
+		if err := CheckLease(tx, w, holder, 0, now); err != nil {
+			return err
+		}
+		project, err := projectOf(tx.Scan, w.Subject)
+		if err != nil {
+			return err
+		}
+		for _, of := range caps {
+			over := &OverBudget{Cap: of, Needs: needs}
+			err := tx.Scan(callSumsSQL, func(row *sqlite3.Stmt) { over.Spent = Spent{row.ColumnInt64(0), row.ColumnInt64(1)} }, project, of.Agent, of.Since)
+			if err != nil {
+				return err
+			}
+			if of.Money <= 0 || of.Tokens <= 0 || over.Spent.Money+needs.Money > of.Money || over.Spent.Tokens+needs.Tokens > of.Tokens {
+				return over
+			}
+		}
+		_, err = tx.Exec(callInsertSQL, now, project, c.Directory, w.Agent, holder, c.Model, needs.Money, needs.Tokens)
+		if err != nil {
+			return err
+		}
+		id = tx.Conn.LastInsertRowID()
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reserve call of the %s: %w", w, err)
+	}
+	return id, nil
+}
+
+// Settle books what a call has really cost. If no model has read the question, nothing was used, and Settle deletes the
+// call. A call that is never settled, for example because the host has crashed, stays at its worst case.
+func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		if counted.Tokens == 0 {
+			_, err := tx.Exec(`DELETE FROM agent_calls WHERE id = ?`, id)
+			return err
+		}
+		cost := any(nil)
+		if c.Cost != nil {
+			cost = *c.Cost
+		}
+		_, err := tx.Exec(`
+			UPDATE agent_calls
+			SET model = ?2, input_tokens = ?3, output_tokens = ?4, cache_read = ?5, cache_write = ?6, cost = ?7,
+				counted = ?8, counted_tokens = ?9, is_open = 0
+			WHERE id = ?1`, id, c.Model, c.Input, c.Output, c.CacheRead, c.CacheWrite, cost, counted.Money, counted.Tokens)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("settle call %d: %w", id, err)
+	}
+	return nil
+}
+
+// projectOf returns the identity of the project of a subject, or "" if it is not known.
+func projectOf(scan func(string, func(*sqlite3.Stmt), ...any) error, s Subject) (project string, err error) {
+	if s.Project != "" {
+		return s.Project, nil
+	}
+	err = scan(`SELECT project FROM sessions WHERE harness = ? AND session_id = ?`,
+		func(row *sqlite3.Stmt) { project = row.ColumnText(0) }, s.Harness, s.Session)
+	return project, err
+}
+
+// A PromptSum is the size of a project's own prompts to one model, in tokens.
+type PromptSum struct {
+	Provider, Model              string
+	Input, CacheRead, CacheWrite int
+}
+
+//go:embed query/prompt_sums.sql
+var promptSumsSQL string
+
+// Prompts sums up the prompts of a subject's project since a given time (Unix ms), by model. It leaves out the answers,
+// because the journal does not have their sizes.
+func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []PromptSum, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		scan := func(query string, row func(*sqlite3.Stmt), args ...any) error {
+			return file.Scan(c, query, row, args...)
+		}
+		project, err := projectOf(scan, of)
+		if err != nil || project == "" {
+			return err
+		}
+		return scan(promptSumsSQL, func(row *sqlite3.Stmt) {
+			sums = append(sums, PromptSum{row.ColumnText(0), row.ColumnText(1), row.ColumnInt(2), row.ColumnInt(3), row.ColumnInt(4)})
+		}, project, since)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read prompts of %s: %w", of, err)
+	}
+	return sums, nil
+}
+
+// Forget deletes the calls before a given time (Unix ms).
+func (s *Calls) Forget(ctx context.Context, before int64) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
+		_, err := tx.Exec(`DELETE FROM agent_calls WHERE at < ?`, before)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget calls of agents: %w", err)
+	}
+	return nil
+}
+
+// Credit records, with the last call of a run, what the run has published. If the run has asked no model, Credit does
+// nothing.
+func Credit(tx *database.Tx, holder string, compartments, memories int) error {
+	_, err := tx.Exec(`
+		UPDATE agent_calls
+		SET compartments = compartments + ?2, memories = memories + ?3
+		WHERE id = (SELECT id FROM agent_calls WHERE holder = ?1 ORDER BY id DESC LIMIT 1)`, holder, compartments, memories)
+	if err != nil {
+		return fmt.Errorf("credit the run %s: %w", holder, err)
+	}
+	return nil
+}
+
+// View returns the calls in the database in dir since a given time (Unix ms), oldest first. A host may have the
+// database open. See file.View for the errors.
+func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, err error) {
+	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
+			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted
+			FROM agent_calls
+			WHERE at >= ?
+			ORDER BY at, id`,
+			func(row *sqlite3.Stmt) {
+				call := chronicle.Call{
+					At: row.ColumnInt64(0), Project: row.ColumnText(1), Directory: row.ColumnText(2), Agent: row.ColumnText(3), Model: row.ColumnText(4),
+					Input: row.ColumnInt(5), Output: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8),
+					Compartments: row.ColumnInt(10), Memories: row.ColumnInt(11),
+				}
+				if row.ColumnBool(12) {
+					call.Reserved = row.ColumnInt64(13)
+				}
+				if row.ColumnType(9) != sqlite3.NULL {
+					cost := row.ColumnInt64(9)
+					call.Cost = &cost
+				}
+				all = append(all, call)
+			}, since)
+	})
+	return all, err
+}
