@@ -65,7 +65,7 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	now := promptID(s.frame.Preamble, before)
 	b := s.State.Binding(e.header.key)
 	switch {
-	case b == nil && i > 0 && s.sentToken == token(now, s.newestNamed(i)):
+	case b == nil && i > 0 && (s.sentToken == token(now, s.newestNamed(i)) || s.answered[now]):
 		bound := frozen.Binding{MessageKey: e.header.key, Prompt: now}
 		s.State.Bind(bound)
 		s.unstored = append(s.unstored, bound)
@@ -94,6 +94,11 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	state.Bind(b)
 	return b, true
 }
+
+// Answered tells the session of a copy for which prompts of its original the answer was in no array
+// of the original, because the session was forked or compacted directly after it (F6 in
+// docs/defects.md). If the copy has an unknown answer behind such a prompt, its thinking is valid.
+func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
 // to be left out. Settle corrects a wrong guess, at the price of a second rendering.
