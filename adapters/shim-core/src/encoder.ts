@@ -29,23 +29,23 @@ export interface Delta {
  */
 export class DeltaEncoder {
   /** Snapshots of the last array that the host confirmed, while the host holds it. */
-  private confirmed: readonly unknown[] = []
-  private revision = 0
+  #confirmed: readonly unknown[] = []
+  #revision = 0
   /** The last confirmed array, once the host no longer holds it: either as snapshots, or condensed to digests. */
-  private former: readonly unknown[] | LastArray | undefined
+  #former: readonly unknown[] | LastArray | undefined
   /** Whether the last array had changed only at its end, so that a guess would have been right. */
-  private grows = true
-  private readonly message: Projector
+  #grows = true
+  readonly #message: Projector
 
   constructor(message: Projector) {
-    this.message = message
+    this.#message = message
   }
 
   /** Encodes the difference between messages and the confirmed array; the whole array if there is none. */
   encode(messages: readonly unknown[]): Delta {
-    const keep = this.firstDifference(messages)
-    this.grows = keep === this.endOfCommon(messages)
-    return this.delta(messages, keep, false)
+    const keep = this.#firstDifference(messages)
+    this.#grows = keep === this.#endOfCommon(messages)
+    return this.#delta(messages, keep, false)
   }
 
   /**
@@ -55,34 +55,34 @@ export class DeltaEncoder {
    * may change the array in every pass.
    */
   guess(messages: readonly unknown[]): Delta {
-    return this.grows ? this.delta(messages, this.endOfCommon(messages), true) : this.encode(messages)
+    return this.#grows ? this.#delta(messages, this.#endOfCommon(messages), true) : this.encode(messages)
   }
 
   /** Whether a guessed delta is the real difference between messages and the confirmed array. */
   isRight({ isGuess, keep }: Delta, messages: readonly unknown[]): boolean {
-    return !isGuess || this.firstDifference(messages, keep) === keep
+    return !isGuess || this.#firstDifference(messages, keep) === keep
   }
 
   /**
    * Makes the snapshots that `confirm` needs. For a whole array this takes long, so they are made while the host works.
    */
   prepare(delta: Delta): void {
-    delta.snapshots ??= delta.tail.map((message) => this.message.snapshot(message))
+    delta.snapshots ??= delta.tail.map((message) => this.#message.snapshot(message))
   }
 
   /** Records that the host holds the array of `delta` under this revision. */
   confirm(delta: Delta, revision: number): void {
     this.prepare(delta)
-    this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)
-    this.revision = revision
-    this.former = undefined
+    this.#confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)
+    this.#revision = revision
+    this.#former = undefined
   }
 
   /** Makes the next delta carry the whole array. */
   reset(): void {
-    this.former ??= this.confirmed
-    this.confirmed = []
-    this.revision = 0
+    this.#former ??= this.#confirmed
+    this.#confirmed = []
+    this.#revision = 0
   }
 
   /**
@@ -90,30 +90,30 @@ export class DeltaEncoder {
    * message has changed.
    */
   forget(key: MessageKey): void {
-    this.former = this.last(key).condensed()
+    this.#former = this.last(key).condensed()
     this.reset()
   }
 
   /** The last confirmed array, whether or not the host still holds it. */
   last(key: MessageKey): LastArray {
-    const array = this.former ?? this.confirmed
-    return array instanceof LastArray ? array : LastArray.of(array, key, this.message)
+    const array = this.#former ?? this.#confirmed
+    return array instanceof LastArray ? array : LastArray.of(array, key, this.#message)
   }
 
-  private delta(messages: readonly unknown[], keep: number, isGuess: boolean): Delta {
-    const tail = messages.slice(keep).map((message) => this.message.copy(message))
-    return { base: this.revision, keep, attachment: JSON.stringify(tail), tail, confirmed: this.confirmed, isGuess }
+  #delta(messages: readonly unknown[], keep: number, isGuess: boolean): Delta {
+    const tail = messages.slice(keep).map((message) => this.#message.copy(message))
+    return { base: this.#revision, keep, attachment: JSON.stringify(tail), tail, confirmed: this.#confirmed, isGuess }
   }
 
-  private firstDifference(messages: readonly unknown[], limit = Math.min(this.confirmed.length, messages.length)): number {
-    for (let i = 0; i < limit; i++) if (!this.message.same(this.confirmed[i], messages[i])) return i
+  #firstDifference(messages: readonly unknown[], limit = Math.min(this.#confirmed.length, messages.length)): number {
+    for (let i = 0; i < limit; i++) if (!this.#message.same(this.#confirmed[i], messages[i])) return i
     return limit
   }
 
   /** The index after the last message that is the same in both arrays at the same place. */
-  private endOfCommon(messages: readonly unknown[]): number {
-    let end = Math.min(this.confirmed.length, messages.length)
-    while (end > 0 && !this.message.same(this.confirmed[end - 1], messages[end - 1])) end--
+  #endOfCommon(messages: readonly unknown[]): number {
+    let end = Math.min(this.#confirmed.length, messages.length)
+    while (end > 0 && !this.#message.same(this.#confirmed[end - 1], messages[end - 1])) end--
     return end
   }
 }

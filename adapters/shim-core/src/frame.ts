@@ -32,71 +32,71 @@ const maxHeaderBytes = 1024
 
 /** Cuts a byte stream into frames. It copies each byte at most once, however the stream is chunked. */
 export class FrameReader {
-  private chunks: Buffer[] = []
-  private size = 0
-  private pending: { body: number; attachment: number | undefined } | undefined
-  private readonly onFrame: (frame: Frame) => void
+  #chunks: Buffer[] = []
+  #size = 0
+  #pending: ReturnType<typeof parseHeader> | undefined
+  readonly #onFrame: (frame: Frame) => void
 
   constructor(onFrame: (frame: Frame) => void) {
-    this.onFrame = onFrame
+    this.#onFrame = onFrame
   }
 
   /** Takes the next chunk and reports each frame that it completes. Throws FrameError if the bytes are not frames. */
   push(chunk: Buffer): void {
-    this.chunks.push(chunk)
-    this.size += chunk.length
-    while (this.step());
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    while (this.#step());
   }
 
-  private step(): boolean {
-    this.pending ??= this.readHeader()
-    if (!this.pending) return false
-    const { body, attachment } = this.pending
-    if (this.size < body + (attachment ?? 0)) return false
-    this.pending = undefined
-    const frame: Frame = { body: this.take(body).toString("utf8") }
-    if (attachment !== undefined) frame.attachment = this.take(attachment)
-    this.onFrame(frame)
+  #step(): boolean {
+    this.#pending ??= this.#readHeader()
+    if (!this.#pending) return false
+    const { body, attachment } = this.#pending
+    if (this.#size < body + (attachment ?? 0)) return false
+    this.#pending = undefined
+    const frame: Frame = { body: this.#take(body).toString("utf8") }
+    if (attachment !== undefined) frame.attachment = this.#take(attachment)
+    this.#onFrame(frame)
     return true
   }
 
-  private readHeader(): FrameReader["pending"] {
-    if (this.size === 0) return undefined
+  #readHeader(): ReturnType<typeof parseHeader> | undefined {
+    if (this.#size === 0) return undefined
     // Headers are small: most are within the first chunk, and joining a few chunks is cheap.
-    let end = this.chunks[0]!.indexOf(headerEnd)
-    if (end < 0 && this.chunks.length > 1) {
-      this.chunks = [Buffer.concat(this.chunks, this.size)]
-      end = this.chunks[0]!.indexOf(headerEnd)
+    let end = this.#chunks[0]!.indexOf(headerEnd)
+    if (end < 0 && this.#chunks.length > 1) {
+      this.#chunks = [Buffer.concat(this.#chunks, this.#size)]
+      end = this.#chunks[0]!.indexOf(headerEnd)
     }
     if (end < 0) {
-      if (this.size > maxHeaderBytes) throw new FrameError(`the header does not end within ${maxHeaderBytes} bytes`)
+      if (this.#size > maxHeaderBytes) throw new FrameError(`the header does not end within ${maxHeaderBytes} bytes`)
       return undefined
     }
-    const text = this.take(end + headerEnd.length).toString("latin1")
+    const text = this.#take(end + headerEnd.length).toString("latin1")
     return parseHeader(text)
   }
 
   /** Removes and returns the next `count` bytes, which must have arrived. */
-  private take(count: number): Buffer {
-    this.size -= count
-    const first = this.chunks[0]
+  #take(count: number): Buffer {
+    this.#size -= count
+    const first = this.#chunks[0]
     if (first && first.length >= count) {
-      if (first.length === count) this.chunks.shift()
-      else this.chunks[0] = first.subarray(count)
+      if (first.length === count) this.#chunks.shift()
+      else this.#chunks[0] = first.subarray(count)
       return first.subarray(0, count)
     }
     const parts: Buffer[] = []
     let used = 0
     let missing = count
     while (missing > 0) {
-      const chunk = this.chunks[used]!
+      const chunk = this.#chunks[used]!
       const part = chunk.length <= missing ? chunk : chunk.subarray(0, missing)
       parts.push(part)
       missing -= part.length
       if (part.length === chunk.length) used++
-      else this.chunks[used] = chunk.subarray(part.length)
+      else this.#chunks[used] = chunk.subarray(part.length)
     }
-    this.chunks.splice(0, used)
+    this.#chunks.splice(0, used)
     return Buffer.concat(parts, count)
   }
 }
