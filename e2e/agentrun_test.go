@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,6 +32,9 @@ import (
 func TestAgentRuns(t *testing.T)   { testAgentRuns(t, schema.HarnessOpenCode) }
 func TestPiAgentRuns(t *testing.T) { testAgentRuns(t, schema.HarnessPi) }
 
+// maxOutput is the bound of an agent's answer, in tokens.
+const maxOutput = 987
+
 // agentSystem is the system prompt by which the provider knows a hidden agent.
 const agentSystem = "You summarise for a test."
 
@@ -52,6 +56,10 @@ func testAgentRuns(t *testing.T, h schema.Harness) {
 
 	idle := w.promptAsync(oc, session, "Are you sure?")
 	w.wait(arrived, "the request of a turn that lasts")
+	a.lease = hidden.Lease{Store: ours.store, Work: store.HistorianOf(store.Key{Harness: string(h), Session: session}), Holder: "test"}
+	if acquired, err := a.lease.Acquire(w.ctx); err != nil || !acquired {
+		t.Fatal(acquired, err)
+	}
 	a.answers()
 	select {
 	case <-idle:
@@ -95,7 +103,8 @@ func testAgentRuns(t *testing.T, h schema.Harness) {
 // A servingHost is a real host in this process.
 type servingHost struct {
 	*host.Host
-	kill func()
+	store *store.Store
+	kill  func()
 }
 
 // serve makes this process the host of the world's user.
@@ -151,7 +160,7 @@ func (w *world) serve() servingHost {
 		_ = db.Close()
 		lock.Release()
 	})
-	return servingHost{h, kill}
+	return servingHost{h, db, kill}
 }
 
 // agents runs hidden agents for a session.
@@ -159,6 +168,7 @@ type agents struct {
 	w       *world
 	host    *host.Host
 	session string
+	lease   hidden.Lease
 	asked   int // the number of runs for which the provider has a rule
 }
 
@@ -175,13 +185,13 @@ func (a *agents) script(step mockllm.Step) (ask.Request, <-chan struct{}) {
 		},
 	})
 	return ask.Request{
-		Agent: "magicctx-historian", Model: opencodetest.ClaudeModel, System: system, Prompt: "Summarise §1§ «this».", Timeout: time.Minute,
+		Agent: "magicctx-historian", Model: opencodetest.ClaudeModel, System: system, Prompt: "Summarise §1§ «this».", MaxOutput: maxOutput, Timeout: time.Minute,
 	}, arrived
 }
 
 // run asks the hidden agent of the session.
 func (a *agents) run(ctx context.Context, q ask.Request) (ask.Answer, error) {
-	return hidden.Asker{Runner: a.host.Agents(), Harness: a.w.harness, Directory: a.w.project, Session: a.session, Title: "history 1-4"}.Ask(ctx, q)
+	return hidden.Asker{Runner: a.host.Agents(), Harness: a.w.harness, Directory: a.w.project, Session: a.session, Title: "history 1-4", Lease: a.lease}.Ask(ctx, q)
 }
 
 func (a *agents) requests(r ask.Request) []*mockllm.Request { return a.w.requests(r.System) }
@@ -203,6 +213,9 @@ func (a *agents) answers() {
 		w.t.Fatalf("%d requests, want 1", len(requests))
 	}
 	r := requests[0]
+	if bound := fmt.Sprintf(`"max_tokens":%d,`, maxOutput); !bytes.Contains(r.Body, []byte(bound)) {
+		w.t.Errorf("the answer is not bounded: %.300s", r.Body)
+	}
 	if len(r.Tools) > 0 {
 		w.t.Errorf("the agent has the tools %q", r.Tools)
 	}

@@ -32,6 +32,9 @@ type AgentRunParams struct {
 	// Steps bounds the steps of the agent; 0 means no bound. OpenCode uses the
 	// bound of the AgentDefinition instead.
 	Steps int `json:"steps,omitzero" jsonschema:"minimum=0"`
+	// MaxOutput bounds the tokens of the answer to each step, thinking included; 0
+	// means the bound of the harness.
+	MaxOutput int `json:"maxOutput,omitzero" jsonschema:"minimum=0"`
 	// TimeoutMS bounds the run, in ms. The run is then aborted.
 	TimeoutMS int `json:"timeoutMs"`
 	// Keep leaves the child session in the harness, so that a person can read

@@ -104,7 +104,7 @@ type Config struct {
 	Historian Historian `json:"historian"`
 	// Budget bounds what the hidden agents may cost.
 	Budget Budget `json:"budget"`
-	// Dreamer is the hidden agent that tends the memories, on request (/ctx-dream). Without this block it is disabled.
+	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). Without this block it is disabled.
 	Dreamer Dreamer `json:"dreamer"`
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
 	Sidekick Sidekick `json:"sidekick" effect:"none"`
@@ -328,35 +328,49 @@ type Historian struct {
 // Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
 // worst case fits. A model without a known price counts as the dearest model with one.
 type Budget struct {
-	// Percent is the day's budget as a share of the cost of the project's own prompts on a mean day of the last seven, in percent.
-	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
-	// AtLeast is the budget, in $, if that share is smaller.
-	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
-	// AtMost is the greatest budget, in $. With 0, no hidden agent asks a model.
-	AtMost float64 `json:"at_most" jsonschema:"default=20,minimum=0" project:"less"`
-	// Tokens bounds the tokens of questions and answers on one day.
-	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
-	// Historian bounds the historian alone.
-	Historian AgentBudget `json:"historian"`
+	// Money is the greatest budget of all agents together, in $. With 0, no hidden agent asks a model.
+	Money float64 `json:"money" jsonschema:"default=1000,minimum=0" project:"less"`
+	// Tokens bounds the tokens of all questions and answers together.
+	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
+	// Historian bounds the historian. It has a budget of its own, because without summaries a session forgets.
+	Historian HistorianBudget `json:"historian"`
+	// Others bounds all other agents together.
+	Others OthersBudget `json:"others"`
 }
 
-// AgentBudget bounds one hidden agent in a project on one day.
-type AgentBudget struct {
-	// Money is its greatest budget, in $.
-	Money float64 `json:"money" jsonschema:"default=20,minimum=0" project:"less"`
-	// Tokens bounds the tokens of its questions and answers.
+// HistorianBudget bounds the historian in a project on one day.
+type HistorianBudget struct {
+	// Percent is the day's budget, in percent of what the project's prompts cost on a mean day of the last seven.
+	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
+	// AtLeast is the least budget, in $.
+	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
+	// AtMost is the greatest budget, in $.
+	AtMost float64 `json:"at_most" jsonschema:"default=1000,minimum=0" project:"less"`
+	// Tokens bounds its tokens.
+	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
+}
+
+// OthersBudget bounds the agents besides the historian in a project on one day.
+type OthersBudget struct {
+	// Percent is the same share for all other agents together.
+	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
+	// AtLeast is the least budget, in $.
+	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
+	// AtMost is the greatest budget, in $.
+	AtMost float64 `json:"at_most" jsonschema:"default=2,minimum=0" project:"less"`
+	// Tokens bounds their tokens.
 	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
 }
 
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
-	// Schedule is the time of day at which the dreamer may run, in local time. It may span midnight. Empty means only on request.
-	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted" effect:"none"`
+	// Schedule is the time of day of its runs, in local time. Empty means only on request.
+	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
-	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less" effect:"none"`
-	// Tasks are run in this order.
-	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted" effect:"none"`
+	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
+	// Tasks are the tasks of a run. Only the first three exist yet.
+	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.

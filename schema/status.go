@@ -251,6 +251,8 @@ type SessionStatus struct {
 	Head *HeadStatus `json:"head,omitzero"`
 	// History is absent until the historian has run in the session.
 	History *HistoryStatus `json:"history,omitzero"`
+	// Dream is the dreamer's run in the session's project.
+	Dream *DreamStatus `json:"dream,omitzero"`
 }
 
 // A Removal is the sum of all content that one rule has removed from prompts for one

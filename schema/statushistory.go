@@ -82,10 +82,22 @@ type HistoryStatus struct {
 	Budget *BudgetStop `json:"budget,omitzero"`
 }
 
+// DreamStatus describes a run of the dreamer under way.
+type DreamStatus struct {
+	// Task is the present task, for example "verify". It is task Number of Of.
+	Task   string `json:"task"`
+	Number int    `json:"number"`
+	Of     int    `json:"of"`
+	// Since is the time at which the run began (Unix ms).
+	Since int64 `json:"since"`
+	// Tokens are the tokens of its questions and answers so far.
+	Tokens int `json:"tokens"`
+}
+
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.
 type BudgetStop struct {
-	// Agent is the agent that the budget bounds. It is empty for the budget of all agents.
-	Agent string `json:"agent,omitzero"`
+	// Agents says whom the budget bounds: "historian", "others", or "" for all agents.
+	Agents string `json:"agents,omitzero"`
 	// Until is the time at which the next day begins (Unix ms).
 	Until int64 `json:"until"`
 	// Money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the

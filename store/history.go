@@ -18,7 +18,7 @@ type History struct{ db *database.DB }
 
 // HistorianOf returns the work of the historian for a session.
 func HistorianOf(key Key) work.Work {
-	return work.Work{Agent: "historian", Subject: work.Subject{Harness: key.Harness, Session: key.Session}}
+	return work.Work{Agent: work.Historian, Subject: work.Subject{Harness: key.Harness, Session: key.Session}}
 }
 
 // A HistoryRow is the state of a session's historian. If there has been no run, it is zero.

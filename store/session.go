@@ -313,6 +313,25 @@ func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	return nil
 }
 
+// NewestSession returns the session of a directory that the user has used last, or a row without a key if there is none.
+func (s *Store) NewestSession(ctx context.Context, harness, directory string) (r SessionRow, err error) {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
+			SELECT session_id, project, provider, model
+			FROM sessions
+			WHERE harness = ? AND directory = ? AND parent = ''
+			ORDER BY last_pass_at DESC
+			LIMIT 1`,
+			func(row *sqlite3.Stmt) {
+				r = SessionRow{Key: Key{harness, row.ColumnText(0)}, Directory: directory, Project: row.ColumnText(1), Provider: row.ColumnText(2), Model: row.ColumnText(3)}
+			}, harness, directory)
+	})
+	if err != nil {
+		return SessionRow{}, fmt.Errorf("read newest session of %s: %w", directory, err)
+	}
+	return r, nil
+}
+
 // DeleteSession deletes everything about a session. If the session is unknown, that is not an error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {

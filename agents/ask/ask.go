@@ -29,6 +29,8 @@ type Request struct {
 	// the provider can cache it.
 	System string
 	Prompt string
+	// MaxOutput bounds the tokens of each step's answer, thinking included; 0 means the harness's own bound.
+	MaxOutput int
 	// Timeout bounds this question. Once also sets it as the deadline of the context.
 	Timeout time.Duration
 }

@@ -54,11 +54,13 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Classify returns the kind of a failure. If the type of the error tells the kind, Classify uses the type.
+// Classify returns the kind of a failure, or "" if err is nil. If the type of the error tells the kind, Classify uses the type.
 // Otherwise it looks for the words that providers use.
 func Classify(err error) Kind {
 	var reported *Error
 	switch {
+	case err == nil:
+		return ""
 	case errors.As(err, &reported) && reported.Kind != "":
 		return reported.Kind
 	case errors.Is(err, context.Canceled):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
 // The names of the agents in the harness. Their prefix distinguishes them from the user's own agents.
@@ -276,6 +277,11 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
+// thinking is the room for thinking that a bound of an answer leaves, in tokens. An answer to the historian's question is
+// expected to have 500 tokens and a quarter of the chunk's size (history.RunCost), and may have half of that size. A longer
+// one is cut by the provider, and is then no valid answer.
+const thinking = 6_000
+
 // transientRetries is how often a model is asked again after a transient failure.
 const transientRetries = 2
 
@@ -283,6 +289,7 @@ const transientRetries = 2
 // some providers send one instead of an error.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
+	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
 	for retry := 0; ; retry++ {
 		text, problem := r.once(ctx, question, repair)
 		if problem == nil || problem.Kind != ask.Transient || retry == transientRetries {
@@ -364,6 +371,7 @@ const maxRepaired = 60_000
 // changes more than tiers, the whole draft stays.
 func (r *run) edit(ctx context.Context, draft *candidate) error {
 	question := ask.Request{Agent: EditorAgent, System: EditorSystem(), Prompt: editPrompt(draft.text), Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
+	question.MaxOutput = thinking + 2*tokens.Count(draft.text)
 	text, problem := r.once(ctx, question, false)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -66,6 +66,7 @@ func valid(text string) reply {
 
 var (
 	garbage   = reply{text: "no xml here"}
+	cut       = reply{text: historiantest.Output(historiantest.Compartment(chronicle.Range{Start: 11, End: 20}, "x"), historiantest.Compartment(chronicle.Range{Start: 21, End: 30}, "y"))[:200]}
 	endless   = reply{text: strings.Repeat("and then ", 10_000)}
 	nothing   = reply{}
 	wrongKey  = reply{err: errors.New("401 unauthorized")}
@@ -90,6 +91,7 @@ func TestOrderOfTheAttempts(t *testing.T) {
 		{"garbage, bad, nothing, good", []reply{garbage, garbage, nothing, valid("x")}, "a/one, a/one repair, b/two repair, p/live repair", chronicle.ByFallback},
 		{"a wrong key is not repaired", []reply{wrongKey, valid("x")}, "a/one, b/two", chronicle.ByFallback},
 		{"an empty answer is not repaired", []reply{nothing, garbage, valid("x")}, "a/one, b/two, p/live", chronicle.ByFallback},
+		{"a cut answer is repaired", []reply{cut, valid("x")}, "a/one, a/one repair", chronicle.ByRepair},
 		{"an endless answer is not repaired", []reply{endless, valid("x")}, "a/one, b/two", chronicle.ByFallback},
 		{"a failed repair", []reply{garbage, wrongKey, valid("x")}, "a/one, a/one repair, b/two repair", chronicle.ByFallback},
 		{"transient, then valid", []reply{busy, busy, valid("x")}, "a/one, a/one, a/one", chronicle.ByModel},

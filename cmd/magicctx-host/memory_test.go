@@ -221,9 +221,9 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if _, err := host.Leases.Acquire(t.Context(), memories.DreamerOf(identity), "1.1"); err != nil {
 		t.Fatal(err)
 	}
-	_, _, merged, err := host.Memories.Consolidate(t.Context(), identity, "1.1", []memories.Merge{{Old: known.Memories, Content: "Commit often."}}, work.RunRow{})
-	if err != nil || len(merged) != 1 {
-		t.Fatalf("merged %+v, %v", merged, err)
+	_, made, err := host.Memories.Tend(t.Context(), identity, "1.1", 0, []memories.Tended{{Old: known.Memories, Content: "Commit often."}})
+	if err != nil || len(made) != 1 {
+		t.Fatalf("made %+v, %v", made, err)
 	}
 	out, errs, code := runReal(t, "memory", "restore", "--run", "1", "--project", place, "--data-dir", dir)
 	if code != exitOK || !strings.Contains(out, "Commit small.") || !strings.Contains(out, "Commit in small steps.") {

@@ -24,11 +24,11 @@ func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	}
 	year, month, day := time.Now().Date()
 	since := time.Date(year, month, day+1-int(cmd.Days), 0, 0, 0, 0, time.Local)
-	calls, err := work.View(ctx, dir, since.UnixMilli())
+	calls, runs, err := work.View(ctx, dir, since.UnixMilli())
 	if err != nil && !errors.Is(err, store.ErrMissing) {
 		return err
 	}
-	spent := view.SpendOf(calls, time.Local)
+	spent := view.SpendOf(calls, runs, time.Local)
 	if cmd.JSON {
 		return printJSON(s.out, spent)
 	}

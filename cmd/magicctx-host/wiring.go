@@ -41,7 +41,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 				return nil, err
 			}
 			return host.New(host.Options{
-				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true, Identify: project.Identify,
+				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true, Dreams: true, Identify: project.Identify,
 				Markers:    harnessMarkers(),
 				RawHistory: &rawhistory.Reader{Env: os.Getenv}, IndexDir: o.DataDir, Embeds: os.Getenv, Conflicts: conflictsOf(o.DataDir),
 			}), nil

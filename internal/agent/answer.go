@@ -41,23 +41,25 @@ func ended(ctx context.Context) *ask.Error {
 	return failed(ask.Aborted, "aborted", cause.Error())
 }
 
-// answerOf reads the result of a run. The answer's usage is the sum over all steps of the run.
-func answerOf(h schema.Harness, r schema.AgentRunResult) (ask.Answer, error) {
+// endOf reads the result of a run. The answer's usage is the sum over all steps of the run.
+func endOf(h schema.Harness, r schema.AgentRunResult) (e End) {
 	codec, err := client.CodecOf(string(h))
 	if err != nil {
-		return ask.Answer{}, err
+		return End{Err: err}
 	}
-	var a ask.Answer
 	for _, raw := range r.Answers {
 		m := codec.Decode(raw)
-		a.Usage = a.Usage.Plus(ask.Usage(m.Usage))
-		a.Model = m.Model.Provider + "/" + m.Model.ID
-		a.Text = textOf(m)
+		e.Usage = e.Usage.Plus(ask.Usage(m.Usage))
+		if m.Usage.Prompt() > 0 && m.Finish != transcript.Unfinished && !m.Errored {
+			e.Steps++
+		}
+		e.Model = m.Model.Provider + "/" + m.Model.ID
+		e.Text = textOf(m)
 	}
 	if r.Failure.Reason != "" {
-		return a, failureOf(r.Failure)
+		e.Err = failureOf(r.Failure)
 	}
-	return a, nil
+	return e
 }
 
 // textOf returns the text parts of an answer, joined by line breaks.

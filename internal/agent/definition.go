@@ -27,8 +27,8 @@ var definitions = []definition{
 	// A historian answers in one step. The second step is for a model that calls a tool although it has none.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
-	// The dreamer, too, needs no tool: the memories are in its question.
-	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
+	// The dreamer, too, needs no tool: the memories are in its question, with what the host has found in files.
+	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
 }
 
 func summarises(cfg schema.Config) bool { return !cfg.Historian.Disable }
@@ -49,6 +49,12 @@ func Definitions(cfg schema.Config) []schema.AgentDefinition {
 		}
 	}
 	return all
+}
+
+// StepsOf returns how many steps a hidden agent may take, or 0 if there is no such agent.
+func StepsOf(name string) int {
+	d, _ := definitionOf(name)
+	return d.Steps
 }
 
 // definitionOf returns the definition of a hidden agent.

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 
-	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -20,13 +19,13 @@ type Cassette interface {
 }
 
 // runRecorded runs an agent through the cassette.
-func (r *Runner) runRecorded(ctx context.Context, p schema.AgentRunParams, harness schema.Harness) (ask.Answer, error) {
+func (r *Runner) runRecorded(ctx context.Context, p schema.AgentRunParams, harness schema.Harness) End {
 	result, err := r.Cassette.Run(ctx, p)
 	switch {
 	case ctx.Err() != nil:
-		return ask.Answer{}, ended(ctx)
+		return End{Err: ended(ctx), IsUnknown: true}
 	case err != nil:
-		return ask.Answer{}, unavailable(err.Error())
+		return End{Err: unavailable(err.Error())}
 	}
-	return answerOf(harness, result)
+	return endOf(harness, result)
 }

@@ -37,7 +37,17 @@ type Options struct {
 type Ledger interface {
 	// Begin reserves the worst case of a question that may take some steps. The caller calls settle when the question has
 	// ended. If Begin returns an error, nothing may be asked.
-	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(ask.Answer, error), err error)
+	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(End), err error)
+}
+
+// An End is the end of a question.
+type End struct {
+	ask.Answer
+	Err error
+	// Steps counts the finished steps, whose usage is known.
+	Steps int
+	// IsUnknown means that the harness has not said that it no longer works on the question.
+	IsUnknown bool
 }
 
 // NewRunner returns a runner that runs no agent yet.
@@ -72,7 +82,7 @@ type Asker struct {
 	// Client is the connection on which the session was last seen. If it is gone, Ask uses another connection
 	// of the same harness and directory.
 	Client client.Client
-	// Directory and Session identify the work that the agent does. Session is empty for a whole project.
+	// Directory is where the agent runs, and Session the session whose child it is.
 	Directory, Session string
 	// Title tells the user what the agent does, for example "history 120-180".
 	Title string
@@ -114,13 +124,13 @@ func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	if err != nil {
 		return ask.Answer{}, err
 	}
-	answer, err := a.run(ctx, q, p)
-	settle(answer, err)
-	return answer, err
+	end := a.run(ctx, q, p)
+	settle(end)
+	return end.Answer, end.Err
 }
 
 // run runs an agent through the cassette, or on the first connection that can run it.
-func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) (ask.Answer, error) {
+func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) End {
 	if a.Cassette != nil {
 		return a.runRecorded(ctx, p, a.Harness)
 	}
@@ -129,19 +139,19 @@ func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) 
 		result, err := a.runOn(ctx, c, p)
 		switch {
 		case err == nil:
-			return answerOf(a.Harness, result)
+			return endOf(a.Harness, result)
 		case ctx.Err() != nil:
-			return ask.Answer{}, ended(ctx)
+			return End{Err: ended(ctx), IsUnknown: true}
 		case errors.Is(err, client.ErrClientLeft):
-			return ask.Answer{}, failed(ask.Aborted, "aborted", err.Error())
+			return End{Err: failed(ask.Aborted, "aborted", err.Error()), IsUnknown: true}
 		}
 		a.Log.Warn("agent not run", "session", a.Session, "agent", q.Agent, "cause", err)
 		reason = err.Error()
-		if !isUnknownMethod(err) { // the run may have begun
-			break
+		if !isUnknownMethod(err) {
+			return End{Err: unavailable(reason), IsUnknown: true}
 		}
 	}
-	return ask.Answer{}, unavailable(reason)
+	return End{Err: unavailable(reason)}
 }
 
 // params validates a question and returns the parameters of its call.
@@ -162,7 +172,7 @@ func (a Asker) params(q ask.Request) (schema.AgentRunParams, error) {
 	cfg := a.Clients.Config(string(a.Harness), a.Directory)
 	return schema.AgentRunParams{
 		Directory: a.Directory, Session: a.Session, Run: fmt.Sprintf("run_%d", a.Serial.Next()), Agent: q.Agent, Title: a.Title,
-		Model: q.Model, System: q.System, Prompt: q.Prompt, Tools: definition.Tools, Steps: definition.Steps,
+		Model: q.Model, System: q.System, Prompt: q.Prompt, Tools: definition.Tools, Steps: definition.Steps, MaxOutput: q.MaxOutput,
 		TimeoutMS: int(q.Timeout.Milliseconds()), Keep: cfg.KeepSubagents,
 	}, nil
 }

@@ -85,8 +85,55 @@ func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return
 type noLedger struct{}
 
 // Begin allows every question.
-func (noLedger) Begin(context.Context, Asker, ask.Request, int) (func(ask.Answer, error), error) {
-	return func(ask.Answer, error) {}, nil
+func (noLedger) Begin(context.Context, Asker, ask.Request, int) (func(End), error) {
+	return func(End) {}, nil
+}
+
+// A noting ledger notes how questions end.
+type noting struct{ ends []End }
+
+// Begin allows every question.
+func (n *noting) Begin(context.Context, Asker, ask.Request, int) (func(End), error) {
+	return func(e End) { n.ends = append(n.ends, e) }, nil
+}
+
+// The ledger learns which steps have finished, and whether the harness may still work on the question.
+func TestLedgerLearnsHowAQuestionEnded(t *testing.T) {
+	twoSteps := func(second json.Value, reason string) *runner {
+		return &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+			return schema.AgentRunResult{Answers: []json.Value{answered("I look.", "tool-calls", 10), second}, Failure: schema.AgentFailure{Reason: reason}}, nil
+		}}
+	}
+	fails := func(err error) *runner {
+		return &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+			return schema.AgentRunResult{}, err
+		}}
+	}
+	for name, test := range map[string]struct {
+		client client.Client
+		want   End // without answer and error
+	}{
+		"it answers":               {says("x"), End{Steps: 1}},
+		"two steps":                {twoSteps(answered("end", "length", 7), ""), End{Steps: 2}},
+		"cut off in the second":    {twoSteps(answered("half", "", 7), "aborted"), End{Steps: 1}},
+		"cut off in the first":     {hangs(), End{}},
+		"the shim does not answer": {&deaf{}, End{IsUnknown: true}},
+		"the shim is gone":         {fails(client.ErrClientLeft), End{IsUnknown: true}},
+		"another failure":          {fails(errors.New("connection closed")), End{IsUnknown: true}},
+		"the shim is too old":      {fails(unknownMethod{}), End{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := aRun(t, test.client)
+				var ledger noting
+				r.Ledger = &ledger
+				_, _ = r.ask(t.Context())
+				if len(ledger.ends) != 1 || ledger.ends[0].Steps != test.want.Steps || ledger.ends[0].IsUnknown != test.want.IsUnknown {
+					t.Errorf("%+v, want %+v", ledger.ends, test.want)
+				}
+			})
+		})
+	}
 }
 
 // connected returns a runner, and the clients that can run agents for it. All of them have opened the
@@ -117,7 +164,7 @@ func aRun(t *testing.T, c client.Client, others ...client.Client) run {
 func runOn(r *Runner, c client.Client) run {
 	return run{
 		Asker{Runner: r, Harness: schema.HarnessOpenCode, Client: c, Directory: "/p", Session: "ses_1", Title: "history 1-9"},
-		ask.Request{Agent: historian.Agent, Model: "p/m/1", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute},
+		ask.Request{Agent: historian.Agent, Model: "p/m/1", System: "You summarise.", Prompt: "Summarise.", MaxOutput: 900, Timeout: time.Minute},
 	}
 }
 
@@ -137,7 +184,7 @@ func TestAgentAnswers(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	p := c.asked[0]
-	if p.Steps != 2 || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
+	if p.Steps != 2 || p.MaxOutput != 900 || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
 		t.Errorf("asked for %+v", p)
 	}
 }
@@ -426,10 +473,10 @@ func TestAgentAnswerOfSeveralSteps(t *testing.T) {
 			json.Value(`{"message":{"role":"assistant","provider":"p","model":"m/1","stopReason":"length","content":[{"type":"text","text":"half"},{"type":"text","text":"end"}],"usage":{"input":7,"output":3,"cacheRead":20,"cacheWrite":5}}}`),
 		},
 	} {
-		got, err := answerOf(h, schema.AgentRunResult{Answers: answers})
-		want := ask.Answer{Text: "half\nend", Model: "p/m/1", Usage: ask.Usage{Input: 17, Output: 6, CacheRead: 40, CacheWrite: 10}}
-		if err != nil || got != want {
-			t.Errorf("%s: got %+v, %v, want %+v", h, got, err, want)
+		got := endOf(h, schema.AgentRunResult{Answers: answers})
+		want := End{Answer: ask.Answer{Text: "half\nend", Model: "p/m/1", Usage: ask.Usage{Input: 17, Output: 6, CacheRead: 40, CacheWrite: 10}}, Steps: 2}
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", h, got, want)
 		}
 	}
 }
@@ -444,9 +491,9 @@ func FuzzAgentResult(f *testing.F) {
 		}
 		for _, h := range schema.Harnesses {
 			r := schema.AgentRunResult{Answers: []json.Value{answer}, Failure: schema.AgentFailure{Reason: "error", Error: failure}}
-			_, err := answerOf(h, r)
-			if e := kindOf(err); e == "" {
-				t.Errorf("the failure has no kind: %v", err)
+			end := endOf(h, r)
+			if e := kindOf(end.Err); e == "" || end.Steps > 1 {
+				t.Errorf("the failure has no kind, or too many steps: %+v", end)
 			}
 		}
 	})

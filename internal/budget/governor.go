@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -49,9 +50,9 @@ func New(o Options) *Governor {
 const writeTimeout = 30 * time.Second
 
 // Begin implements agent.Ledger.
-func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, steps int) (settle func(ask.Answer, error), err error) {
+func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, steps int) (settle func(agent.End), err error) {
 	cfg := g.Clients.Config(string(a.Harness), a.Directory)
-	needs := g.worst(ctx, cfg, q, steps)
+	needs := g.Worst(ctx, cfg, q, steps)
 	today, tomorrow := g.day()
 	var caps []work.Cap
 	if !g.Unlimited {
@@ -74,33 +75,47 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	g.mu.Lock()
 	delete(g.stops, a.Lease.Work.Subject)
 	g.mu.Unlock()
-	return func(answer ask.Answer, asked error) {
+	return func(end agent.End) {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
-		if err := g.settle(writing, cfg, id, q, answer, asked); err != nil {
+		if err := g.settle(writing, cfg, id, q, steps, end); err != nil {
 			g.Log.Warn("a question of an agent is not booked, and counts with its worst case", "session", a.Session, "agent", q.Agent, "error", err)
 		}
 	}, nil
 }
 
-// settle books the real cost of a question. If nobody knows how much a model has read and written, because the harness
-// did not answer, the question stays at its worst case.
-func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, answer ask.Answer, asked error) error {
-	used := answer.Usage
-	if asked == nil {
-		used = used.OrCounted(q, answer.Text)
-	} else if kind := ask.Classify(asked); kind == ask.TimedOut || kind == ask.Aborted {
+// settle books the real cost of a question. If the harness has ended the work on it early, the step under way counts with
+// its worst case. If nobody knows whether the work has ended, the question stays at its worst case.
+func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, steps int, end agent.End) error {
+	if end.IsUnknown {
 		return nil
 	}
-	c := chronicle.Call{Model: answer.Model, Input: used.Input, Output: used.Output, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite}
+	used := end.Usage
+	if end.Err == nil {
+		used = used.OrCounted(q, end.Text)
+	}
+	c := chronicle.Call{Model: end.Model, Input: used.Input, Output: used.Output, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite}
 	if _, _, isNamed := ask.Split(c.Model); !isNamed {
 		c.Model = q.Model
 	}
 	money, isPriced := g.price(ctx, cfg, c.Model, used)
-	if isPriced {
+	counted := work.Spent{Money: money, Tokens: int64(used.Input + used.Output + used.CacheRead + used.CacheWrite)}
+	if isCutOff(end.Err) {
+		q.Model = c.Model
+		before, after := g.Worst(ctx, cfg, q, end.Steps), g.Worst(ctx, cfg, q, min(end.Steps+1, steps))
+		counted.Money += after.Money - before.Money
+		counted.Tokens += after.Tokens - before.Tokens
+		c.Reserved = counted.Money
+	} else if isPriced {
 		c.Cost = &money
 	}
-	return g.Store.Calls.Settle(ctx, id, c, work.Spent{Money: money, Tokens: int64(used.Input + used.Output + used.CacheRead + used.CacheWrite)})
+	return g.Store.Calls.Settle(ctx, id, c, counted)
+}
+
+// isCutOff reports whether somebody ended a question before its answer was whole.
+func isCutOff(err error) bool {
+	kind := ask.Classify(err)
+	return kind == ask.TimedOut || kind == ask.Aborted
 }
 
 // day returns the times at which the present day began, and at which the next one begins.
@@ -112,7 +127,7 @@ func (g *Governor) day() (today, tomorrow time.Time) {
 // meanDays is the number of days whose prompts decide the budget of a day.
 const meanDays = 7
 
-// caps returns the caps of a day: of all agents together, and of the agent that works.
+// caps returns the caps of a day: of all agents together, and of the historian or all others.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {
@@ -123,24 +138,30 @@ func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, tod
 		money, _ := g.price(ctx, cfg, p.Provider+"/"+p.Model, ask.Usage{Input: p.Input, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite})
 		week += money
 	}
-	b, since := cfg.Budget, today.UnixMilli()
-	share := b.Percent / 100 * float64(week) / meanDays
-	caps := []work.Cap{{Money: int64(min(max(share, b.AtLeast*chronicle.Dollar), b.AtMost*chronicle.Dollar)), Tokens: int64(b.Tokens), Since: since}}
-	if w.Agent == store.HistorianOf(store.Key{}).Agent {
-		caps = append(caps, work.Cap{Agent: w.Agent, Money: int64(cfg.Budget.Historian.Money * chronicle.Dollar), Tokens: int64(cfg.Budget.Historian.Tokens), Since: since})
+	all := work.Cap{Money: int64(cfg.Budget.Money * chronicle.Dollar), Tokens: int64(cfg.Budget.Tokens), Since: today.UnixMilli()}
+	own := work.Cap{Agents: work.Others, Tokens: int64(cfg.Budget.Others.Tokens), Since: all.Since}
+	percent, atLeast, atMost := cfg.Budget.Others.Percent, cfg.Budget.Others.AtLeast, cfg.Budget.Others.AtMost
+	if w.Agent == work.Historian {
+		own.Agents, own.Tokens = work.Historian, int64(cfg.Budget.Historian.Tokens)
+		percent, atLeast, atMost = cfg.Budget.Historian.Percent, cfg.Budget.Historian.AtLeast, cfg.Budget.Historian.AtMost
 	}
-	return caps, nil
+	own.Money = int64(min(max(percent/100*float64(week)/meanDays, atLeast*chronicle.Dollar), atMost*chronicle.Dollar))
+	return []work.Cap{all, own}, nil
 }
 
 // stop remembers a refusal for the status, and describes it in a sentence.
 func (g *Governor) stop(of work.Subject, over *work.OverBudget, tomorrow time.Time) string {
 	s := schema.BudgetStop{
-		Agent: over.Cap.Agent, Until: tomorrow.UnixMilli(), Money: float64(over.Cap.Money) / chronicle.Dollar, SpentMoney: float64(over.Spent.Money) / chronicle.Dollar,
+		Agents: over.Cap.Agents, Until: tomorrow.UnixMilli(), Money: float64(over.Cap.Money) / chronicle.Dollar, SpentMoney: float64(over.Spent.Money) / chronicle.Dollar,
 		NeedsMoney: float64(over.Needs.Money) / chronicle.Dollar, Tokens: int(over.Cap.Tokens), SpentTokens: int(over.Spent.Tokens), NeedsTokens: int(over.Needs.Tokens),
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.stops[of] = s
+	if over.Needs.Money > over.Cap.Money || over.Needs.Tokens > over.Cap.Tokens {
+		return fmt.Sprintf("the budget of the day (%s, %s tokens) does not pay for any such call, which may need %s and %s tokens",
+			format.Money(s.Money), format.Tokens(s.Tokens), format.Money(s.NeedsMoney), format.Tokens(s.NeedsTokens))
+	}
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/models"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -68,13 +69,23 @@ func (b *bench) session(t testing.TB) agent.Asker {
 	b.count++
 	key := store.Key{Harness: "opencode", Session: fmt.Sprint("ses_", b.count)}
 	err := b.Store.CommitPass(t.Context(), store.PassCommit{
-		Session: store.SessionRow{Key: key, Directory: "/p", Project: fmt.Sprint("git:", b.count), Mode: "primary", TagCounter: 1, Provider: "p", Model: "own"},
+		Session: store.SessionRow{Key: key, Directory: "/p", Project: b.project(), Mode: "primary", TagCounter: 1, Provider: "p", Model: "own"},
 		Pass:    store.PassRow{Pass: 1, Verdict: "steady", At: b.clock.Now()},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := agent.Asker{Harness: schema.HarnessOpenCode, Directory: fmt.Sprint("/p", b.count), Session: key.Session, Lease: agent.Lease{Store: b.Store, Work: store.HistorianOf(key), Holder: "1.1"}}
+	b.lease(t, &a)
+	return a
+}
+
+// project is the project of the newest session.
+func (b *bench) project() string { return fmt.Sprint("git:", b.count) }
+
+// dreamer returns the asker of a dreamer in the newest project.
+func (b *bench) dreamer(t testing.TB) agent.Asker {
+	a := agent.Asker{Harness: schema.HarnessOpenCode, Directory: fmt.Sprint("/p", b.count), Lease: agent.Lease{Store: b.Store, Work: memories.DreamerOf(b.project()), Holder: "1.2"}}
 	b.lease(t, &a)
 	return a
 }
@@ -102,15 +113,32 @@ func isOver(err error) bool {
 	return errors.As(err, &failed) && failed.Kind == ask.OverBudget
 }
 
-// An open call is a call that has begun. paid is what the provider bills for it in the end, whatever the host hears.
+// An openCall is a call that has begun. used are the usages of its steps, whatever the host hears.
 type openCall struct {
-	settle func(ask.Answer, error)
-	answer ask.Answer
+	settle func(agent.End)
+	model  string
+	used   []ask.Usage
 	day    int
+	agents string
 }
 
-// Whatever the models cost and answer, and whenever the host crashes, what the provider bills on one day never exceeds
-// the day's budget, neither by one token nor by a billionth of a dollar.
+// A daily is what the provider has billed on a day, by the agents that asked.
+type daily struct {
+	money  map[string]float64
+	tokens map[string]int
+}
+
+func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
+	for _, u := range used {
+		for _, of := range []string{agents, ""} {
+			b.money[of] += float64(sign) * bill1(p, u)
+			b.tokens[of] += sign * (u.Input + u.Output + u.CacheRead + u.CacheWrite)
+		}
+	}
+}
+
+// Whatever the models cost and answer, and whenever the host crashes or a call is cut off, what the provider bills on one
+// day never exceeds a budget of that day, neither by one token nor by a billionth of a dollar.
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)
@@ -123,29 +151,32 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 			prices["p/"+name] = schema.Price{Fresh: dollars.Draw(r, "fresh") + 0.01, Write: dollars.Draw(r, "write") + 0.01, Read: dollars.Draw(r, "read") + 0.01, Output: dollars.Draw(r, "output")}
 			b.price(t, name, prices["p/"+name], rapid.SampledFrom([]int{100, 1000, 4000}).Draw(r, "longest answer"))
 		}
-		budget := schema.Budget{
-			Percent: float64(rapid.IntRange(0, 100).Draw(r, "percent")), AtLeast: rapid.Float64Range(0, 0.2).Draw(r, "at least"), AtMost: money.Draw(r, "at most"),
-			Tokens:    most.Draw(r, "tokens"),
-			Historian: schema.AgentBudget{Money: money.Draw(r, "historian's"), Tokens: most.Draw(r, "historian's tokens")},
+		part := func(of string) schema.OthersBudget {
+			return schema.OthersBudget{
+				Percent: float64(rapid.IntRange(0, 100).Draw(r, of+" percent")), AtLeast: rapid.Float64Range(0, 0.2).Draw(r, of+" at least"),
+				AtMost: money.Draw(r, of+" at most"), Tokens: most.Draw(r, of+" tokens"),
+			}
 		}
+		budget := schema.Budget{Money: money.Draw(r, "money"), Tokens: most.Draw(r, "tokens"), Historian: schema.HistorianBudget(part("historian")), Others: part("others")}
 		b.cfg.Budget = budget
-		a := b.session(t)
-		key := store.Key{Harness: a.Lease.Work.Subject.Harness, Session: a.Session}
+		askers := []agent.Asker{b.session(t), b.dreamer(t)}
+		key := store.Key{Harness: askers[0].Lease.Work.Subject.Harness, Session: askers[0].Session}
 		own := ask.Usage{Input: rapid.IntRange(0, 500_000).Draw(r, "own prompts")}
 		if err := b.Store.SaveUsage(t.Context(), key, 1, own.Input, 0, 0); err != nil {
 			r.Fatal(err)
 		}
-		share := budget.Percent / 100 * bill1(prices["p/own"], own) / 7
-		limit := min(max(share, budget.AtLeast), budget.AtMost, budget.Historian.Money)
-		limitTokens := min(budget.Tokens, budget.Historian.Tokens)
+		mean := bill1(prices["p/own"], own) / 7
 
 		var open []openCall
-		billed, tokens := make(map[int]float64), make(map[int]int)
-		day := 0
+		bills := []*daily{{map[string]float64{}, map[string]int{}}}
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			switch rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "ask", "ask", "end", "end", "end", "crash", "midnight"}).Draw(r, "step") {
 			case "ask":
-				q := ask.Request{Agent: "magicctx-historian", Model: rapid.SampledFrom([]string{"p/own", "p/small", "p/large", "p/free", ""}).Draw(r, "model"), Prompt: strings.Repeat("word ", rapid.SampledFrom([]int{1, 3000}).Draw(r, "words"))}
+				a := rapid.SampledFrom(askers).Draw(r, "agent")
+				q := ask.Request{
+					Agent: "magicctx-historian", Model: rapid.SampledFrom([]string{"p/own", "p/small", "p/large", "p/free", ""}).Draw(r, "model"),
+					Prompt: strings.Repeat("word ", rapid.SampledFrom([]int{1, 3000}).Draw(r, "words")), MaxOutput: rapid.SampledFrom([]int{0, 50, 500, 5000}).Draw(r, "bound of the answer"),
+				}
 				steps := rapid.IntRange(1, 3).Draw(r, "steps of the answer")
 				settle, err := b.Begin(t.Context(), a, q, steps)
 				if isOver(err) {
@@ -158,35 +189,54 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 				if answered == "" {
 					answered = rapid.SampledFrom([]string{"p/own", "p/small", "p/large"}).Draw(r, "the harness's model")
 				}
-				used := usage(r, b.longest(t, q.Model), q, steps)
-				open = append(open, openCall{settle, ask.Answer{Model: answered, Usage: used}, day})
-				billed[day] += bill1(prices[answered], used)
-				tokens[day] += used.Input + used.Output + used.CacheRead + used.CacheWrite
+				agents := work.Others
+				if a.Lease.Work.Agent == work.Historian {
+					agents = work.Historian
+				}
+				c := openCall{settle, answered, usage(r, b.longest(t, q), q, steps), len(bills) - 1, agents}
+				open = append(open, c)
+				bills[c.day].add(agents, prices[answered], c.used, 1)
 			case "end":
 				if len(open) > 0 {
 					i := rapid.IntRange(0, len(open)-1).Draw(r, "call")
-					err := error(nil)
+					c := open[i]
+					end := agent.End{Steps: len(c.used)}
 					switch rapid.IntRange(0, 3).Draw(r, "end") {
 					case 0: // the provider has read the question, and the host hears nothing of it
-						err, open[i].answer.Usage = &ask.Error{Kind: ask.TimedOut}, ask.Usage{}
-					case 1:
-						err = &ask.Error{Kind: ask.Other}
+						end = agent.End{Err: &ask.Error{Kind: ask.TimedOut}, IsUnknown: true}
+						c.used = nil
+					case 1: // the harness has cut it off in a step, which is billed in full
+						end = agent.End{Err: &ask.Error{Kind: ask.Aborted}, Steps: rapid.IntRange(0, len(c.used)).Draw(r, "finished")}
+						bills[c.day].add(c.agents, prices[c.model], c.used[min(end.Steps+1, len(c.used)):], -1)
+						c.used = c.used[:end.Steps]
+					case 2:
+						end.Err = &ask.Error{Kind: ask.Other}
 					}
-					open[i].settle(open[i].answer, err)
+					end.Model = c.model
+					for _, u := range c.used {
+						end.Usage = end.Usage.Plus(u)
+					}
+					c.settle(end)
 					open = append(open[:i], open[i+1:]...)
 				}
 			case "crash":
 				open = nil
 				b.crash(t)
-				b.lease(t, &a)
+				b.lease(t, &askers[0])
+				b.lease(t, &askers[1])
 			case "midnight":
 				b.clock.Advance(24 * time.Hour)
-				b.lease(t, &a)
-				day++
-				limit = min(max(shareOn(day, share), budget.AtLeast), budget.AtMost, budget.Historian.Money)
+				b.lease(t, &askers[0])
+				b.lease(t, &askers[1])
+				bills = append(bills, &daily{map[string]float64{}, map[string]int{}})
 			}
-			if billed[day] > limit+1e-9 || tokens[day] > limitTokens {
-				r.Fatalf("on day %d, $%v of $%v and %d of %d tokens", day, billed[day], limit, tokens[day], limitTokens)
+			for day, billed := range bills {
+				for agents, of := range map[string]schema.OthersBudget{work.Historian: schema.OthersBudget(budget.Historian), work.Others: budget.Others, "": {AtLeast: budget.Money, AtMost: budget.Money, Tokens: budget.Tokens}} {
+					limit := min(max(of.Percent/100*shareOn(day, mean), of.AtLeast), of.AtMost)
+					if billed.money[agents] > limit+1e-9 || billed.tokens[agents] > of.Tokens {
+						r.Fatalf("on day %d, %q have spent $%v of $%v and %d of %d tokens", day, agents, billed.money[agents], limit, billed.tokens[agents], of.Tokens)
+					}
+				}
 			}
 		}
 		b.clock.Advance(24 * time.Hour)
@@ -201,21 +251,24 @@ func shareOn(day int, share float64) float64 {
 	return share
 }
 
-// longest returns the longest answer that a model writes in one step.
-func (b *bench) longest(t testing.TB, name string) int {
-	_, id, _ := ask.Split(name)
+// longest returns the longest answer to a question in one step.
+func (b *bench) longest(t testing.TB, q ask.Request) int {
+	_, id, _ := ask.Split(q.Model)
 	row, _, err := b.Store.Models.Limits(t.Context(), "p", id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row.OutputTokens == 0 || row.OutputTokens > 32_000 {
-		return 32_000
+	longest := 32_000
+	for _, bound := range []int{q.MaxOutput, row.OutputTokens} {
+		if bound > 0 {
+			longest = min(longest, bound)
+		}
 	}
-	return row.OutputTokens
+	return longest
 }
 
-// usage returns a random usage of a question that a provider counts with up to twice our tokens.
-func usage(r *rapid.T, longest int, q ask.Request, steps int) (u ask.Usage) {
+// usage returns random usages of the steps of a question that a provider counts with up to twice our tokens.
+func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) {
 	read, isWorst := 0, rapid.Bool().Draw(r, "the worst case")
 	for range steps {
 		input, output := read+2*q.Tokens()+4000, longest
@@ -223,19 +276,19 @@ func usage(r *rapid.T, longest int, q ask.Request, steps int) (u ask.Usage) {
 			input = read + q.Tokens()*rapid.IntRange(1, 2).Draw(r, "coarseness") + rapid.IntRange(0, 4000).Draw(r, "framing")
 			output = rapid.IntRange(0, longest).Draw(r, "answer")
 		}
+		u := ask.Usage{Output: output}
 		switch rapid.IntRange(0, 2).Draw(r, "cache") {
 		case 0:
-			u.Input += input
+			u.Input = input
 		case 1:
-			u.CacheWrite += input
+			u.CacheWrite = input
 		case 2:
-			u.CacheRead += input / 2
-			u.Input += input - input/2
+			u.CacheRead = input / 2
+			u.Input = input - input/2
 		}
-		u.Output += output
-		read += output
+		all, read = append(all, u), read+output
 	}
-	return u
+	return all
 }
 
 // bill1 returns the price of a usage in $. A provider charges for reading no more than for writing.
@@ -246,7 +299,7 @@ func bill1(p schema.Price, u ask.Usage) float64 {
 var question = ask.Request{Agent: "magicctx-historian", Model: "p/own", Prompt: "Summarise."}
 
 // begin begins a question that must fit into the budget.
-func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(ask.Answer, error)) {
+func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 	t.Helper()
 	settle, err := b.Begin(t.Context(), a, question, 1)
 	if err != nil {
@@ -255,55 +308,89 @@ func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(ask.Answer, erro
 	return settle
 }
 
-// The budget of a day is a share of the prompts of a mean day, within its bounds. A tighter bound of the agent counts.
+// The budget of a day is a share of the prompts of a mean day, within its bounds. The historian has a budget of its own.
 func TestBudgetOfADay(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1}, 100)
 	a := b.session(t)
+	dreamer := b.dreamer(t)
 	key := store.Key{Harness: "opencode", Session: a.Session}
 	for _, test := range []struct {
-		budget schema.Budget
+		own    schema.OthersBudget
 		prompt int // tokens at $1 per million
 		days   int // since the prompt
 		want   float64
 	}{
-		{schema.Budget{Percent: 10, AtMost: 9}, 70_000_000, 0, 1}, // 10 % of $70, divided by seven days
-		{schema.Budget{Percent: 10, AtMost: 9}, 70_000_000, 7, 1},
-		{schema.Budget{Percent: 10, AtMost: 9}, 70_000_000, 8, 0},
-		{schema.Budget{Percent: 10, AtLeast: 2, AtMost: 9}, 70_000_000, 0, 2},
-		{schema.Budget{Percent: 10, AtLeast: 2, AtMost: 0.5}, 70_000_000, 0, 0.5},
+		{schema.OthersBudget{Percent: 10, AtMost: 9}, 70_000_000, 0, 1}, // 10 % of $70, divided by seven days
+		{schema.OthersBudget{Percent: 10, AtMost: 9}, 70_000_000, 7, 1},
+		{schema.OthersBudget{Percent: 10, AtMost: 9}, 70_000_000, 8, 0},
+		{schema.OthersBudget{Percent: 10, AtLeast: 2, AtMost: 9}, 70_000_000, 0, 2},
+		{schema.OthersBudget{Percent: 10, AtLeast: 2, AtMost: 0.5}, 70_000_000, 0, 0.5},
 	} {
 		if err := b.Store.SaveUsage(t.Context(), key, 1, test.prompt, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		test.budget.Tokens, test.budget.Historian = 7, schema.AgentBudget{Money: 0.25, Tokens: 8}
+		test.own.Tokens = 8
 		b.clock.Set(noon.AddDate(0, 0, test.days).UnixMilli())
 		today, tomorrow := b.day()
-		caps, err := b.caps(t.Context(), schema.Config{Budget: test.budget}, a.Lease.Work, today)
 		midnight := noon.Add(-12*time.Hour).AddDate(0, 0, test.days)
-		want := []work.Cap{
-			{Money: int64(test.want * chronicle.Dollar), Tokens: 7, Since: midnight.UnixMilli()},
-			{Agent: "historian", Money: chronicle.Dollar / 4, Tokens: 8, Since: midnight.UnixMilli()},
-		}
-		if err != nil || !slices.Equal(caps, want) || !tomorrow.Equal(midnight.AddDate(0, 0, 1)) {
-			t.Errorf("%+v: %+v until %v, %v, want %+v", test, caps, tomorrow, err, want)
+		for agents, of := range map[string]struct {
+			asker  agent.Asker
+			budget schema.Budget
+		}{
+			"historian": {a, schema.Budget{Money: 0.25, Tokens: 7, Historian: schema.HistorianBudget(test.own)}},
+			"others":    {dreamer, schema.Budget{Money: 0.25, Tokens: 7, Others: test.own}},
+		} {
+			caps, err := b.caps(t.Context(), schema.Config{Budget: of.budget}, of.asker.Lease.Work, today)
+			want := []work.Cap{
+				{Money: chronicle.Dollar / 4, Tokens: 7, Since: midnight.UnixMilli()},
+				{Agents: agents, Money: int64(test.want * chronicle.Dollar), Tokens: 8, Since: midnight.UnixMilli()},
+			}
+			if err != nil || !slices.Equal(caps, want) || !tomorrow.Equal(midnight.AddDate(0, 0, 1)) {
+				t.Errorf("%s, %+v: %+v until %v, %v, want %+v", agents, test, caps, tomorrow, err, want)
+			}
 		}
 	}
 }
 
-// If nobody knows what a call has cost, it counts with its worst case until midnight.
+// A project whose prompts cost nothing yet has at least $5 a day for the historian, and $0.20 for all other agents.
+func TestDefaultBudgets(t *testing.T) {
+	b := newBench(t)
+	a := b.session(t)
+	today, _ := b.day()
+	for _, test := range []struct {
+		asker agent.Asker
+		want  int64
+	}{{a, 5 * chronicle.Dollar}, {b.dreamer(t), chronicle.Dollar / 5}} {
+		caps, err := b.caps(t.Context(), b.cfg, test.asker.Lease.Work, today)
+		if err != nil || caps[1].Money != test.want || caps[0].Money < caps[1].Money {
+			t.Errorf("%+v, %v, want %d", caps, err, test.want)
+		}
+	}
+}
+
+// A call of which nobody knows whether it has ended counts with its worst case until midnight.
 func TestUnknownCallsCountInFull(t *testing.T) {
-	for name, end := range map[string]func(b *bench, settle func(ask.Answer, error)){
-		"it has not ended":    func(*bench, func(ask.Answer, error)) {},
-		"the host crashed":    func(b *bench, _ func(ask.Answer, error)) { b.crash(t) },
-		"it missed its time":  func(_ *bench, settle func(ask.Answer, error)) { settle(ask.Answer{}, &ask.Error{Kind: ask.TimedOut}) },
-		"it has been aborted": func(_ *bench, settle func(ask.Answer, error)) { settle(ask.Answer{}, &ask.Error{Kind: ask.Aborted}) },
+	for name, end := range map[string]func(b *bench, settle func(agent.End)){
+		"it has not ended": func(*bench, func(agent.End)) {},
+		"the host crashed": func(b *bench, _ func(agent.End)) { b.crash(t) },
+		"nobody answers": func(_ *bench, settle func(agent.End)) {
+			settle(agent.End{Err: &ask.Error{Kind: ask.TimedOut}, IsUnknown: true})
+		},
+		"the shim has gone": func(_ *bench, settle func(agent.End)) {
+			settle(agent.End{Err: &ask.Error{Kind: ask.Aborted}, IsUnknown: true})
+		},
+		"cut off, one step": func(_ *bench, settle func(agent.End)) { settle(agent.End{Err: &ask.Error{Kind: ask.TimedOut}}) },
+		"aborted, one step": func(_ *bench, settle func(agent.End)) { settle(agent.End{Err: &ask.Error{Kind: ask.Aborted}}) },
+		"a failure unproven": func(_ *bench, settle func(agent.End)) {
+			settle(agent.End{Err: &ask.Error{Kind: ask.Other}, IsUnknown: true})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
-			needs := b.worst(t.Context(), b.cfg, question, 1)
-			b.cfg.Budget.AtMost = 1.5 * float64(needs.Money) / chronicle.Dollar
+			needs := b.Worst(t.Context(), b.cfg, question, 1)
+			b.cfg.Budget.Money = 1.5 * needs.Dollars()
 			a := b.session(t)
 			end(b, b.begin(t, a))
 			b.lease(t, &a)
@@ -311,7 +398,7 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 				t.Errorf("a second call: %v", err)
 			}
 			stop := b.Stopped(a.Lease.Work.Subject)
-			if stop == nil || stop.Agent != "" || int64(stop.SpentMoney*chronicle.Dollar+0.5) != needs.Money || stop.Until != noon.Add(12*time.Hour).UnixMilli() {
+			if stop == nil || stop.Agents != "" || int64(stop.SpentMoney*chronicle.Dollar+0.5) != needs.Money || stop.Until != noon.Add(12*time.Hour).UnixMilli() {
 				t.Errorf("stopped: %+v", stop)
 			}
 			b.clock.Advance(12 * time.Hour)
@@ -323,17 +410,39 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 	}
 }
 
+// If the harness has cut a call off after its first step, that step counts as reported, the second one with its worst case,
+// and the third one with nothing.
+func TestCutCallsAreBounded(t *testing.T) {
+	b := newBench(t)
+	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
+	a := b.session(t)
+	settle, err := b.Begin(t.Context(), a, question, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(agent.End{Answer: ask.Answer{Model: "p/own", Usage: ask.Usage{Input: 300, Output: 20}}, Err: &ask.Error{Kind: ask.Aborted}, Steps: 1})
+	calls, _, err := work.View(t.Context(), b.dir, 0)
+	if err != nil || len(calls) != 1 {
+		t.Fatalf("%+v, %v", calls, err)
+	}
+	// The second step reads twice the question, 4,000 tokens of framing and the first answer of up to 1,000, and writes 1,000.
+	want := int64(320+2*question.Tokens()+4000+1000+1000) * chronicle.Dollar / 1_000_000
+	if c := calls[0]; c.Cost != nil || c.Reserved != want || c.Input != 300 || c.Output != 20 {
+		t.Errorf("%+v, want %d", c, want)
+	}
+}
+
 // The provider has refused a question, so the question has cost nothing, and another one fits. Then the real cost counts.
 func TestKnownCallsCountWithTheirCost(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
-	needs := b.worst(t.Context(), b.cfg, question, 1)
-	b.cfg.Budget.AtMost = 1.5 * float64(needs.Money) / chronicle.Dollar
+	needs := b.Worst(t.Context(), b.cfg, question, 1)
+	b.cfg.Budget.Money = 1.5 * needs.Dollars()
 	a := b.session(t)
-	b.begin(t, a)(ask.Answer{}, &ask.Error{Kind: ask.Other})
-	b.begin(t, a)(ask.Answer{Usage: ask.Usage{Input: 100, Output: 10}}, nil)
+	b.begin(t, a)(agent.End{Err: &ask.Error{Kind: ask.Other}})
+	b.begin(t, a)(agent.End{Answer: ask.Answer{Usage: ask.Usage{Input: 100, Output: 10}}})
 	b.begin(t, a)
-	calls, err := work.View(t.Context(), b.dir, 0)
+	calls, _, err := work.View(t.Context(), b.dir, 0)
 	if err != nil || len(calls) != 2 {
 		t.Fatalf("%+v, %v", calls, err)
 	}
@@ -345,19 +454,45 @@ func TestKnownCallsCountWithTheirCost(t *testing.T) {
 	}
 }
 
+// A bound of the answer lowers the worst case.
+func TestBoundedAnswersCostLess(t *testing.T) {
+	b := newBench(t)
+	b.price(t, "own", schema.Price{Fresh: 1}, 0)
+	short := question
+	short.MaxOutput = 2_000
+	long, bounded := b.Worst(t.Context(), b.cfg, question, 2), b.Worst(t.Context(), b.cfg, short, 2)
+	// A harness allows 32,000 tokens. Two steps write two answers, and the second one reads the first.
+	if long.Tokens-bounded.Tokens != 3*(32_000-2_000) || bounded.Money >= long.Money {
+		t.Errorf("at most %+v, and %+v with a bound", long, bounded)
+	}
+}
+
 // A budget of nothing means no call, even if no price is known. A run without the lease asks nothing.
 func TestNothingIsAskedWithoutABudgetOrALease(t *testing.T) {
 	b := newBench(t)
 	a := b.session(t)
-	for _, of := range []*float64{&b.cfg.Budget.AtMost, &b.cfg.Budget.Historian.Money} {
-		before := *of
-		*of = 0
-		a.Directory += "/" // the configuration of a directory is read once
-		if _, err := b.Begin(t.Context(), a, question, 1); !isOver(err) {
-			t.Errorf("without money: %v", err)
+	dreamer := b.dreamer(t)
+	for name, set := range map[string]func(*schema.Budget){
+		"all money":           func(c *schema.Budget) { c.Money = 0 },
+		"all tokens":          func(c *schema.Budget) { c.Tokens = 0 },
+		"historian's money":   func(c *schema.Budget) { c.Historian.AtMost = 0 },
+		"historian's tokens":  func(c *schema.Budget) { c.Historian.Tokens = 0 },
+		"of others, of money": func(c *schema.Budget) { c.Others.AtMost = 0 },
+		"of others, tokens":   func(c *schema.Budget) { c.Others.Tokens = 0 },
+	} {
+		b.cfg = config.Default()
+		set(&b.cfg.Budget)
+		for _, asker := range []agent.Asker{a, dreamer} {
+			a.Directory += "/" // the configuration of a directory is read once
+			asker.Directory = a.Directory
+			_, err := b.Begin(t.Context(), asker, question, 1)
+			isBounded := strings.Contains(name, "all") || strings.Contains(name, "historian") == (asker.Session != "")
+			if isOver(err) != isBounded {
+				t.Errorf("%s of %+v: %v", name, asker.Lease.Work, err)
+			}
 		}
-		*of = before
 	}
+	b.cfg = config.Default()
 	a.Directory += "/"
 	b.begin(t, a)
 	a.Lease.Holder = "another run"

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -13,7 +14,7 @@ import (
 )
 
 const (
-	// mostOutput is the longest answer that a harness lets a model write in one step, in tokens.
+	// mostOutput is the longest answer that a harness lets a model write in one step, in tokens, if a question has no bound.
 	mostOutput = 32_000
 	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
 	framing = 4_000
@@ -21,9 +22,9 @@ const (
 	coarseness = 2
 )
 
-// worst returns the most that a question can cost. Each step of the answer reads the question and the steps before it.
-func (g *Governor) worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
-	output := mostOutput
+// Worst returns the most that a question can cost. Each step of the answer reads the question and the steps before it.
+func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
+	output := cmp.Or(q.MaxOutput, mostOutput)
 	if provider, id, ok := ask.Split(q.Model); ok {
 		if n := g.Models.Facts(ctx, schema.Model{Provider: provider, ID: id}).Row.OutputTokens; n > 0 {
 			output = min(output, n)

@@ -78,14 +78,14 @@ func (t *Tester) note(s *session.Session) {
 			return
 		case <-time.After(t.After):
 		}
-		if err := t.test(ctx, directory, all); err != nil && ctx.Err() == nil {
+		if err := t.Test(ctx, directory, all); err != nil && ctx.Err() == nil {
 			t.Log.Info("memories are not checked", "directory", directory, "error", err)
 		}
 	})
 }
 
-// test tests memories in the repository of a directory, and stores what has changed.
-func (t *Tester) test(ctx context.Context, directory string, all []chronicle.Memory) error {
+// Test tests the checks of memories in the repository of a directory, and stores what has changed.
+func (t *Tester) Test(ctx context.Context, directory string, all []chronicle.Memory) error {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {
 		return err

@@ -18,5 +18,11 @@ type Call struct {
 	Compartments, Memories int
 }
 
+// A Report says what a run of an agent for a project has done.
+type Report struct {
+	At   int64  `json:"at"` // Unix ms
+	Text string `json:"text"`
+}
+
 // Dollar is $1 in the unit of Call.Cost. The unit is small, so that costs are whole numbers, and sums are exact.
 const Dollar = 1_000_000_000

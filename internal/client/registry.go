@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -157,6 +158,30 @@ func (r *Registry) WithOpen(harness schema.Harness, path string, preferred Clien
 		}
 	}
 	return able
+}
+
+// A Place is a directory that a client has open.
+type Place struct {
+	Client    Client
+	Harness   schema.Harness
+	Directory string
+}
+
+// Opened returns the directories that harnesses have open, in their order.
+func (r *Registry) Opened() (all []Place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c, known := range r.clients {
+		for path := range known.opened {
+			if known.harness != "" {
+				all = append(all, Place{c, known.harness, path})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Directory, b.Directory), cmp.Compare(a.Harness, b.Harness))
+	})
+	return all
 }
 
 // Warnings lists the problems in the configurations of the open directories. A problem that several

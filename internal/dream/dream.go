@@ -2,7 +2,6 @@ package dream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/background"
-	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/checks"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -26,15 +25,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Command starts a run, or ends the one under way.
+// Command starts a run, ends the one under way, or says what a run would do.
 const Command = "ctx-dream"
 
 // A Dreamer tends the memories of projects. Its methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running: what ends the run of each project, by identity.
+	// mu guards running and the progress in it: the run of each project, by identity.
 	mu      sync.Mutex
-	running map[string]context.CancelCauseFunc
+	running map[string]*run
 }
 
 // Options configure a Dreamer.
@@ -44,15 +43,17 @@ type Options struct {
 	Clients    *client.Registry
 	Agents     *agent.Runner
 	Background *background.Work
+	Checks     *checks.Tester
 	Notices    *notice.Notices
-	Clock      clock.Clock
-	Log        *slog.Logger
+	// Worst returns the most that a question can cost.
+	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
+	Clock clock.Clock
+	Zone  *time.Location // of the schedules
+	Log   *slog.Logger
 }
 
 // New returns a dreamer that does nothing yet.
-func New(o Options) *Dreamer {
-	return &Dreamer{Options: o, running: make(map[string]context.CancelCauseFunc)}
-}
+func New(o Options) *Dreamer { return &Dreamer{Options: o, running: make(map[string]*run)} }
 
 // errCancelled ends a run of which the user has had enough.
 var errCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
@@ -66,167 +67,127 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	if cfg.Dreamer.Disable {
 		return say("warning", `The dreamer is switched off. A block "dreamer" in your magicctx.jsonc switches it on.`)
 	}
-	project, err := d.projectOf(ctx, key, p.Directory)
+	session, err := d.session(ctx, key, p.Directory)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
+	project := session.Project
+	r := d.run(c, session, cfg, p.Directory)
 	switch argument := strings.TrimSpace(p.Arguments); {
 	case argument == "cancel" && d.cancel(project):
-		return say("info", "The run ends. It has changed nothing.")
+		return say("info", "The run ends. What it has changed until now stays; its notice says how to undo that.")
 	case argument == "cancel":
 		return say("info", "No run is under way.")
-	case argument != "":
-		return say("warning", "Write /ctx-dream, or /ctx-dream cancel.")
+	case argument != "" && argument != "--dry-run":
+		return say("warning", "Write /ctx-dream, /ctx-dream --dry-run or /ctx-dream cancel.")
 	case project == "":
 		return say("warning", "The project of this session is not known yet, so it has no memories. Send a message first.")
-	}
-	r := &run{d, c, key, cfg, p.Directory, project, agent.Lease{Store: d.Store, Work: memories.DreamerOf(project), Holder: d.Agents.NewHolder()}}
-	if acquired, err := r.lease.Acquire(ctx); err != nil || !acquired {
+	case argument == "--dry-run":
+		text, err := r.forecast(ctx)
 		if err != nil {
 			return schema.CommandExecuteResult{}, err
 		}
+		return say("info", text)
+	}
+	if hasBegun, err := r.start(ctx); err != nil {
+		return schema.CommandExecuteResult{}, err
+	} else if !hasBegun {
 		return say("warning", "The dreamer works on this project now. /ctx-dream cancel ends it.")
 	}
-	running, end := context.WithCancelCause(d.Background.Lifetime())
-	d.set(project, end)
-	d.Agents.Go(func() {
-		defer end(nil)
-		defer d.set(project, nil)
-		r.carryOut(running, end)
-	})
-	return say("info", "The dreamer looks for memories that say the same, in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
+	return say("info", "The dreamer tends the memories of this project in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
 }
 
-// projectOf returns the identity of a session's project, or "".
-func (d *Dreamer) projectOf(ctx context.Context, key store.Key, directory string) (string, error) {
+// start begins the run in the background, unless another one works on the project.
+func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
+	r.lease = agent.Lease{Store: r.Store, Work: memories.DreamerOf(r.project), Holder: r.Agents.NewHolder()}
+	if hasBegun, err = r.lease.Acquire(ctx); !hasBegun || err != nil {
+		return false, err
+	}
+	running, end := context.WithCancelCause(r.Background.Lifetime())
+	r.end = end
+	r.set(r.project, r)
+	r.Agents.Go(func() {
+		defer end(nil)
+		defer r.set(r.project, nil)
+		if r.most > 0 {
+			defer time.AfterFunc(r.most, func() { end(errRuntime) }).Stop()
+		}
+		r.carryOut(running)
+	})
+	return true, nil
+}
+
+// forecast says what a run would do now.
+func (r *run) forecast(ctx context.Context) (string, error) {
+	job, err := r.job(ctx)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{fmt.Sprintf("The project has %s. A run would do this:", format.Count(len(job.Memories), "memory"))}
+	for _, t := range r.tasks() {
+		question, shown := t.Question(job)
+		text := "nothing"
+		if len(shown) > 0 {
+			worst := r.Worst(ctx, r.cfg, question, agent.StepsOf(question.Agent))
+			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(len(shown), "memory"), format.Tokens(int(worst.Tokens)), format.Money(worst.Dollars()))
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s): %s.", t.Name, t.Title, text))
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+// tasks returns the tasks that the user wants, in their order.
+func (r *run) tasks() []dreamer.Task {
+	return slices.DeleteFunc(slices.Clone(dreamer.Tasks), func(t dreamer.Task) bool { return !slices.Contains(r.cfg.Dreamer.Tasks, t.Name) })
+}
+
+// Progress describes the run of a project, or returns nil if there is none.
+func (d *Dreamer) Progress(project string) *schema.DreamStatus {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.running[project]
+	if r == nil {
+		return nil
+	}
+	progress := r.progress
+	return &progress
+}
+
+// session returns a session as it was after its last pass. Its project may be unknown.
+func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) (store.SessionRow, error) {
 	d.Sessions.FindProject(ctx, directory)
 	s, err := d.Sessions.Lock(ctx, key)
 	if err != nil {
-		return "", err
+		return store.SessionRow{}, err
 	}
 	defer s.Unlock()
 	if !s.Known {
 		if _, err := d.Sessions.Load(ctx, s); err != nil {
-			return "", err
+			return store.SessionRow{}, err
 		}
 	}
-	return s.Row.Project, nil
+	row := s.Row
+	row.Key = key
+	return row, nil
 }
 
-// set remembers what ends the run of a project. If end is nil, the run has ended.
-func (d *Dreamer) set(project string, end context.CancelCauseFunc) {
+// set remembers the run of a project. If r is nil, the run has ended.
+func (d *Dreamer) set(project string, r *run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if end == nil {
+	if r == nil {
 		delete(d.running, project)
 		return
 	}
-	d.running[project] = end
+	d.running[project] = r
 }
 
 func (d *Dreamer) cancel(project string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	end := d.running[project]
-	if end != nil {
-		end(errCancelled)
+	r := d.running[project]
+	if r != nil {
+		r.end(errCancelled)
 	}
-	return end != nil
-}
-
-// A run is one use of the dreamer.
-type run struct {
-	*Dreamer
-	client    client.Client
-	key       store.Key // of the session in which the user has started it
-	cfg       schema.Config
-	directory string
-	project   string
-	lease     agent.Lease
-}
-
-// finishTimeout bounds the wait for the database at the end of a run. Nobody waits for the write, and the result has cost
-// money.
-const finishTimeout = 30 * time.Second
-
-// carryOut asks a model, applies the merges, and tells the user what has changed.
-func (r *run) carryOut(ctx context.Context, end context.CancelCauseFunc) {
-	r.Background.Go(func() { r.lease.Keep(ctx, func() { end(work.ErrLeaseLost) }) })
-	row := work.RunRow{StartedAt: r.Clock.Now(), Reason: "consolidate"}
-	text, err := r.consolidate(ctx, &row)
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
-	defer cancel()
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
-	}
-	if err != nil {
-		r.Log.Warn("the dreamer has stopped", "project", r.project, "error", err)
-		row.Status, row.Reason = work.Failed, format.Clean(err.Error())
-		if errors.Is(err, context.Canceled) || ask.Classify(err) == ask.OverBudget {
-			row.Status = work.Noop
-		}
-		if err := r.Store.Runs.Record(writing, r.lease.Work, row, 0); err != nil {
-			r.Log.Warn("a run of the dreamer is not recorded", "project", r.project, "error", err)
-		}
-	}
-	if err := r.lease.Release(writing); err != nil {
-		r.Log.Warn("the dreamer's lease is not released", "project", r.project, "error", err)
-	}
-	switch {
-	case r.Background.Lifetime().Err() != nil, errors.Is(err, errCancelled): // the host is stopping, or the user knows
-	case err != nil:
-		r.Notices.Show(r.client, r.key, r.directory, "warning", "The dreamer has changed nothing: "+format.Shorten(format.Clean(err.Error()), maxCause))
-	default:
-		r.Notices.Show(r.client, r.key, r.directory, "success", text)
-	}
-}
-
-// maxCause bounds the reason in a notice, in bytes.
-const maxCause = 1 << 10
-
-// consolidate merges memories, and describes that in a sentence.
-func (r *run) consolidate(ctx context.Context, row *work.RunRow) (string, error) {
-	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
-	if err != nil {
-		return "", err
-	}
-	known.Memories = slices.DeleteFunc(known.Memories, func(m chronicle.Memory) bool { return m.Project != r.project }) // others share theirs
-	asker := agent.Asker{
-		Runner: r.Agents, Harness: schema.Harness(r.key.Harness), Client: r.client, Directory: r.directory,
-		Title: "dream of " + format.Count(len(known.Memories), "memory"), Lease: r.lease,
-	}
-	result, err := dreamer.Consolidate(ctx, asker, dreamer.Job{
-		Memories: known.Memories, Models: append([]string{r.cfg.Dreamer.Model}, r.cfg.Dreamer.FallbackModels...),
-		Timeout: time.Duration(r.cfg.Dreamer.TaskTimeoutMinutes) * time.Minute,
-	})
-	row.Model, row.Usage = result.Model, work.Usage(result.Usage)
-	if err != nil {
-		return "", err
-	}
-	for _, why := range result.Rejected {
-		r.Log.Info("a merge of memories is rejected", "project", r.project, "cause", why)
-	}
-	var merges []memories.Merge
-	for _, m := range result.Merges {
-		merge := memories.Merge{Content: m.Content}
-		for _, of := range known.Memories {
-			if slices.Contains(m.IDs, of.ID) {
-				merge.Old = append(merge.Old, of)
-			}
-		}
-		merges = append(merges, merge)
-	}
-	number, old, merged, err := r.Store.Memories.Consolidate(ctx, r.project, r.lease.Holder, merges, *row)
-	if err != nil {
-		return "", err
-	}
-	if len(merged) == 0 {
-		text := "The dreamer has found no memories that say the same."
-		if n := len(result.Rejected); n > 0 {
-			text = fmt.Sprintf("The dreamer has changed nothing: %s would have lost something.", format.Count(n, "merge"))
-		}
-		return text, nil
-	}
-	return fmt.Sprintf("The dreamer has made %s out of %d. magicctx-host memory restore --run %d --project %s undoes that.",
-		format.Count(len(merged), "memory"), len(old), number, r.directory), nil
+	return r != nil
 }

@@ -67,6 +67,8 @@ type Options struct {
 	CommitTimeout time.Duration
 	// Summarises switches the historian on. A replay of a trace without recorded runs leaves it off.
 	Summarises bool
+	// Dreams switches the dreamer's schedule on.
+	Dreams bool
 	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
 	Cassette agent.Cassette
 	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
@@ -94,6 +96,7 @@ type Host struct {
 	index      *indexing.Keeper
 	recaller   *recall.Recaller
 	checks     *checks.Tester
+	dreamer    *dream.Dreamer
 	passes     *pass.Engine
 	tools      *tool.Tools
 	// damageTold means that some client has already been told about a damaged database.
@@ -158,12 +161,17 @@ func New(o Options) *Host {
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Serial: h.serial, Clock: o.Clock, Log: o.Log,
 		Features: features, Taken: o.Taken,
 	})
-	dreamer := dream.New(dream.Options{
-		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Notices: told, Clock: o.Clock, Log: o.Log,
+	h.dreamer = dream.New(dream.Options{
+		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told,
+		Worst: h.governor.Worst, Clock: o.Clock, Zone: time.Local, Log: o.Log,
 	})
+	h.status.Dream = h.dreamer.Progress
+	if o.Dreams {
+		go h.dreamer.Watch(h.background.Lifetime())
+	}
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: dreamer, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: h.dreamer, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

@@ -11,7 +11,7 @@ import (
 
 func (h *harness) booked() []chronicle.Call {
 	h.t.Helper()
-	calls, err := work.View(h.ctx, h.dir, 0)
+	calls, _, err := work.View(h.ctx, h.dir, 0)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 		asked++
 		return good(p)
 	})
-	h.config.Budget.AtMost = 0
+	h.config.Budget.Historian.AtMost = 0
 	h.restart()
 	h.talkLong()
 	st := h.sessionStatus()

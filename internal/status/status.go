@@ -40,6 +40,8 @@ type Options struct {
 	Notices *notice.Notices
 	// Budget returns the reason why no hidden agent works on a subject today, or nil.
 	Budget func(work.Subject) *schema.BudgetStop
+	// Dream returns the run of a project's dreamer, or nil.
+	Dream func(project string) *schema.DreamStatus
 	// Embedder gives vectors to the texts of the index.
 	Embedder embedding.Embedder
 }
@@ -120,6 +122,9 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	}
 	if st.History != nil {
 		sb.addWork(st.History, s)
+	}
+	if s.Project != "" {
+		st.Dream = sb.Dream(s.Project)
 	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust

@@ -16,7 +16,7 @@ import (
 
 var (
 	dreamCommand = command{
-		dream.Command, "Merge memories of this project that say the same. \"cancel\" ends it",
+		dream.Command, "Merge, correct and archive memories of this project. \"--dry-run\" says what it would do, \"cancel\" ends it",
 		func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 			return t.Dreamer.Execute(ctx, c, key, p)
 		},

@@ -18,6 +18,8 @@ import (
 type Spend struct {
 	Rows  []SpendRow `json:"rows"` // the newest day first
 	Total SpendSum   `json:"total"`
+	// Runs are the runs of the dreamer, the newest first, with the command that undoes each of them.
+	Runs []chronicle.Report `json:"runs,omitempty"`
 }
 
 // A SpendRow is the cost of one agent with one model in one project on one day.
@@ -80,8 +82,8 @@ func (s *SpendSum) money() string {
 }
 
 // SpendOf sums up calls, which are in the order of their times. at is the zone of the days.
-func SpendOf(calls []chronicle.Call, at *time.Location) Spend {
-	out := Spend{Rows: []SpendRow{}}
+func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
+	out := Spend{Rows: []SpendRow{}, Runs: runs}
 	for _, c := range slices.Backward(calls) {
 		day := time.UnixMilli(c.At).In(at).Format(time.DateOnly)
 		i := slices.IndexFunc(out.Rows, func(r SpendRow) bool {
@@ -131,6 +133,9 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		{"MEMORIES", 8, true, func(i int) string { return dashIfZero(rows[i].Memories) }},
 		{"TOKENS", 6, true, func(i int) string { return format.Tokens(rows[i].tokens()) }},
 	})
+	for _, r := range spent.Runs {
+		s.paragraph(Plain, " "+time.UnixMilli(r.At).In(since.Location()).Format("2006-01-02 15:04")+"  ", format.Clean(r.Text))
+	}
 	return s.print(w)
 }
 

@@ -35,7 +35,7 @@ var spent = []chronicle.Call{
 }
 
 func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
-	s := SpendOf(spent, newYork)
+	s := SpendOf(spent, nil, newYork)
 	if len(s.Rows) != 3 {
 		t.Fatalf("rows %+v", s.Rows)
 	}
@@ -51,7 +51,7 @@ func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
 	if s.Total.Calls != 4 || s.Total.Money != 0.75 || s.Total.Compartments != 4 || s.Total.UnpricedCalls != 1 {
 		t.Errorf("total %+v", s.Total)
 	}
-	if rows := SpendOf(spent, time.UTC).Rows; len(rows) != 2 {
+	if rows := SpendOf(spent, nil, time.UTC).Rows; len(rows) != 2 {
 		t.Errorf("in UTC, all calls are on one day: %+v", rows)
 	}
 }
@@ -69,8 +69,9 @@ func TestPrintedSpend(t *testing.T) {
 		}
 		return b.String()
 	}
-	out := print(SpendOf(spent, newYork), 140)
-	for _, want := range []string{"$0.75 + ?", "4 calls", "4k tokens", "4 summaries and 3 memories", "PROJECT", "MEMORIES", "big", "local"} {
+	all := SpendOf(spent, []chronicle.Report{{At: newYorkMidnight.Add(3 * time.Hour).UnixMilli(), Text: "The dreamer has archived 1 memory."}}, newYork)
+	out := print(all, 140)
+	for _, want := range []string{"$0.75 + ?", "4 calls", "4k tokens", "4 summaries and 3 memories", "PROJECT", "MEMORIES", "big", "local", "2026-11-26 03:00  The dreamer has archived 1 memory."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page lacks %q:\n%s", want, out)
 		}
@@ -84,11 +85,11 @@ func TestPrintedSpend(t *testing.T) {
 	if today, before := bars["2026-11-26"], bars["2026-11-25"]; before == 0 || today < 2*before-1 || today > 2*before+1 {
 		t.Errorf("bars %v for twice the money", bars)
 	}
-	print(SpendOf(spent, newYork), 40)
-	if out := print(SpendOf(spent[3:], newYork), 80); !strings.Contains(out, "█") || !strings.Contains(out, "spent ?") {
+	print(SpendOf(spent, nil, newYork), 40)
+	if out := print(SpendOf(spent[3:], nil, newYork), 80); !strings.Contains(out, "█") || !strings.Contains(out, "spent ?") {
 		t.Errorf("without a price:\n%s", out)
 	}
-	if out := print(SpendOf(nil, newYork), 80); !strings.Contains(out, "Since 2026-11-26, magicctx's agents have asked no model.") {
+	if out := print(SpendOf(nil, nil, newYork), 80); !strings.Contains(out, "Since 2026-11-26, magicctx's agents have asked no model.") {
 		t.Errorf("without a call: %s", out)
 	}
 }

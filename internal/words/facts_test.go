@@ -147,7 +147,7 @@ func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
 		stop schema.BudgetStop
 		want []string
 	}{
-		{schema.BudgetStop{Agent: "historian", Until: until, Money: 5, SpentMoney: 4, NeedsMoney: 1.5, Tokens: 9}, []string{"$5.00 a day for the historian", "$4.00 spent", "may need $1.50", "asked again in 3h"}},
+		{schema.BudgetStop{Agents: "historian", Until: until, Money: 5, SpentMoney: 4, NeedsMoney: 1.5, Tokens: 9}, []string{"$5.00 a day for the historian", "$4.00 spent", "may need $1.50", "asked again in 3h"}},
 		{schema.BudgetStop{Until: until, Money: 1, NeedsMoney: 1.5, Tokens: 9}, []string{"$1.00 a day for all agents", "until you raise it"}},
 		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 90_000, SpentTokens: 70_000, NeedsTokens: 30_000}, []string{"90k tokens a day", "70k spent", "may need 30k", "asked again in 3h"}},
 		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 20_000, NeedsTokens: 30_000}, []string{"20k tokens a day", "until you raise it"}},

@@ -216,8 +216,8 @@ func budgetOf(h *schema.HistoryStatus, now time.Time) string {
 		return ""
 	}
 	b, agents := *h.Budget, "all agents"
-	if b.Agent != "" {
-		agents = "the " + b.Agent
+	if b.Agents != "" {
+		agents = "the " + b.Agents
 	}
 	size, spent, needs := format.Dollars(b.Money), format.Dollars(b.SpentMoney), format.Dollars(b.NeedsMoney)
 	isTooSmall := b.NeedsMoney > b.Money
@@ -230,6 +230,14 @@ func budgetOf(h *schema.HistoryStatus, now time.Time) string {
 		return text + "So no model is asked until you raise it, and a full window gets extracts without a model"
 	}
 	return text + fmt.Sprintf("A model is asked again in %s; until then, a full window gets extracts without a model", format.Age(time.UnixMilli(b.Until).Sub(now)))
+}
+
+// dreamOf describes the dreamer's run under way, or is "".
+func dreamOf(d *schema.DreamStatus, now time.Time) string {
+	if d == nil {
+		return ""
+	}
+	return fmt.Sprintf("task %d of %d (%s), for %s, %s tokens so far", d.Number, d.Of, format.Clean(d.Task), format.Age(now.Sub(time.UnixMilli(d.Since))), format.Tokens(d.Tokens))
 }
 
 // errandNames are the kinds of runs that a user has begun.

@@ -42,9 +42,10 @@ type ocInfo struct {
 	Tools      map[string]bool `json:"tools"`
 	Summary    json.Value      `json:"summary"` // an object in user messages
 	Tokens     struct {
-		Input  float64 `json:"input"`
-		Output float64 `json:"output"`
-		Cache  struct {
+		Input     float64 `json:"input"`
+		Output    float64 `json:"output"`
+		Reasoning float64 `json:"reasoning"` // Output leaves it out
+		Cache     struct {
 			Read  float64 `json:"read"`
 			Write float64 `json:"write"`
 		} `json:"cache"`
@@ -101,7 +102,7 @@ func (OpenCode) Decode(raw json.Value) Message {
 	}
 	if !msg.Summary {
 		t := &m.Info.Tokens
-		msg.Usage = Usage{Input: int(t.Input), Output: int(t.Output), CacheRead: int(t.Cache.Read), CacheWrite: int(t.Cache.Write)}
+		msg.Usage = Usage{Input: int(t.Input), Output: int(t.Output + t.Reasoning), CacheRead: int(t.Cache.Read), CacheWrite: int(t.Cache.Write)}
 	}
 	if msg.Role == User {
 		msg.Agent = m.Info.Agent

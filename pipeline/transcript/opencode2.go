@@ -47,9 +47,10 @@ type oc2Info struct {
 }
 
 type oc2Tokens struct {
-	Input  float64 `json:"input"`
-	Output float64 `json:"output"`
-	Cache  struct {
+	Input     float64 `json:"input"`
+	Output    float64 `json:"output"`
+	Reasoning float64 `json:"reasoning"` // Output leaves it out
+	Cache     struct {
 		Read  float64 `json:"read"`
 		Write float64 `json:"write"`
 	} `json:"cache"`
@@ -179,7 +180,7 @@ func decodeOpenCode2Answer(msg *Message, step *oc2Step) {
 	msg.Role = Assistant
 	msg.Model = schema.Model{Provider: info.ProviderID, ID: info.ModelID}
 	msg.Usage = Usage{
-		Input: int(info.Tokens.Input), Output: int(info.Tokens.Output),
+		Input: int(info.Tokens.Input), Output: int(info.Tokens.Output + info.Tokens.Reasoning),
 		CacheRead: int(info.Tokens.Cache.Read), CacheWrite: int(info.Tokens.Cache.Write),
 	}
 	msg.Errored = info.Error != nil // OpenCode sends what a failed answer has said

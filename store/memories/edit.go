@@ -31,9 +31,6 @@ type Editor struct {
 // Editing returns an Editor for a transaction.
 func Editing(tx *database.Tx, now int64) *Editor { return &Editor{tx: tx, now: now} }
 
-// EditingInRun returns an Editor whose changes Undo can take back.
-func EditingInRun(tx *database.Tx, now int64, run int) *Editor { return &Editor{tx, now, run} }
-
 // Reader returns a Reader for the Editor's transaction.
 func (e *Editor) Reader() *Reader { return &Reader{e.tx.Scan} }
 
@@ -413,10 +410,15 @@ func unique(ids []int64) (once []int64) {
 // Merge replaces at least two active memories of a project with one that says the same. If m has no category, the
 // memories must have the same one. If one of them already has the content of m, it stays.
 func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
-	ids = unique(ids)
-	if len(ids) < 2 {
+	if len(unique(ids)) < 2 {
 		return m, nil, Refuse("ids must be at least two numbers of memories")
 	}
+	return e.replace(ids, m)
+}
+
+// replace replaces active memories of a project with one, as Merge does.
+func (e *Editor) replace(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
+	ids = unique(ids)
 	given, seen := m.Category, 0
 	for i, id := range ids {
 		old, err := e.active(m.Project, id)
@@ -489,41 +491,4 @@ func (e *Editor) log(ch chronicle.MemoryChange) error {
 		INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, run, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.Project, string(ch.Kind), ch.Memory, ch.SupersededBy, ch.Category, ch.Content, e.run, e.now)
 	return err
-}
-
-// Undo takes back the merges of a run of a project's dreamer: it restores the memories that the run has superseded, and
-// archives those that it has written. What somebody has changed since then stays as it is.
-func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
-	var merged []chronicle.MemoryChange
-	err = e.tx.Scan(changeSQL+` WHERE project = ? AND run = ? AND kind = 'supersede' ORDER BY id`,
-		func(row *sqlite3.Stmt) { merged = append(merged, readChange(row)) }, project, run)
-	if err != nil {
-		return nil, err
-	}
-	if len(merged) == 0 || run == 0 {
-		return nil, Refuse("the project's dreamer has merged no memories in a run %d", run)
-	}
-	for _, ch := range merged {
-		m, err := e.Reader().Memory(project, ch.Memory)
-		if errors.Is(err, ErrUnknown) || err == nil && (m.Status != chronicle.MemoryIsSuperseded || m.SupersededBy != ch.SupersededBy) {
-			continue
-		}
-		if err == nil {
-			m, err = e.Restore(project, ch.Memory)
-		}
-		if err != nil {
-			return nil, err
-		}
-		changed = append(changed, m)
-	}
-	for _, ch := range merged {
-		m, err := e.Reader().Memory(project, ch.SupersededBy)
-		if err == nil && m.Status == chronicle.MemoryIsActive && m.CreatedAt == ch.At && m.UpdatedAt == ch.At {
-			_, err = e.Archive(project, []int64{m.ID}, fmt.Sprintf("run %d of the dreamer was undone", run))
-		}
-		if err != nil && !errors.Is(err, ErrUnknown) {
-			return nil, err
-		}
-	}
-	return changed, nil
 }

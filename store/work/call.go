@@ -24,15 +24,25 @@ var callInsertSQL string
 //go:embed query/call_sums.sql
 var callSumsSQL string
 
+// The names of agents, and of all agents but the historian in a Cap.
+const (
+	Historian = "historian"
+	Dreamer   = "dreamer"
+	Others    = "others"
+)
+
 // A Cap bounds the calls of a project since a given time. Money is in billionths of a dollar.
 type Cap struct {
-	Agent         string // only its calls count, or all calls if it is ""
+	Agents        string // whose calls count: Historian, Others, or "" for all agents
 	Money, Tokens int64
 	Since         int64 // Unix ms
 }
 
 // A Spent is what calls have cost, as far as a budget counts it.
 type Spent struct{ Money, Tokens int64 }
+
+// Dollars returns the money in $.
+func (s Spent) Dollars() float64 { return float64(s.Money) / chronicle.Dollar }
 
 // An OverBudget says that a call could exceed a cap. Spent is what the cap counts so far, and Needs is the worst case of
 // the call.
@@ -58,7 +68,7 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 		}
 		for _, of := range caps {
 			over := &OverBudget{Cap: of, Needs: needs}
-			err := tx.Scan(callSumsSQL, func(row *sqlite3.Stmt) { over.Spent = Spent{row.ColumnInt64(0), row.ColumnInt64(1)} }, project, of.Agent, of.Since)
+			err := tx.Scan(callSumsSQL, func(row *sqlite3.Stmt) { over.Spent = Spent{row.ColumnInt64(0), row.ColumnInt64(1)} }, project, of.Agents, of.Since)
 			if err != nil {
 				return err
 			}
@@ -79,8 +89,9 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 	return id, nil
 }
 
-// Settle books what a call has really cost. If no model has read the question, nothing was used, and Settle deletes the
-// call. A call that is never settled, for example because the host has crashed, stays at its worst case.
+// Settle books what a call has cost. If nobody knows that exactly, c.Reserved is the most. If no model has read the
+// question, nothing was used, and Settle deletes the call. A call that is never settled, for example because the host has
+// crashed, stays at its worst case.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {
@@ -94,8 +105,8 @@ func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted 
 		_, err := tx.Exec(`
 			UPDATE agent_calls
 			SET model = ?2, input_tokens = ?3, output_tokens = ?4, cache_read = ?5, cache_write = ?6, cost = ?7,
-				counted = ?8, counted_tokens = ?9, is_open = 0
-			WHERE id = ?1`, id, c.Model, c.Input, c.Output, c.CacheRead, c.CacheWrite, cost, counted.Money, counted.Tokens)
+				counted = ?8, counted_tokens = ?9, is_open = ?10
+			WHERE id = ?1`, id, c.Model, c.Input, c.Output, c.CacheRead, c.CacheWrite, cost, counted.Money, counted.Tokens, c.Reserved > 0)
 		return err
 	})
 	if err != nil {
@@ -169,10 +180,17 @@ func Credit(tx *database.Tx, holder string, compartments, memories int) error {
 	return nil
 }
 
-// View returns the calls in the database in dir since a given time (Unix ms), oldest first. A host may have the
-// database open. See file.View for the errors.
-func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, err error) {
+// View returns the calls in the database in dir since a given time (Unix ms), oldest first, and the runs of the dreamer,
+// newest first. A host may have the database open. See file.View for the errors.
+func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, runs []chronicle.Report, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
+		err := file.Scan(c, `SELECT ended_at, reason FROM agent_runs WHERE agent = ? AND ended_at >= ? ORDER BY ended_at DESC`,
+			func(row *sqlite3.Stmt) {
+				runs = append(runs, chronicle.Report{At: row.ColumnInt64(0), Text: row.ColumnText(1)})
+			}, Dreamer, since)
+		if err != nil {
+			return err
+		}
 		return file.Scan(c, `
 			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted
 			FROM agent_calls
@@ -194,5 +212,5 @@ func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, e
 				all = append(all, call)
 			}, since)
 	})
-	return all, err
+	return all, runs, err
 }

@@ -78,21 +78,22 @@ const runTrimSQL = `
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run that published nothing. If the run failed, Record counts a failure, and the next run
+// Record records a run that has ended without a publication. If the run failed, Record counts a failure, and the next run
 // waits until retry, see State. If the session was deleted in the meantime, Record does nothing.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
-		if run.Status == Success {
-			return fmt.Errorf("its status is %q, which its publication records", run.Status)
-		}
 		if err := ensureWork(tx, w); err != nil {
 			return err
 		}
-		now := s.db.Clock.Now()
-		if run.Status == Failed {
-			if err := CountFailure(tx, w, run.Reason, now, retry); err != nil {
-				return err
-			}
+		now, err := s.db.Clock.Now(), error(nil)
+		switch run.Status {
+		case Failed:
+			err = CountFailure(tx, w, run.Reason, now, retry)
+		case Success:
+			err = ClearFailures(tx, w)
+		}
+		if err != nil {
+			return err
 		}
 		return InsertRun(tx, w, run, now)
 	})

@@ -20,7 +20,7 @@ const longestError = 2_000
  * goes to Pi's standard input, because it could be too long for an argument.
  */
 export async function runAgent(open: Open | undefined, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
-  const { directory, system, prompt, tools, steps } = params
+  const { directory, system, prompt, tools, steps, maxOutput } = params
   const model = params.model ?? (open?.ctx.model && `${open.ctx.model.provider}/${open.ctx.model.id}`)
   const slash = model?.indexOf("/") ?? -1
   if (model && open && !open.ctx.modelRegistry.find(model.slice(0, slash), model.slice(slash + 1))) {
@@ -31,6 +31,9 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
     // If an argument is the path of a file, Pi reads that file instead. So the system prompt is in a file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
+    // Pi asks for an answer as long as its catalogue allows. Only an extension can change that.
+    const bound = join(dir, "bound.js")
+    if (maxOutput) writeFileSync(bound, `export default (pi) => pi.on("context", (_, { model }) => void (model.maxTokens = Math.min(model.maxTokens || ${maxOutput}, ${maxOutput})))`)
     // process.argv[1] is Pi's script. A compiled Pi has no such file.
     const entry = process.argv[1]
     const args = [
@@ -39,6 +42,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
       ...(tools.length > 0 ? ["--tools", tools.join(",")] : ["--no-tools"]),
       ...["--system-prompt", systemFile, "--thinking", "off"],
       ...(model ? ["--model", model] : []),
+      ...(maxOutput ? ["--extension", bound] : []),
     ]
     return await follow(new Pi(args, directory), prompt, steps, signal)
   } finally {

@@ -51,6 +51,24 @@ test("an agent without tools and without a model has none, and the session's mod
   assert.equal(args.at(-1), "p/m")
 })
 
+test("the answer of an agent is bounded by an extension of its own", async () => {
+  const log = join(dir, "bound.json")
+  await run([{ log }, { answer: text("Done.") }], { maxOutput: 900 })
+  const { extension } = JSON.parse(readFileSync(log, "utf8"))
+  const bound = (await import(`data:text/javascript,${encodeURIComponent(extension)}`)) as { default: (pi: object) => void }
+  let onContext = (_: object, ctx: object) => assert.fail(JSON.stringify(ctx))
+  bound.default({ on: (event: string, handler: typeof onContext) => event === "context" && (onContext = handler) })
+  for (const [maxTokens, want] of [
+    [32_000, 900],
+    [500, 500],
+    [0, 900],
+  ]) {
+    const model = { maxTokens }
+    assert.equal(onContext({}, { model }), undefined)
+    assert.equal(model.maxTokens, want)
+  }
+})
+
 test("a large prompt arrives whole", async () => {
   const words = "ü".repeat(1 << 19)
   assert.deepEqual(textsOf(await run([{ answer: text(String(words.length)) }, { unused: words }])), [String(words.length)])

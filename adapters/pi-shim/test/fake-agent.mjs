@@ -3,7 +3,7 @@
 //   {print: text}      writes text to the standard output
 //   {complain: text}   writes text to the standard error
 //   {answer: message}  writes the event of an answer
-//   {log: path}        writes arguments, directory, environment and system prompt to a file
+//   {log: path}        writes arguments, directory, environment, system prompt and extension to a file
 //   {wait: ms}
 //   {tool: path}       starts a process that lives for a minute, and writes its id to a file
 //   {deaf: true}       ignores SIGTERM from here on
@@ -23,7 +23,8 @@ for (const { print, complain, answer, log, wait, tool, deaf, exit } of JSON.pars
   if (log) {
     const file = args[args.indexOf("--system-prompt") + 1]
     const { MAGICCTX_SUBAGENT } = process.env
-    writeFileSync(log, JSON.stringify({ args, cwd: process.cwd(), MAGICCTX_SUBAGENT, system: readFileSync(file, "utf8"), mode: statSync(file).mode & 0o777, file }))
+    const extension = args.includes("--extension") ? readFileSync(args[args.indexOf("--extension") + 1], "utf8") : undefined
+    writeFileSync(log, JSON.stringify({ args, cwd: process.cwd(), MAGICCTX_SUBAGENT, system: readFileSync(file, "utf8"), mode: statSync(file).mode & 0o777, file, extension }))
   }
   if (wait) await new Promise((resolve) => setTimeout(resolve, wait))
   if (tool) writeFileSync(tool, String(spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore" }).pid))

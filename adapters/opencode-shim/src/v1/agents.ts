@@ -1,7 +1,7 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
-import { children, owner, stepsOf, type Sessions } from "./sessions.ts"
+import { children, outputOf, owner, stepsOf, type Sessions } from "./sessions.ts"
 
 /** How often the shim asks OpenCode to abort a run, and how long it waits for the run's end each time, in ms. */
 const abort = { everyMS: 500, times: 10 } as const
@@ -11,11 +11,12 @@ const abort = { everyMS: 500, times: 10 } as const
  * OpenCode never asks the model for one.
  */
 export async function runAgent(client: Client, sessions: Sessions, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
-  const { session: parentID, agent, system, tools, prompt, steps } = params
+  const { session: parentID, agent, system, tools, prompt, steps, maxOutput } = params
   const model = modelOf(params, sessions)
   const { id } = await data(client.session.create({ body: { parentID, title: `magicctx: ${params.title} (process ${process.pid})` } }))
   children.set(id, undefined)
   if (steps) stepsOf.set(id, steps)
+  if (maxOutput) outputOf.set(id, maxOutput)
   const path = { id }
   try {
     const body: PromptBody = {
@@ -42,6 +43,7 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
   } finally {
     children.set(id, undefined)
     stepsOf.delete(id)
+    outputOf.delete(id)
     if (!params.keep) await client.session.delete({ path })
   }
 }

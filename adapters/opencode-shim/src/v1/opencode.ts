@@ -115,6 +115,7 @@ export interface Hooks {
   event?(input: { event: Event }): Promise<void>
   tool?: Record<string, ToolRegistration>
   "tool.definition"?(input: { toolID: string }, output: { description: string; jsonSchema?: unknown }): Promise<void>
+  "chat.params"?(input: { sessionID: string }, output: Params): Promise<void>
   "chat.message"?(input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void>
   "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: { parts: unknown[] }): Promise<void>
   "experimental.chat.messages.transform"?(input: unknown, output: { messages: Message[] }): Promise<void>
@@ -124,6 +125,13 @@ export interface Hooks {
   ): Promise<void>
   "experimental.session.compacting"?(input: { sessionID: string }, output: unknown): Promise<void>
   "experimental.text.complete"?(input: { sessionID: string }, output: { text: string }): Promise<void>
+}
+
+/** The parameters of a request to a model. */
+export interface Params {
+  maxOutputTokens?: number | undefined
+  /** The provider's own options. */
+  options?: Record<string, { budgetTokens?: number } | undefined>
 }
 
 export interface ToolRegistration {

@@ -4,7 +4,7 @@ import { event } from "./events.ts"
 import { Instance } from "./instance.ts"
 import type { Hooks, PluginInput } from "./opencode.ts"
 import { chatMessage, textComplete } from "./optional.ts"
-import { system, transform } from "./prompt.ts"
+import { params, system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
@@ -49,6 +49,7 @@ function hooks(instance: Instance, registered: InitializeResult | undefined): Ho
     tool: tools(instance, registered),
     "tool.definition": definition(registered),
     "chat.message": guarded("chat.message", chatMessage),
+    "chat.params": async (input, output) => params(input, output),
     "command.execute.before": async (input, output) => {
       if (isOurCommand(registered, input.command)) await command(instance, input)
       await instance.guard("command.execute.before", () => instance.sessions.commanded(input, output.parts))

@@ -1,7 +1,7 @@
 import { within } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
-import type { Message } from "./opencode.ts"
-import { children, stepsOf, type Sessions } from "./sessions.ts"
+import type { Message, Params } from "./opencode.ts"
+import { children, outputOf, stepsOf, type Sessions } from "./sessions.ts"
 
 /** Turns the messages of one LLM request into the wire, in place: OpenCode ignores a new array. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
@@ -53,6 +53,17 @@ async function endBehindLastStep({ client }: Instance, session: string, messages
   // The hook waits for the abort, because the request must not be sent. If the abort fails, the run ends at its
   // deadline.
   await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
+}
+
+/**
+ * Bounds the answer of a hidden agent. A provider adds a budget for thinking to the bound, so the agent gets none. If
+ * OpenCode sets no bound, the provider knows none.
+ */
+export function params({ sessionID }: { sessionID: string }, output: Params): void {
+  const most = outputOf.get(sessionID)
+  if (most === undefined) return
+  if (output.maxOutputTokens) output.maxOutputTokens = Math.min(output.maxOutputTokens, most)
+  for (const name of ["thinking", "reasoningConfig"] as const) if (output.options?.[name]?.budgetTokens) delete output.options[name]
 }
 
 interface SystemInput {

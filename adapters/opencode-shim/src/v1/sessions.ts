@@ -24,6 +24,9 @@ export const children = new Map<string, unknown>()
 /** How many steps each hidden agent may take, by its session. */
 export const stepsOf = new Map<string, number>()
 
+/** How many tokens an answer of each hidden agent may have, by its session. */
+export const outputOf = new Map<string, number>()
+
 /** The id of the process that runs a hidden agent in this session; 0 if no hidden agent runs in it. */
 export function owner({ parentID, title }: SessionInfo): number {
   return Number((parentID && /^magicctx: .* \(process (\d+)\)$/.exec(title ?? "")?.[1]) ?? 0)

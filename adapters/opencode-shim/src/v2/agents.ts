@@ -10,6 +10,8 @@ interface HiddenRun {
   readonly system: string
   /** How many requests the agent may still make. */
   left: number
+  /** How many tokens an answer may have. */
+  readonly maxOutput: number
   /** Ends the turn. OpenCode itself only asks the model to stop. */
   stop(): void
   /** The answers so far, by message id, from events. */
@@ -33,7 +35,7 @@ export const lastModels = new Map<string, ModelRef>()
  * its children, and would start a turn there. Its permissions deny everything, and the context hook removes its tools.
  */
 export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
-  const { directory, system, prompt, title, keep, steps } = params
+  const { directory, system, prompt, title, keep, steps, maxOutput } = params
   const model = modelOf(params)
   const created = await session.create({
     title: `magicctx: ${title}`,
@@ -45,7 +47,7 @@ export async function runAgent({ session, location, storage }: PluginContext, pa
   let end = () => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
   const stop = () => void session.interrupt({ sessionID: id }).catch(() => {})
-  const run: HiddenRun = { system, left: steps ?? Infinity, stop, answers: new Map(), error: undefined, end }
+  const run: HiddenRun = { system, left: steps ?? Infinity, maxOutput: maxOutput ?? Infinity, stop, answers: new Map(), error: undefined, end }
   hiddenRuns.set(id, run)
   try {
     await storage?.set(keyOf(id), process.pid).catch(() => {})

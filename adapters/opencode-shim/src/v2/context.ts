@@ -28,13 +28,14 @@ export async function context(instance: Instance, event: SessionContext): Promis
   apply(event, changes ?? {})
 }
 
-/** The request of a hidden agent has its own system prompt, and no tools. */
+/** The request of a hidden agent has its own system prompt, a bounded answer, and no tools. */
 export function isHidden(event: SessionContext): boolean {
   const run = hiddenRuns.get(event.sessionID)
   if (!run) return false
   if (--run.left < 0) run.stop()
   event.system = [{ type: "text", text: run.system }]
   event.tools = {}
+  if (event.options?.maxTokens) event.options.maxTokens = Math.min(event.options.maxTokens, run.maxOutput)
   return true
 }
 

@@ -88,6 +88,30 @@ test("no hook touches the session of an agent, also before its id is known", asy
   assert.deepEqual(fake.entries().filter(({ params }) => JSON.stringify(params ?? {}).includes(child)), [])
 })
 
+test("the answer of an agent is bounded, and that of a conversation is not", async (t) => {
+  const { opencode, hooks, runAgent } = await hosted(t)
+  const seen: object[] = []
+  const request = async (sessionID: string, output: object) => {
+    await hooks["chat.params"]!({ sessionID }, output)
+    seen.push(output)
+  }
+  opencode.answering = async (id, _, messages) => {
+    await request(id, { maxOutputTokens: 32_000, options: { thinking: { type: "enabled", budgetTokens: 16_000 }, effort: "low" } })
+    await request(id, { maxOutputTokens: 500, options: { reasoningConfig: { budgetTokens: 16_000 } } })
+    await request(id, { maxOutputTokens: undefined, options: {} })
+    await request("ses_1", { maxOutputTokens: 32_000, options: { thinking: { budgetTokens: 16_000 } } })
+    messages.push(answer("Done."))
+    return {}
+  }
+  await runAgent({ maxOutput: 2_000 })
+  assert.deepEqual(seen, [
+    { maxOutputTokens: 2_000, options: { effort: "low" } },
+    { maxOutputTokens: 500, options: {} },
+    { maxOutputTokens: undefined, options: {} },
+    { maxOutputTokens: 32_000, options: { thinking: { budgetTokens: 16_000 } } },
+  ])
+})
+
 test("the error of an agent is OpenCode's own", async (t) => {
   const { opencode, hooks, runAgent } = await hosted(t)
   const error = { name: "APIError", data: { message: "no credit", statusCode: 403 } }

@@ -176,11 +176,13 @@ test("a hidden agent answers in a session without parent and tools, which is rem
   const { opencode } = await load(t)
   opencode.add("s", user("u1", "one"))
   await opencode.request("s")
-  const run = { run: "r1", directory: opencode.directory, session: "s", agent: "magicctx-historian", title: "history", system: "Summarise.", prompt: "All of this.", tools: [], timeoutMs: 5_000 }
+  const run = { run: "r1", directory: opencode.directory, session: "s", agent: "magicctx-historian", title: "history", system: "Summarise.", prompt: "All of this.", tools: [], timeoutMs: 5_000, maxOutput: 2_000 }
   fake.follow({ ask: { "session/transform": ["agent/run", run] } })
   opencode.answering = async (id, text) => {
     const event = await opencode.request(id, { tools: { read: {} } })
     assert.deepEqual([text, event.system, event.tools], ["All of this.", [{ type: "text", text: "Summarise." }], {}])
+    assert.deepEqual(event.options, { maxTokens: 2_000 })
+    assert.equal((await opencode.request(id, { options: { maxTokens: 500 } })).options!.maxTokens, 500)
     assert.equal((await opencode.request(id, {}, "title")).result, "magicctx")
     const stored: StoredMessage = { id: "h1", type: "assistant", time: { created: 1, completed: 2 }, model: { providerID: "p", id: "m" }, finish: "stop", tokens: { input: 9, output: 2, cache: { read: 0, write: 0 } }, content: [{ type: "text", text: "Summary." }] }
     opencode.add(id, { stored, entries: [] })

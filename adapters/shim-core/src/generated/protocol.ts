@@ -118,6 +118,11 @@ export interface AgentRunParams {
    * instead.
    */
   steps?: number
+  /**
+   * maxOutput bounds the tokens of the answer to each step, thinking included; 0 means the bound of the
+   * harness.
+   */
+  maxOutput?: number
   /** timeoutMs bounds the run, in ms. The run is then aborted. */
   timeoutMs: number
   /** keep leaves the child session in the harness, so that a person can read it. */
@@ -139,8 +144,8 @@ export interface AgentRunResult {
 
 /** BudgetStop says that the next call of a hidden agent could exceed a budget of the day. */
 export interface BudgetStop {
-  /** agent is the agent that the budget bounds. It is empty for the budget of all agents. */
-  agent?: string
+  /** agents says whom the budget bounds: "historian", "others", or "" for all agents. */
+  agents?: string
   /** until is the time at which the next day begins (Unix ms). */
   until: number
   /**
@@ -253,6 +258,18 @@ export interface CompartmentScore {
   start: number
   end: number
   fidelity: number
+}
+
+/** DreamStatus describes a run of the dreamer under way. */
+export interface DreamStatus {
+  /** task is the present task, for example "verify". It is task Number of Of. */
+  task: string
+  number: number
+  of: number
+  /** since is the time at which the run began (Unix ms). */
+  since: number
+  /** tokens are the tokens of its questions and answers so far. */
+  tokens: number
 }
 
 /** DroppedUnit is a piece of the conversation that is no longer sent. */
@@ -873,6 +890,8 @@ export interface SessionStatus {
   head?: HeadStatus
   /** history is absent until the historian has run in the session. */
   history?: HistoryStatus
+  /** dream is the dreamer's run in the session's project. */
+  dream?: DreamStatus
 }
 
 /** SessionStatusParams asks for the state of one session. */

@@ -327,7 +327,7 @@ export const hostCalls: HostCalls = {
         }
       },
       "budget": {
-        "agent": "historian",
+        "agents": "historian",
         "until": 1795737600000,
         "money": 5,
         "spentMoney": 4.25,
@@ -336,6 +336,13 @@ export const hostCalls: HostCalls = {
         "spentTokens": 1500000,
         "needsTokens": 180000
       }
+    },
+    "dream": {
+      "task": "verify",
+      "number": 2,
+      "of": 3,
+      "since": 1795730000000,
+      "tokens": 4100
     }
   } },
   "session/subscribe": { params: {
@@ -685,7 +692,7 @@ export const hostCalls: HostCalls = {
             }
           },
           "budget": {
-            "agent": "historian",
+            "agents": "historian",
             "until": 1795737600000,
             "money": 5,
             "spentMoney": 4.25,
@@ -694,6 +701,13 @@ export const hostCalls: HostCalls = {
             "spentTokens": 1500000,
             "needsTokens": 180000
           }
+        },
+        "dream": {
+          "task": "verify",
+          "number": 2,
+          "of": 3,
+          "since": 1795730000000,
+          "tokens": 4100
         }
       }
     ],
@@ -787,6 +801,7 @@ export const shimCalls: ShimCalls = {
       "read"
     ],
     "steps": 40,
+    "maxOutput": 12000,
     "timeoutMs": 300000,
     "keep": true
   }, result: {
@@ -1075,7 +1090,7 @@ export const shimNotifications: ShimNotifications = {
         }
       },
       "budget": {
-        "agent": "historian",
+        "agents": "historian",
         "until": 1795737600000,
         "money": 5,
         "spentMoney": 4.25,
@@ -1084,6 +1099,13 @@ export const shimNotifications: ShimNotifications = {
         "spentTokens": 1500000,
         "needsTokens": 180000
       }
+    },
+    "dream": {
+      "task": "verify",
+      "number": 2,
+      "of": 3,
+      "since": 1795730000000,
+      "tokens": 4100
     }
   },
 }

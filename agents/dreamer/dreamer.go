@@ -1,0 +1,244 @@
+package dreamer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+)
+
+// Agent is the name of the dreamer in the harness.
+const Agent = "magicctx-dreamer"
+
+// A Job is a project whose memories are tended.
+type Job struct {
+	Memories []chronicle.Memory // active ones
+	// Findings are what the files of the project say about memories, by id.
+	Findings map[int64]Finding
+	// Excess is the size of the memories that do not fit into a prompt, in tokens.
+	Excess int
+	Now    int64 // Unix ms
+	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
+	Models  []string
+	Timeout time.Duration // of one question
+}
+
+// A Finding is what the files of a project say about a memory: Gone are the paths of the memory that do not exist, and
+// Found are files with the same names elsewhere.
+type Finding struct {
+	Gone, Found []string
+}
+
+// A Change is what a model proposes, as far as the rules allow it.
+type Change struct {
+	Kind    Kind
+	IDs     []int64
+	Content string // the new text, or the reason for an archive
+}
+
+// A Kind is a kind of change.
+type Kind string
+
+const (
+	Merge   Kind = "merge"   // several memories become one
+	Update  Kind = "update"  // a memory gets another text
+	Archive Kind = "archive" // memories are no longer shown
+)
+
+// A Result is the answer of a model, as far as the rules allow it.
+type Result struct {
+	Changes []Change
+	// Rejected says for each other change of the answer which rule it breaks.
+	Rejected []string
+	Model    string
+	Usage    ask.Usage
+}
+
+const (
+	// maxPrompt bounds the memories of one question, in bytes. The default budget of a day pays for the worst case of such a
+	// question.
+	maxPrompt = 24_000
+	// thinking is the room for thinking that the bound of an answer leaves, in tokens.
+	thinking = 4_000
+)
+
+// Question returns the question of a task, for the first model of the job, and the memories that it shows. If it shows
+// none, there is nothing to do.
+func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
+	var shown []chronicle.Memory
+	size := 0
+	for _, m := range t.choose(j) {
+		if size += len(t.line(j, m)); size > maxPrompt {
+			break
+		}
+		shown = append(shown, m)
+	}
+	q := ask.Request{Agent: Agent, System: strings.TrimSpace(t.system), Prompt: t.prompt(j, shown), Timeout: j.Timeout}
+	if models := ask.Models(j.Models...); len(models) > 0 {
+		q.Model = models[0]
+	}
+	q.MaxOutput = thinking + tokens.Count(q.Prompt)/2
+	return q, shown
+}
+
+// Run asks one model after the other, until one gives an answer of the right form. If there is nothing to do, it asks
+// none.
+func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
+	question, shown := t.Question(j)
+	if len(shown) == 0 {
+		return Result{}, nil
+	}
+	models := ask.Models(j.Models...)
+	if len(models) == 0 {
+		models = []string{""}
+	}
+	var sum ask.Usage
+	var failed error
+	for _, model := range models {
+		question.Model = model
+		answer, err := ask.Once(ctx, a, question)
+		sum = sum.Plus(answer.Usage)
+		if err == nil {
+			var r Result
+			if r, err = t.parse(answer.Text, j, shown); err == nil {
+				r.Model, r.Usage = answer.Model, sum
+				return r, nil
+			}
+		}
+		failed = errors.Join(failed, err)
+		if ask.Classify(err).Final() {
+			break
+		}
+	}
+	return Result{Usage: sum}, failed
+}
+
+// prompt lists memories by category.
+func (t Task) prompt(j Job, shown []chronicle.Memory) string {
+	var b strings.Builder
+	category := ""
+	for _, m := range shown {
+		if m.Category != category {
+			category = m.Category
+			fmt.Fprintf(&b, "\n%s\n", category)
+		}
+		b.WriteString(t.line(j, m))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// line shows a memory. It is data: its text cannot close the element.
+func (t Task) line(j Job, m chronicle.Memory) string {
+	finding := ""
+	if t.Name == Verify {
+		finding = fmt.Sprintf(" finding=%q", html.EscapeString(j.Findings[m.ID].text(m)))
+	}
+	return fmt.Sprintf("<note id=\"%d\"%s>%s</note>\n", m.ID, finding, html.EscapeString(m.Content))
+}
+
+func (f Finding) text(m chronicle.Memory) string {
+	var parts []string
+	if len(f.Gone) > 0 {
+		parts = append(parts, "not found: "+strings.Join(f.Gone, ", "))
+	}
+	if len(f.Found) > 0 {
+		parts = append(parts, "found elsewhere: "+strings.Join(f.Found, ", "))
+	}
+	if m.Doubt != "" {
+		parts = append(parts, m.Doubt)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// block matches a change in an answer.
+var block = regexp.MustCompile(`(?s)<(merge|update|archive) ids="([^"]*)">(.*?)</(merge|update|archive)>`)
+
+// parse reads an answer, and sorts out the changes that break a rule.
+func (t Task) parse(text string, j Job, shown []chronicle.Memory) (Result, error) {
+	blocks := block.FindAllStringSubmatch(text, -1)
+	if len(blocks) == 0 && !strings.Contains(text, "<none/>") {
+		return Result{}, errors.New("the answer holds no change, and does not say that there is none")
+	}
+	var r Result
+	c := checker{task: t, job: j, shown: shown, used: make(map[int64]bool)}
+	for _, b := range blocks {
+		ch := Change{Kind: Kind(b[1]), Content: strings.Join(strings.Fields(html.UnescapeString(b[3])), " ")}
+		err := c.check(&ch, b[2])
+		if b[1] != b[4] {
+			err = errors.New("its element is not closed")
+		}
+		if err != nil {
+			r.Rejected = append(r.Rejected, fmt.Sprintf("%s of %.40s: %s", ch.Kind, b[2], err))
+			continue
+		}
+		c.accept(ch)
+		r.Changes = append(r.Changes, ch)
+	}
+	return r, nil
+}
+
+// A checker applies the rules of a task to the changes of one answer.
+type checker struct {
+	task  Task
+	job   Job
+	shown []chronicle.Memory
+	// used are the memories of accepted changes, and freed is the size of those that are archived, in tokens.
+	used  map[int64]bool
+	freed int
+}
+
+func (c *checker) accept(ch Change) {
+	for _, id := range ch.IDs {
+		c.used[id] = true
+		if ch.Kind == Archive {
+			c.freed += tokens.Count(c.memory(id).Content)
+		}
+	}
+}
+
+// memory returns a memory that the question has shown, or nil.
+func (c *checker) memory(id int64) *chronicle.Memory {
+	i := slices.IndexFunc(c.shown, func(m chronicle.Memory) bool { return m.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &c.shown[i]
+}
+
+// check reads the ids of a change, and returns the rule that the change breaks.
+func (c *checker) check(ch *Change, ids string) error {
+	if !slices.Contains(c.task.may, ch.Kind) {
+		return fmt.Errorf("%s may not do that", c.task.Name)
+	}
+	var of []chronicle.Memory
+	for text := range strings.SplitSeq(ids, ",") {
+		id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		m := c.memory(id)
+		switch {
+		case err != nil || m == nil:
+			return errors.New("it names a note that was not in the question")
+		case slices.Contains(ch.IDs, id) || c.used[id]:
+			return errors.New("it names a note twice")
+		}
+		ch.IDs, of = append(ch.IDs, id), append(of, *m)
+	}
+	switch {
+	case ch.Content == "":
+		return errors.New("it has no text")
+	case ch.Kind == Archive:
+		return c.checkArchive(ch, of)
+	case ch.Kind == Update:
+		return c.checkUpdate(ch, of)
+	default:
+		return checkMerge(ch, of)
+	}
+}

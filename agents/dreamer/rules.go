@@ -1,0 +1,223 @@
+package dreamer
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
+
+// A Task is one kind of work on the memories, with its own question and rules.
+type Task struct {
+	Name string
+	// Title tells the user what the task does.
+	Title  string
+	system string
+	may    []Kind
+	choose func(Job) []chronicle.Memory
+}
+
+// The names of the tasks, as the key dreamer.tasks has them.
+const (
+	Consolidate  = "consolidate"
+	Verify       = "verify"
+	ArchiveStale = "archive-stale"
+)
+
+//go:embed prompts
+var prompts embed.FS
+
+// Tasks are the tasks, in the order in which they run.
+var Tasks = []Task{
+	{Consolidate, "merge memories that say the same", system(Consolidate), []Kind{Merge}, repeated},
+	{Verify, "correct memories whose files are gone", system(Verify), []Kind{Update, Archive}, doubtful},
+	{ArchiveStale, "archive memories of no use", system(ArchiveStale), []Kind{Archive}, stale},
+}
+
+func system(name string) string {
+	text, err := prompts.ReadFile("prompts/" + name + ".md")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// isOurs reports whether the dreamer may touch a memory. A pinned memory belongs to the user. A constraint may only be
+// merged with its exact copy, which the store never has.
+func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
+
+// isRule reports whether a memory says what must be, or why. Whether it is true cannot be seen in files, and it stays
+// useful when nobody repeats it.
+func isRule(m chronicle.Memory) bool {
+	return slices.ContainsFunc(wordsOf(m.Content), func(word string) bool {
+		return slices.Contains(restrictive, word) || slices.Contains(rationale, strings.ToLower(word))
+	})
+}
+
+// byCategory returns the memories of a job that a task may show, in the order of their categories.
+func byCategory(j Job, may func(chronicle.Memory) bool) (all []chronicle.Memory) {
+	for _, m := range j.Memories {
+		if isOurs(m) && may(m) {
+			all = append(all, m)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b chronicle.Memory) int {
+		return cmp.Compare(slices.Index(chronicle.Categories[:], a.Category), slices.Index(chronicle.Categories[:], b.Category))
+	})
+	return all
+}
+
+// repeated returns the memories that may be merged: those of a category that has several. The check of a memory tests
+// only its own words.
+func repeated(j Job) []chronicle.Memory {
+	count := make(map[string]int)
+	may := func(m chronicle.Memory) bool { return m.Check == "" }
+	for _, m := range byCategory(j, may) {
+		count[m.Category]++
+	}
+	return byCategory(j, func(m chronicle.Memory) bool { return may(m) && count[m.Category] > 1 })
+}
+
+// doubtful returns the memories with a finding.
+func doubtful(j Job) []chronicle.Memory {
+	return byCategory(j, func(m chronicle.Memory) bool { return m.Doubt != "" || len(j.Findings[m.ID].Gone) > 0 })
+}
+
+// staleAfter is how long nobody has learned a stale memory again.
+const staleAfter = 14 * 24 * time.Hour
+
+// stale returns the memories that may be archived to make room. There are none as long as all memories fit into a prompt.
+func stale(j Job) []chronicle.Memory {
+	if j.Excess <= 0 {
+		return nil
+	}
+	return byCategory(j, func(m chronicle.Memory) bool {
+		isOld := max(m.SeenAt, m.UpdatedAt, m.CreatedAt) <= j.Now-staleAfter.Milliseconds()
+		return isOld && m.Seen <= 1 && m.Source != chronicle.FromUser && !isRule(m)
+	})
+}
+
+// reasons are the words with which the reason for archiving a stale memory begins.
+var reasons = []string{"code", "redundant", "volatile", "measurement", "fixed", "value"}
+
+func (c *checker) checkArchive(ch *Change, of []chronicle.Memory) error {
+	if c.task.Name == ArchiveStale {
+		word, _, _ := strings.Cut(ch.Content, ":")
+		switch {
+		case !slices.Contains(reasons, word):
+			return fmt.Errorf("%q is no reason", word)
+		case c.freed >= c.job.Excess:
+			return errors.New("the other notes fit into a prompt now")
+		}
+	}
+	for _, m := range of {
+		if m.Source == chronicle.FromUser || isRule(m) {
+			return fmt.Errorf("note %d is a rule, or the user's", m.ID)
+		}
+	}
+	return nil
+}
+
+func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
+	if len(of) != 1 {
+		return errors.New("it names several notes")
+	}
+	m, finding := of[0], c.job.Findings[ch.IDs[0]]
+	if m.Check != "" {
+		return errors.New("the check of the note tests its words")
+	}
+	size := len(m.Content)
+	for _, path := range finding.Found {
+		size += len(path)
+	}
+	if len(ch.Content) > size {
+		return errors.New("it adds something")
+	}
+	return keeps(ch.Content, of, finding)
+}
+
+func checkMerge(ch *Change, of []chronicle.Memory) error {
+	size := 0
+	for _, m := range of {
+		if m.Category != of[0].Category {
+			return errors.New("it mixes categories")
+		}
+		size += len(m.Content)
+	}
+	switch {
+	case len(of) < 2:
+		return errors.New("it names only one note")
+	case len(ch.Content) > size:
+		return errors.New("it is longer than the notes together")
+	}
+	return keeps(ch.Content, of, Finding{})
+}
+
+// keeps checks that a new text has the details of the old ones, and no others. A path that is gone may go, and one that
+// was found may come.
+func keeps(content string, old []chronicle.Memory, f Finding) error {
+	known := slices.Clone(f.Found)
+	words := wordsOf(content)
+	for _, m := range old {
+		for _, detail := range details(m.Content) {
+			if known = append(known, detail); !slices.Contains(words, detail) && !slices.Contains(f.Gone, detail) {
+				return fmt.Errorf("it loses %q of note %d", detail, m.ID)
+			}
+		}
+	}
+	for _, detail := range details(content) {
+		if !slices.Contains(known, detail) {
+			return fmt.Errorf("it adds %q", detail)
+		}
+	}
+	return nil
+}
+
+var (
+	// Without these words, a rule would say something else.
+	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "don't", "without", "except", "unless"}
+	// After these words stands the reason of a rule.
+	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
+)
+
+// around is the punctuation around a word.
+const around = "`'\"()[]{}<>,;:!?"
+
+// wordsOf returns the words of a text without the punctuation around them.
+func wordsOf(text string) (words []string) {
+	for word := range strings.FieldsSeq(text) {
+		word = strings.TrimRight(strings.TrimLeft(word, around), around+".")
+		if lower := strings.ToLower(word); slices.Contains(restrictive, lower) {
+			word = lower
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// details returns the words of a text that a new text has to keep: names, paths, commands, keys, numbers and restrictions.
+func details(text string) []string {
+	return slices.DeleteFunc(wordsOf(text), func(word string) bool {
+		isDetail := slices.Contains(restrictive, word)
+		for i, r := range word {
+			isDetail = isDetail || unicode.IsDigit(r) || strings.ContainsRune(`/\_=-.:@#$*+&|~%^`, r) || unicode.IsUpper(r) && i > 0
+		}
+		return !isDetail
+	})
+}
+
+// Paths returns the words of a text that look like paths in a project, for example "src/util.go".
+func Paths(text string) (paths []string) {
+	for _, word := range wordsOf(text) {
+		if strings.Contains(strings.Trim(word, "/"), "/") && !strings.ContainsAny(word, `:*$~@%\{}<>|`) && !strings.HasPrefix(word, "/") && !strings.Contains(word, "..") {
+			paths = append(paths, word)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,146 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/work"
+)
+
+// DreamerOf returns the work of the dreamer for a project.
+func DreamerOf(project string) work.Work {
+	return work.Work{Agent: work.Dreamer, Subject: work.Subject{Project: project}}
+}
+
+// A Tended is a change that the dreamer makes: one memory replaces others, or they are archived. Old holds them as the
+// dreamer has read them.
+type Tended struct {
+	Old     []chronicle.Memory
+	Content string // of the new memory, or "" for an archive
+	Reason  string // of an archive
+}
+
+// Tend makes changes of a run of the dreamer, all or none, and returns those that it has made. It leaves out a change of
+// memories that somebody has changed since the dreamer read them. run is the number under which Undo takes the changes
+// back; if it is 0, Tend chooses it. If the run no longer has its lease, the error is work.ErrLeaseLost.
+func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended) (number int, made []Tended, err error) {
+	w := DreamerOf(project)
+	err = s.db.Update(ctx, func(tx *database.Tx) error {
+		now := s.db.Clock.Now()
+		if err := work.CheckLease(tx, w, holder, 0, now); err != nil {
+			return err
+		}
+		if number = run; number == 0 {
+			err := tx.Scan(`SELECT coalesce(max(run), 0) + 1 FROM memory_changes WHERE project = ?`, func(row *sqlite3.Stmt) { number = row.ColumnInt(0) }, project)
+			if err != nil {
+				return err
+			}
+		}
+		e := &Editor{tx, now, number}
+		for _, c := range changes {
+			isMade, err := e.tend(project, c)
+			if err != nil {
+				return err
+			}
+			if isMade {
+				made = append(made, c)
+			}
+		}
+		return work.Credit(tx, holder, 0, len(made))
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("tend memories of %s: %w", project, err)
+	}
+	return number, made, nil
+}
+
+// tend makes one change, if its memories are as the dreamer has read them.
+func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
+	var ids []int64
+	for _, m := range c.Old {
+		now, err := e.Reader().Memory(project, m.ID)
+		if err != nil && !errors.Is(err, ErrUnknown) {
+			return false, err
+		}
+		if err != nil || now.Content != m.Content || now.Category != c.Old[0].Category || now.Status != m.Status || now.Permanent != m.Permanent {
+			return false, nil
+		}
+		ids = append(ids, m.ID)
+	}
+	if c.Content == "" {
+		_, err := e.Archive(project, ids, c.Reason)
+		return err == nil, err
+	}
+	m := chronicle.Memory{Project: project, Directory: c.Old[0].Directory, Category: c.Old[0].Category, Content: c.Content, Source: chronicle.FromAgent}
+	same, err := e.Same(m)
+	switch {
+	case err != nil:
+		return false, err
+	case same != nil && !slices.Contains(ids, same.ID):
+		return false, nil // another memory says it already, or the user has archived it
+	case same != nil: // it stays as it is
+		ids = slices.DeleteFunc(ids, func(id int64) bool { return id == same.ID })
+		_, err = e.end(project, ids, chronicle.MemoryIsSuperseded, chronicle.MemoryChange{Kind: chronicle.MemorySuperseded, SupersededBy: same.ID})
+		return err == nil && len(ids) > 0, err
+	}
+	m.Category = "" // that of the old memories, which must be the same
+	_, _, err = e.replace(ids, m)
+	if _, isRefused := errors.AsType[Refusal](err); isRefused {
+		return false, nil // for example, the new text is too long for a memory
+	}
+	return err == nil, err
+}
+
+// Undo takes back the changes of a run of a project's dreamer: it restores the memories that the run has superseded or
+// archived, and archives those that it has written. What somebody has changed since then stays as it is.
+func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
+	var ended []chronicle.MemoryChange
+	err = e.tx.Scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id DESC`,
+		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)
+	if err != nil {
+		return nil, err
+	}
+	if len(ended) == 0 {
+		return nil, Refuse("the project's dreamer has changed no memories in a run %d", run)
+	}
+	restored := make(map[int64]bool)
+	for _, ch := range ended { // the newest first, because the run may have archived what it has written
+		m, err := e.Reader().Memory(project, ch.Memory)
+		if err != nil && !errors.Is(err, ErrUnknown) {
+			return nil, err
+		}
+		isSuperseded := m.Status == chronicle.MemoryIsSuperseded && m.SupersededBy == ch.SupersededBy
+		isArchived := m.Status == chronicle.MemoryIsArchived && ch.Kind == chronicle.MemoryArchived
+		if err != nil || !isSuperseded && !isArchived || m.UpdatedAt != ch.At {
+			continue
+		}
+		expires := m.ExpiresAt
+		if m, err = e.Restore(project, m.ID); err == nil && expires != 0 {
+			_, err = e.tx.Exec(`UPDATE memories SET expires_at = ?2 WHERE id = ?1`, m.ID, expires)
+		}
+		if err != nil {
+			return nil, err
+		}
+		changed, restored[m.ID] = append(changed, m), true
+		by, err := e.Reader().Memory(project, ch.SupersededBy)
+		if err != nil && !errors.Is(err, ErrUnknown) {
+			return nil, err
+		}
+		isUntouched := by.UpdatedAt == ch.At || restored[by.ID]
+		if err == nil && by.Status == chronicle.MemoryIsActive && by.CreatedAt == ch.At && isUntouched {
+			if _, err = e.Archive(project, []int64{by.ID}, fmt.Sprintf("run %d of the dreamer was undone", run)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.DeleteFunc(changed, func(m chronicle.Memory) bool {
+		now, err := e.Reader().Memory(project, m.ID)
+		return err == nil && now.Status != chronicle.MemoryIsActive
+	}), nil
+}
