@@ -118,7 +118,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
 		{"restore", "name numbers of memories, or --run", exitFailed},
-		{"restore --run 1 --project PLACE", "the project's dreamer has merged no memories in a run 1", exitFailed},
+		{"restore --run 1 --project PLACE", "the project's dreamer has changed no memories in a run 1", exitFailed},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))
 		out, errs, code := runReal(t, append(append([]string{"memory"}, args...), "--data-dir", dir)...)

@@ -112,7 +112,7 @@ func TestOpenCode2Messages(t *testing.T) {
 		{"checkpoint", `{"id":"m","info":{"type":"compaction","created":7},"message":{"id":"m","role":"user","content":[{"type":"text","text":"hi"}]}}`, transcript.Message{Key: "m", Role: user, Created: 7, Summary: true, Parts: hi}},
 		{"answer", `{"id":"m","info":{"type":"assistant","created":7,"completed":9,"providerID":"p","modelID":"q","finish":"tool-calls","tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}},"message":{"id":"m","role":"assistant","content":[{"type":"text","text":"hi"}]}}`, transcript.Message{
 			Key: "m", Role: transcript.Assistant, Created: 7, Completed: 9, Model: schema.Model{Provider: "p", ID: "q"}, Finish: transcript.EndsWithCalls,
-			Usage: transcript.Usage{Input: 1, Output: 2, CacheRead: 4, CacheWrite: 5}, Parts: hi,
+			Usage: transcript.Usage{Input: 1, Output: 2 + 3, CacheRead: 4, CacheWrite: 5}, Parts: hi,
 		}},
 		{"failed answer", `{"id":"m","info":{"type":"assistant","error":{"type":"aborted"}},"message":{"id":"m","role":"assistant","content":[{"type":"text","text":"hi"}]}}`, transcript.Message{Key: "m", Role: transcript.Assistant, Errored: true, Parts: hi}},
 		{"system update", update, transcript.Message{Key: "system-after-m", Role: user, Stays: true, Nameless: true, Parts: other(update)}},

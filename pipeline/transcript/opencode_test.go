@@ -197,7 +197,7 @@ func TestOpenCodeMessages(t *testing.T) {
 		{
 			"assistant",
 			`{"info":{"id":"m2","role":"assistant","parentID":"m1","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"opus","finish":"tool-calls","tokens":{"total":66,"input":5,"output":6,"reasoning":1,"cache":{"read":40,"write":15}}},"parts":[]}`,
-			transcript.Message{Key: "m2", Role: assistant, Created: 1, Completed: 2, Model: schema.Model{Provider: "anthropic", ID: "opus"}, Finish: transcript.EndsWithCalls, Usage: transcript.Usage{Input: 5, Output: 6, CacheRead: 40, CacheWrite: 15}},
+			transcript.Message{Key: "m2", Role: assistant, Created: 1, Completed: 2, Model: schema.Model{Provider: "anthropic", ID: "opus"}, Finish: transcript.EndsWithCalls, Usage: transcript.Usage{Input: 5, Output: 6 + 1, CacheRead: 40, CacheWrite: 15}},
 		},
 		{
 			"the answer of a compaction",
