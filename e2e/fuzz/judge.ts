@@ -165,7 +165,10 @@ export class Judge {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
     }
-    if (!other.good) return
+    // If a compaction hid messages from a copy, and a fork of it shows them, most of the fork's messages are known from
+    // the first session. So the fork begins with the edits of the first session (-seed 3916047).
+    const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
+    if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
     // The copy gets the head only if it has all messages that the head stands for, including a pinned prompt (-seed
     // 2091).
