@@ -76,7 +76,8 @@ func (r *run) carryOut(ctx context.Context) {
 	if err := r.lease.Release(writing); err != nil {
 		r.Log.Warn("the dreamer's lease is not released", "project", r.project, "error", err)
 	}
-	if r.Background.Lifetime().Err() != nil { // the host is stopping
+	isQuiet := r.most > 0 && changed == 0 // nobody has asked for this run
+	if isQuiet || r.Background.Lifetime().Err() != nil {
 		return
 	}
 	variant := "success"

@@ -286,6 +286,9 @@ func TestDreamFollowsItsSchedule(t *testing.T) {
 	h.learns("Wrappers are short", at(7, 0))
 	h.host.Disconnected(h)
 	tick(7, 3, 5) // no harness is there
+	if len(h.shown) != 1 {
+		t.Errorf("told %q, want only the run that the user has started", h.shown)
+	}
 }
 
 // learns stores a memory at a time.
