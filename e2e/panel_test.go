@@ -111,7 +111,8 @@ func (s *screen) wait(words ...string) string {
 	defer cancel()
 	lines, err := s.Await(ctx, words...)
 	if err != nil {
-		s.t.Fatal(err)
+		status, _ := s.user.Host(s.ctx, "status") // it may also fail, and is only for the log
+		s.t.Fatalf("%v\n%s", err, status)
 	}
 	return strings.Join(lines, "\n")
 }

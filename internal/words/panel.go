@@ -66,8 +66,11 @@ func within(most int, texts []string) string {
 // briefOf says the most important things about a session, each in few words.
 func briefOf(st schema.SessionStatus, problems int) []string {
 	full := format.Percent(st.Pressure)
-	if st.ContextTokens > 0 {
+	switch {
+	case st.ContextTokens > 0:
 		full += " of " + format.Tokens(st.ContextTokens)
+	case st.InputTokens > 0: // the window is unknown
+		full = format.Tokens(st.InputTokens) + " tokens"
 	}
 	all := []string{full}
 	if st.CacheHitRate > 0 {

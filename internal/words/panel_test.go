@@ -68,6 +68,9 @@ func TestPanelOfANewSession(t *testing.T) {
 	if p.Line != "magicctx 0%" || p.Brief != "0%" || p.Size != "no request measured yet" || len(p.Parts) != 0 {
 		t.Errorf("%+v", p)
 	}
+	if got := Panel(schema.SessionStatus{InputTokens: 9400}, nil, noon).Line; got != "magicctx 9.4k tokens" {
+		t.Errorf("with an unknown window: %q", got)
+	}
 	if len(p.Facts) != 1 || p.Facts[0].Text != "none yet" { // the last bust
 		t.Errorf("%+v", p.Facts)
 	}
