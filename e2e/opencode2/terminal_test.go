@@ -142,19 +142,28 @@ func TestPanel(t *testing.T) {
 	terminal := w.terminal(s, pitest.Size{Columns: 140, Rows: 40})
 	terminal.wait("Hi.", "magicctx", "system prompt", "tool definitions", "conversation", "last bust   none yet")
 	w.say(s, "read", calls(mockllm.Text("I look."), read("ca", "long.txt")), mockllm.Say("Seen."))
-	t.Logf("the screen:\n%s", terminal.wait("tool calls", "cache hits", w.panel(s).Panel.Size))
+	before := w.panel(s).Size
+	t.Logf("the screen:\n%s", terminal.wait("tool calls", "cache hits", before))
 	check(t, w.user.StopHost(w.ctx))
-	w.say(s, "again", calls(mockllm.Text("I look."), read("cb", "long.txt")), mockllm.Say("Again."))
-	t.Logf("after a restart of the host:\n%s", terminal.wait(w.panel(s).Panel.Size))
+	w.say(s, "again"+strings.Repeat(" and more", 700), mockllm.Say("Again."))
+	after := w.panel(s).Size
+	if after == before {
+		t.Fatalf("the prompt has still %s", after)
+	}
+	t.Logf("after a restart of the host:\n%s", terminal.wait(after))
 }
 
 // panel returns what the host has written for the screen.
-func (w *world) panel(s *opencode2.Session) (st struct{ Panel schema.Panel }) {
+func (w *world) panel(s *opencode2.Session) *schema.Panel {
 	w.t.Helper()
 	raw, err := w.user.Host(w.ctx, "status", s.ID, "--json")
 	check(w.t, err)
+	var st schema.SessionStatus
 	check(w.t, json.Unmarshal(raw, &st))
-	return st
+	if st.Panel == nil {
+		w.t.Fatalf("no panel: %s", raw)
+	}
+	return st.Panel
 }
 
 // run runs a command of magicctx. With a blank at its end, OpenCode offers no completion that the return key would take.
