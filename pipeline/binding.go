@@ -185,6 +185,9 @@ func (s *content) thinkingIn(n int, in units) int {
 	return tokens
 }
 
+// Thinking estimates how many tokens of reasoning the newest wire sends.
+func (s *content) Thinking() int { return s.thinkingIn(len(s.entries), s.State) }
+
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.
 func (s *content) boundThinking(first int) int {

@@ -111,7 +111,9 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 			},
 			EntryProblem: func(ctx context.Context) (problem, remedy string, err error) {
 				plugin, err := findPlugin(ctx, inProject)
-				problem, remedy = plugin.Problem(h)
+				if problem, remedy = plugin.Problem(h); problem == "" && err == nil {
+					problem = plugin.PanelProblem(ctx, inProject)
+				}
 				return problem, cmp.Or(remedy, fmt.Sprintf("run %s install %s", program.Name(), h.ID)), err
 			},
 			PluginFile: func(ctx context.Context) (string, error) {

@@ -143,6 +143,7 @@ export const hostCalls: HostCalls = {
       "files": 1000,
       "toolInputs": 9000,
       "toolResults": 50000,
+      "thinking": 1000,
       "dropped": 70000
     },
     "sizeTokens": 91000,
@@ -191,6 +192,7 @@ export const hostCalls: HostCalls = {
       "money": 1.5,
       "historian": 0.25,
       "early": 0.75,
+      "spent": 3.2,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -343,11 +345,52 @@ export const hostCalls: HostCalls = {
       "of": 3,
       "since": 1795730000000,
       "tokens": 4100
+    },
+    "memories": 12,
+    "notes": 3,
+    "panel": {
+      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
+      "brief": "45% of 200k · cache 93%",
+      "size": "90k of 200k tokens (45%)",
+      "parts": [
+        {
+          "source": "system",
+          "name": "system prompt",
+          "tokens": 5000,
+          "size": "5k"
+        },
+        {
+          "source": "summaries",
+          "name": "summaries",
+          "tokens": 9700,
+          "size": "9.7k"
+        },
+        {
+          "source": "conversation",
+          "name": "conversation",
+          "tokens": 21000,
+          "size": "21k"
+        }
+      ],
+      "window": 200000,
+      "bust": 130000,
+      "facts": [
+        {
+          "label": "historian",
+          "text": "at work since 14:30",
+          "tone": "work"
+        },
+        {
+          "label": "cache hits",
+          "text": "93%"
+        }
+      ]
     }
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
-    "session": "ses_1"
+    "session": "ses_1",
+    "only": true
   }, result: {} },
   "session/system": { params: {
     "session": "ses_1",
@@ -508,6 +551,7 @@ export const hostCalls: HostCalls = {
           "files": 1000,
           "toolInputs": 9000,
           "toolResults": 50000,
+          "thinking": 1000,
           "dropped": 70000
         },
         "sizeTokens": 91000,
@@ -523,8 +567,8 @@ export const hostCalls: HostCalls = {
             "breakEven": 6.5,
             "forecast": 50,
             "thinking": 800,
-        "cost": 148350,
-        "rent": 160200
+            "cost": 148350,
+            "rent": 160200
           }
         },
         "spending": "balanced",
@@ -556,6 +600,7 @@ export const hostCalls: HostCalls = {
           "money": 1.5,
           "historian": 0.25,
           "early": 0.75,
+          "spent": 3.2,
           "passes": 39,
           "unpricedSessions": 1
         },
@@ -708,6 +753,46 @@ export const hostCalls: HostCalls = {
           "of": 3,
           "since": 1795730000000,
           "tokens": 4100
+        },
+        "memories": 12,
+        "notes": 3,
+        "panel": {
+          "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
+          "brief": "45% of 200k · cache 93%",
+          "size": "90k of 200k tokens (45%)",
+          "parts": [
+            {
+              "source": "system",
+              "name": "system prompt",
+              "tokens": 5000,
+              "size": "5k"
+            },
+            {
+              "source": "summaries",
+              "name": "summaries",
+              "tokens": 9700,
+              "size": "9.7k"
+            },
+            {
+              "source": "conversation",
+              "name": "conversation",
+              "tokens": 21000,
+              "size": "21k"
+            }
+          ],
+          "window": 200000,
+          "bust": 130000,
+          "facts": [
+            {
+              "label": "historian",
+              "text": "at work since 14:30",
+              "tone": "work"
+            },
+            {
+              "label": "cache hits",
+              "text": "93%"
+            }
+          ]
         }
       }
     ],
@@ -732,6 +817,7 @@ export const hostCalls: HostCalls = {
       "money": 12.5,
       "historian": 0.25,
       "early": 0.75,
+      "spent": 3.2,
       "passes": 500,
       "unpricedSessions": 2
     }
@@ -906,6 +992,7 @@ export const shimNotifications: ShimNotifications = {
       "files": 1000,
       "toolInputs": 9000,
       "toolResults": 50000,
+      "thinking": 1000,
       "dropped": 70000
     },
     "sizeTokens": 91000,
@@ -954,6 +1041,7 @@ export const shimNotifications: ShimNotifications = {
       "money": 1.5,
       "historian": 0.25,
       "early": 0.75,
+      "spent": 3.2,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -1106,6 +1194,46 @@ export const shimNotifications: ShimNotifications = {
       "of": 3,
       "since": 1795730000000,
       "tokens": 4100
+    },
+    "memories": 12,
+    "notes": 3,
+    "panel": {
+      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
+      "brief": "45% of 200k · cache 93%",
+      "size": "90k of 200k tokens (45%)",
+      "parts": [
+        {
+          "source": "system",
+          "name": "system prompt",
+          "tokens": 5000,
+          "size": "5k"
+        },
+        {
+          "source": "summaries",
+          "name": "summaries",
+          "tokens": 9700,
+          "size": "9.7k"
+        },
+        {
+          "source": "conversation",
+          "name": "conversation",
+          "tokens": 21000,
+          "size": "21k"
+        }
+      ],
+      "window": 200000,
+      "bust": 130000,
+      "facts": [
+        {
+          "label": "historian",
+          "text": "at work since 14:30",
+          "tone": "work"
+        },
+        {
+          "label": "cache hits",
+          "text": "93%"
+        }
+      ]
     }
   },
 }
