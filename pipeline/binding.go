@@ -175,9 +175,11 @@ func sendsThinking(e *entry, in units) bool {
 
 // thinkingIn estimates how many tokens of reasoning the first n messages send with these
 // units. The host's count of these messages does not include reasoning.
-func (s *content) thinkingIn(n int, in units) int {
+func (s *content) thinkingIn(n int, in units) int { return s.thinkingBetween(0, n, in) }
+
+func (s *content) thinkingBetween(first, end int, in units) int {
 	tokens := 0
-	for i := range n {
+	for i := first; i < end; i++ {
 		if e := &s.entries[i]; e.traits.thought > 0 && sendsThinking(e, in) && !s.hasLostThinking(e) {
 			tokens += e.traits.thought / BytesPerToken
 		}
@@ -185,8 +187,16 @@ func (s *content) thinkingIn(n int, in units) int {
 	return tokens
 }
 
-// Thinking estimates how many tokens of reasoning the newest wire sends.
-func (s *content) Thinking() int { return s.thinkingIn(len(s.entries), s.State) }
+// Thinking estimates how many tokens of reasoning the newest wire sends. If the wire begins like
+// the one before, Thinking counts only the messages that are new since the last call.
+func (s *memo) Thinking(isBust bool) int {
+	if isBust || s.thought.messages > len(s.entries) {
+		s.thought.messages, s.thought.tokens = 0, 0
+	}
+	s.thought.tokens += s.thinkingBetween(s.thought.messages, len(s.entries), s.State)
+	s.thought.messages = len(s.entries)
+	return s.thought.tokens
+}
 
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.

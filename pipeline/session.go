@@ -122,6 +122,8 @@ type memo struct {
 	unstored []frozen.Binding
 	// answered holds prompts of the session's original; see Answered.
 	answered map[string]bool
+	// thought is the result of Thinking for the first messages.
+	thought struct{ messages, tokens int }
 	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
 	// framedFor is the model that the memo was rendered for.
