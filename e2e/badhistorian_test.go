@@ -40,7 +40,7 @@ const endlessLoop = "endless loop"
 // badHistorians are the bad historians of historiantest.Bad that a provider can play.
 var badHistorians = []badHistorian{
 	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable summary"},
-	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
+	{name: "half an answer", answer: halfAnswer, cause: "the last messages are not covered"},
 	{name: endlessLoop, answer: callsForEver, cause: "steps", dependsOnHarness: true},
 	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable summary"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},

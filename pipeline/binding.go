@@ -65,7 +65,7 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	now := promptID(s.frame.Preamble, before)
 	b := s.State.Binding(e.header.key)
 	switch {
-	case b == nil && i > 0 && s.sentToken == token(now, s.newestNamed(i)):
+	case b == nil && i > 0 && (s.sentToken == token(now, s.newestNamed(i)) || s.answered[now]):
 		bound := frozen.Binding{MessageKey: e.header.key, Prompt: now}
 		s.State.Bind(bound)
 		s.unstored = append(s.unstored, bound)
@@ -94,6 +94,11 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	state.Bind(b)
 	return b, true
 }
+
+// Answered tells the session of a copy for which prompts of its original the answer was in no array
+// of the original, because the session was forked or compacted directly after it (F6 in
+// docs/defects.md). If the copy has an unknown answer behind such a prompt, its thinking is valid.
+func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
 // to be left out. Settle corrects a wrong guess, at the price of a second rendering.
@@ -170,14 +175,27 @@ func sendsThinking(e *entry, in units) bool {
 
 // thinkingIn estimates how many tokens of reasoning the first n messages send with these
 // units. The host's count of these messages does not include reasoning.
-func (s *content) thinkingIn(n int, in units) int {
+func (s *content) thinkingIn(n int, in units) int { return s.thinkingBetween(0, n, in) }
+
+func (s *content) thinkingBetween(first, end int, in units) int {
 	tokens := 0
-	for i := range n {
+	for i := first; i < end; i++ {
 		if e := &s.entries[i]; e.traits.thought > 0 && sendsThinking(e, in) && !s.hasLostThinking(e) {
 			tokens += e.traits.thought / BytesPerToken
 		}
 	}
 	return tokens
+}
+
+// Thinking estimates how many tokens of reasoning the newest wire sends. If the wire begins like
+// the one before, Thinking counts only the messages that are new since the last call.
+func (s *memo) Thinking(isBust bool) int {
+	if isBust || s.thought.messages > len(s.entries) {
+		s.thought.messages, s.thought.tokens = 0, 0
+	}
+	s.thought.tokens += s.thinkingBetween(s.thought.messages, len(s.entries), s.State)
+	s.thought.messages = len(s.entries)
+	return s.thought.tokens
 }
 
 // boundThinking estimates how many tokens of thinking become invalid if message first

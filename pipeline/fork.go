@@ -132,8 +132,6 @@ type Copy struct {
 	// knows nothing about the wires that they answered, for example because its database was
 	// lost.
 	GoesOn bool
-	// others are the keys of the answers that are no copy.
-	others map[string]bool
 }
 
 // CopyOf finds the messages of the array that are copies from the session that units belong
@@ -149,7 +147,7 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			places[u.Fingerprint] = append(places[u.Fingerprint], i)
 		}
 	}
-	c := Copy{Messages: make(map[string]string), Unknown: make(map[string]string), others: make(map[string]bool)}
+	c := Copy{Messages: make(map[string]string), Unknown: make(map[string]string)}
 	keys := make(map[int]string) // the keys of the copied units, by their index in units
 	end := 0
 	for i, m := range o {
@@ -175,11 +173,6 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	copies := make(map[string]bool, len(c.Messages))
 	for _, key := range c.Messages {
 		copies[key] = true
-	}
-	for _, m := range o {
-		if m.role == transcript.Assistant && !copies[m.key] {
-			c.others[m.key] = true
-		}
 	}
 	for i := 1; i < len(o) && (i < end || len(o[i].units) == 0); i++ {
 		if !copies[o[i].key] {
@@ -265,22 +258,11 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 	return s
 }
 
-// MovedBinding translates a binding of the original to the copy. If the original was
-// forked directly after an answer, no pass of the original has had that answer in its
-// array. The answer's binding then refers to the wire of the original's newest pass,
-// and the answer is c.Next in the copy (F6 in docs/defects.md). If the harness has compacted
-// after the answer, that pass is about other messages. In Pi, the answer then has the same
-// key in the copy.
-func (c Copy) MovedBinding(b frozen.Binding, newest Chain, preamble int) (frozen.Binding, bool) {
-	key, ok := c.Messages[b.MessageKey]
-	if !ok && c.Next != "" && b.Prompt == promptID(preamble, newest) {
-		key, ok = c.Next, true
-	}
-	if !ok && c.others[b.MessageKey] {
-		key, ok = b.MessageKey, true
-	}
-	b.MessageKey = key
-	return b, ok && !b.Lost
+// MovedBinding translates a binding of the original to the copy. If no copy of its message is
+// known, the result has no message; see Answered.
+func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
+	b.MessageKey = c.Messages[b.MessageKey]
+	return b
 }
 
 // TagCounter returns the highest tag of the copy. Rules measure age in tags, so the

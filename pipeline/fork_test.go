@@ -27,20 +27,3 @@ func TestCopyFindsTheAnswerBehindAMessageWithoutUnits(t *testing.T) {
 		}
 	}
 }
-
-// The user of Pi has compacted directly after an answer, and forks from before the compaction. No array of the original
-// held the answer, and its newest messages are not in the fork. Once, the fork lost the thinking of the answer.
-func TestForkKeepsThinkingOfAnAnswerBeforeACompaction(t *testing.T) {
-	o := Outline{
-		{key: "user:1", role: transcript.User, units: []outlinedUnit{{"user:1\x00", 1}}},
-		{key: "assistant:2", role: transcript.Assistant, units: []outlinedUnit{{"assistant:2\x00", 2}}},
-		{key: "user:9", role: transcript.User, units: []outlinedUnit{{"user:9\x00", 9}}},
-	}
-	c := o.CopyOf([]frozen.Unit{{Tag: 1, Key: "user:1\x00", MessageKey: "user:1", Fingerprint: 1}, {Tag: 2, Key: "user:3\x00", MessageKey: "user:3", Fingerprint: 3}})
-	for key, want := range map[string]bool{"user:1": true, "assistant:2": true, "assistant:4": false} {
-		b, ok := c.MovedBinding(frozen.Binding{MessageKey: key, Prompt: "p"}, Chain{}, 0)
-		if ok != want || want && b.MessageKey != key {
-			t.Errorf("the binding of %s is kept: %t, want %t; its key is %q", key, ok, want, b.MessageKey)
-		}
-	}
-}

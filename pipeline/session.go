@@ -120,6 +120,10 @@ type memo struct {
 	askedModel schema.Model
 	// unstored holds the bindings that no pass has committed yet.
 	unstored []frozen.Binding
+	// answered holds prompts of the session's original; see Answered.
+	answered map[string]bool
+	// thought is the result of Thinking for the first messages.
+	thought struct{ messages, tokens int }
 	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
 	// framedFor is the model that the memo was rendered for.

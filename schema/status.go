@@ -74,6 +74,8 @@ type Saving struct {
 	// was large, because of the setting spending. The historian's cost is not
 	// subtracted from it.
 	Early float64 `json:"early,omitzero"`
+	// Spent is the price of the prompts that the estimate covers, and of the historian's runs. Answers are left out.
+	Spent float64 `json:"spent,omitzero"`
 	// Passes is the number of requests that the estimate covers.
 	Passes int `json:"passes"`
 	// UnpricedSessions counts the sessions that a sum leaves out, because the
@@ -251,6 +253,11 @@ type SessionStatus struct {
 	Head *HeadStatus `json:"head,omitzero"`
 	// History is absent until the historian has run in the session.
 	History *HistoryStatus `json:"history,omitzero"`
+	// Memories counts the memories that the session may see, and Notes its open notes and those of its project. Panel
+	// is what the harness's own screen shows. Only the status of a single session has them.
+	Memories int    `json:"memories,omitzero"`
+	Notes    int    `json:"notes,omitzero"`
+	Panel    *Panel `json:"panel,omitzero"`
 }
 
 // A Removal is the sum of all content that one rule has removed from prompts for one
@@ -459,7 +466,9 @@ type TokensBySource struct {
 	Files           int64 `json:"files"`
 	ToolInputs      int64 `json:"toolInputs"`
 	ToolResults     int64 `json:"toolResults"`
-	Dropped         int64 `json:"dropped"`
+	// Thinking is an estimate. It is 0 until the session's first request since the host started, and counts as text then.
+	Thinking int64 `json:"thinking,omitzero"`
+	Dropped  int64 `json:"dropped"`
 }
 
 // SubscribeParams asks for session/changed notifications: after each pass, and as
@@ -468,4 +477,6 @@ type SubscribeParams struct {
 	// Harness and Session restrict the subscription. Empty means all.
 	Harness Harness `json:"harness,omitzero"`
 	Session string  `json:"session,omitzero"`
+	// Only ends the client's earlier subscriptions.
+	Only bool `json:"only,omitzero"`
 }

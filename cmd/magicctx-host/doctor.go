@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
@@ -92,7 +88,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		Version: rpc.Version, Executable: executable, ProgramHash: program.Hash(),
 		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), OtherDirs: otherDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
-		VersionOf: versionOf, PluginsOf: pluginsOf,
+		VersionOf: doctor.VersionOf, PluginsOf: doctor.PluginsOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
 			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
@@ -115,7 +111,9 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 			},
 			EntryProblem: func(ctx context.Context) (problem, remedy string, err error) {
 				plugin, err := findPlugin(ctx, inProject)
-				problem, remedy = plugin.Problem(h)
+				if problem, remedy = plugin.Problem(h); problem == "" && err == nil {
+					problem = plugin.PanelProblem(ctx, inProject)
+				}
 				return problem, cmp.Or(remedy, fmt.Sprintf("run %s install %s", program.Name(), h.ID)), err
 			},
 			PluginFile: func(ctx context.Context) (string, error) {
@@ -142,66 +140,6 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
-}
-
-// versionTimeout bounds the wait for `--version` of a harness. It is long because OpenCode unpacks itself
-// on its first run.
-const versionTimeout = 10 * time.Second
-
-// versionOf returns the version that a program prints.
-func versionOf(ctx context.Context, program string) (string, error) {
-	return outputOf(ctx, program, "--version")
-}
-
-// pluginsOf returns what `opencode plugin list` prints. Without a server, that command would start one.
-func pluginsOf(ctx context.Context, program string) (string, error) {
-	if !serverRuns(os.Getenv) {
-		return "", nil
-	}
-	return outputOf(ctx, program, "plugin", "list")
-}
-
-// serverRuns reports whether a server of OpenCode 2 runs in the background. It writes its address into a file.
-func serverRuns(env func(string) string) bool {
-	state := cmp.Or(env("XDG_STATE_HOME"), filepath.Join(env("HOME"), ".local", "state"))
-	paths, _ := filepath.Glob(filepath.Join(state, "opencode", "service*.json")) // the pattern is valid
-	for _, path := range paths {
-		var service struct {
-			URL string `json:"url"`
-		}
-		raw, err := os.ReadFile(path)
-		if err != nil || json.Unmarshal(raw, &service) != nil {
-			continue
-		}
-		address, err := url.Parse(service.URL)
-		if err != nil {
-			continue
-		}
-		if c, err := net.DialTimeout("tcp", address.Host, time.Second); err == nil {
-			_ = c.Close() // nothing was sent
-			return true
-		}
-	}
-	return false
-}
-
-// outputOf runs a program and returns its output. If the program fails, the error is the last line of its stderr.
-func outputOf(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.WaitDelay = time.Second // bounds the wait for child processes that keep its stdout open
-	var told strings.Builder
-	cmd.Stderr = &told
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		lines := strings.Split(strings.TrimSpace(told.String()), "\n")
-		if last := lines[len(lines)-1]; last != "" {
-			err = fmt.Errorf("%w: %s", err, last)
-		}
-	}
-	return cmp.Or(string(out), told.String()), err // Pi 0.74 prints its version to stderr
 }
 
 // places returns the two places where magicctx may be installed for a harness: the project, and the user's

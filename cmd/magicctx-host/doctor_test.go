@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -70,44 +67,5 @@ func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	out, _, code := c.command("doctor")
 	if found := failure.FindAllString(out, -1); code != exitFailed || len(found) != 2 || strings.Count(out, "/moved/magicctx-host, which is gone") != 2 {
 		t.Errorf("doctor ended with %d and %d failures, want 2:\n%s", code, len(found), out)
-	}
-}
-
-// A server of OpenCode 2 writes its address into a file, which may outlive it.
-func TestServerRuns(t *testing.T) {
-	state := t.TempDir()
-	env := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
-	server := httptest.NewServer(nil)
-	if err := os.MkdirAll(filepath.Join(state, "opencode"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if serverRuns(env) {
-		t.Error("a server runs without a file")
-	}
-	for _, content := range []string{`{"url": `, fmt.Sprintf(`{"id": "s", "url": %q, "pid": 1}`, server.URL)} {
-		if err := os.WriteFile(filepath.Join(state, "opencode", "service.json"), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !serverRuns(env) {
-		t.Error("the server does not run")
-	}
-	server.Close()
-	if serverRuns(env) {
-		t.Error("the server still runs")
-	}
-}
-
-// Pi 0.74 prints its version to stderr. Once, doctor said that its version is "".
-func TestVersionMayStandOnStderr(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs a shell")
-	}
-	program := filepath.Join(t.TempDir(), "pi")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 0.74.2 >&2\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := versionOf(t.Context(), program); err != nil || got != "0.74.2\n" {
-		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -48,7 +48,7 @@ type installCmd struct {
 
 // Help implements kong.HelpProvider.
 func (installCmd) Help() string {
-	return "For OpenCode, adds the plugin to opencode.json(c), and switches OpenCode's own compaction off there. For Pi, adds the plugin to the packages in settings.json. " +
+	return "For OpenCode, adds the plugin to opencode.json(c), switches OpenCode's own compaction off there, and adds the panel to tui.json(c). For Pi, adds the plugin to the packages in settings.json. " +
 		"Offers a magicctx.jsonc with all settings as comments. Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
 }
 

@@ -162,7 +162,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	command, err := parser.Parse(args)
 	if err != nil {
 		printError(stderr, withoutEmptyChoice(err))
-		fmt.Fprintln(stderr, "Try magicctx-host --help.")
+		name := parser.Model.Name
+		if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil {
+			name = e.Context.Selected().FullPath()
+		}
+		fmt.Fprintf(stderr, "Try %s --help.\n", name)
 		return exitUsage
 	}
 	if err := command.Run(); err != nil {

@@ -103,6 +103,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"show 1", "        check: go.mod", exitOK},
 		{"edit 1 --check /etc/passwd", "with a path from the root of the project", exitFailed},
 		{"edit 1 --check none --json", `"permanent": true`, exitOK},
+		{"archive", "Try magicctx-host memory archive --help.", exitUsage},
 		{"archive 1 --reason old", "1  NAMING (archived, from user)", exitOK},
 		{"archive 1", "the memory is not active: number 1 is archived; memory restore makes it active again", exitFailed},
 		{"list", "remembers nothing yet", exitOK},

@@ -255,7 +255,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 // noHost returns the error that no host is running. If it can find out why no host can start, the error names
 // the reason.
 func noHost(ctx context.Context, dir string) error {
-	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, versionOf); problem != "" {
+	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, doctor.VersionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
 	}
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())

@@ -107,6 +107,8 @@ export class Judge {
   /** The digest of the system prompt of the newest request without a line in the journal; reset by a good request. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
+  /** Whether an answer of the session has reported a usage. */
+  private isMeasured = false
   private isNewestGood = false
   private hasLostDatabase = false
   /** Whether a message that was sent before has other content in this request. */
@@ -163,7 +165,10 @@ export class Judge {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
     }
-    if (!other.good) return
+    // If a compaction hid messages from a copy, and a fork of it shows them, most of the fork's messages are known from
+    // the first session. So the fork begins with the edits of the first session (-seed 3916047).
+    const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
+    if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
     // The copy gets the head only if it has all messages that the head stands for, including a pinned prompt (-seed
     // 2091).
@@ -246,7 +251,9 @@ export class Judge {
     if (passes.length === 0) this.unjournalledSystem = chain.start
     // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
     // the pressure.
-    if (passes.length === 1 && this.pending.length === 0 && isGood) checkSize(passes[0]!, verdict, this.circumstances(model))
+    // Until an answer has reported a usage, the host does not know the size of the system prompt (-seed 740115).
+    this.isMeasured ||= raw.some(({ info: { tokens } }) => tokens && tokens.input + tokens.cache.read + tokens.cache.write > 0)
+    if (passes.length === 1 && this.pending.length === 0 && isGood && this.isMeasured) checkSize(passes[0]!, verdict, this.circumstances(model))
     if (verdict.isBust || this.passes % sampled === 0) await convertReally(attempt, this.report)
 
     this.isNewestGood = isGood

@@ -212,6 +212,11 @@ export class OpenCode2 {
     else this.emit("session.step.ended", { ...data, finish: finish ?? "stop", tokens: tokens! }, time.completed)
   }
 
+  /** OpenCode asks for the answer again. Each attempt starts it anew. */
+  again(row: Row): void {
+    this.waiting = row
+  }
+
   /** The request has left, so its answer begins. */
   private starts(): void {
     if (!this.waiting) return

@@ -436,7 +436,7 @@ export class World {
   private retry(row: Row, random: Random): Outcome {
     this.note("retry")
     this.two!.emit("session.retry.scheduled", { sessionID: this.session.id, assistantMessageID: row.id, error: { type: "provider.rate-limit", message: "overloaded" } })
-    if (random.chance(0.5)) this.retried = row
+    if (random.chance(0.5)) this.two!.again((this.retried = row))
     return "go on"
   }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -61,7 +60,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.writeConfig(); err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
 	}
-	port, err := freePort()
+	port, err := opencodetest.FreePort()
 	if err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
 	}
@@ -110,8 +109,8 @@ func (o Options) bun(ctx context.Context, dir string, args ...string) *exec.Cmd 
 }
 
 // Terminal opens a session on a terminal, which is a process of its own.
-func (s *Server) Terminal(ctx context.Context, session *Session) (*pitest.Terminal, error) {
-	return pitest.OnTerminal(ctx, s.options.command(ctx, "--server", s.base, "--session", session.ID, s.project))
+func (s *Server) Terminal(ctx context.Context, session *Session, size pitest.Size) (*pitest.Terminal, error) {
+	return pitest.OnTerminal(ctx, s.options.command(ctx, "--server", s.base, "--session", session.ID, s.project), size)
 }
 
 func (s *Server) isReady(ctx context.Context) bool {
@@ -162,15 +161,6 @@ func (o Options) writeConfig() error {
 		}
 	}
 	return nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // Output returns everything that the process has printed.

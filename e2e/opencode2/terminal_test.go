@@ -15,6 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencode2"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // newTerminalWorld skips the test without a beta: the fake has no terminal.
@@ -47,9 +49,9 @@ type screen struct {
 	*pitest.Terminal
 }
 
-func (w *world) terminal(s *opencode2.Session) screen {
+func (w *world) terminal(s *opencode2.Session, size pitest.Size) screen {
 	w.t.Helper()
-	t, err := w.server.Terminal(w.ctx, s)
+	t, err := w.server.Terminal(w.ctx, s, size)
 	if errors.Is(err, pitest.ErrNoTerminal) {
 		w.t.Skip(err)
 	}
@@ -79,7 +81,7 @@ func TestTerminal(t *testing.T) {
 	w.start()
 	s := w.session(small)
 	w.say(s, "hello", mockllm.Say("Hi."))
-	terminal := w.terminal(s)
+	terminal := w.terminal(s, pitest.UsualSize)
 	terminal.wait("Hi.", "\nmagicctx ", "% of 30k")
 
 	toast := make(chan error, 1)
@@ -130,6 +132,40 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// From 121 columns on, OpenCode has a sidebar. The panel in it follows the session through a restart of the host.
+func TestPanel(t *testing.T) {
+	w := newTerminalWorld(t)
+	w.likeARelease()
+	w.start()
+	s := w.session(small)
+	w.say(s, "hello", mockllm.Say("Hi."))
+	terminal := w.terminal(s, pitest.Size{Columns: 140, Rows: 40})
+	terminal.wait("Hi.", "magicctx", "system prompt", "tool definitions", "conversation", "last bust   none yet")
+	w.say(s, "read", calls(mockllm.Text("I look."), read("ca", "long.txt")), mockllm.Say("Seen."))
+	before := w.panel(s).Size
+	t.Logf("the screen:\n%s", terminal.wait("tool calls", "cache hits", before))
+	check(t, w.user.StopHost(w.ctx))
+	w.say(s, "again"+strings.Repeat(" and more", 700), mockllm.Say("Again."))
+	after := w.panel(s).Size
+	if after == before {
+		t.Fatalf("the prompt has still %s", after)
+	}
+	t.Logf("after a restart of the host:\n%s", terminal.wait(after))
+}
+
+// panel returns what the host has written for the screen.
+func (w *world) panel(s *opencode2.Session) *schema.Panel {
+	w.t.Helper()
+	raw, err := w.user.Host(w.ctx, "status", s.ID, "--json")
+	check(w.t, err)
+	var st schema.SessionStatus
+	check(w.t, json.Unmarshal(raw, &st))
+	if st.Panel == nil {
+		w.t.Fatalf("no panel: %s", raw)
+	}
+	return st.Panel
+}
+
 // run runs a command of magicctx. With a blank at its end, OpenCode offers no completion that the return key would take.
 func (s screen) run(command string, words ...string) {
 	s.t.Helper()
@@ -162,7 +198,7 @@ func TestTerminalOfTheBeta(t *testing.T) {
 	w.start()
 	s := w.session(large)
 	w.say(s, "hello", mockllm.Say("Hi."))
-	terminal := w.terminal(s)
+	terminal := w.terminal(s, pitest.UsualSize)
 	terminal.wait("Hi.", "commands")
 	logs, err := filepath.Glob(filepath.Join(w.user.Home.Temp, "*", "opencode-tui-*.log"))
 	check(t, err)
@@ -171,7 +207,7 @@ func TestTerminalOfTheBeta(t *testing.T) {
 	}
 	log, err := os.ReadFile(logs[0])
 	check(t, err)
-	if !strings.Contains(string(log), "This version of OpenCode shows no commands, notices and status line of magicctx.") {
+	if !strings.Contains(string(log), "This version of OpenCode shows no commands, notices and panel of magicctx.") {
 		t.Errorf("the log is\n%s", log)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -98,6 +100,35 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	case <-time.After(startTimeout):
 		return nil, errors.Join(fmt.Errorf("start opencode: not listening after %s\n%s", startTimeout, out), oc.Stop())
 	}
+}
+
+// Screen returns the command that starts OpenCode with its screen, and a client of its server.
+func Screen(ctx context.Context, o Options) (*exec.Cmd, *Client, error) {
+	bin, err := Binary(o.Repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	env, err := o.configure()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start opencode on a screen: %w", err)
+	}
+	port, err := FreePort()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start opencode on a screen: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, bin, "--hostname", "127.0.0.1", "--port", strconv.Itoa(port))
+	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, env...)
+	return cmd, newClient("http://127.0.0.1:"+strconv.Itoa(port), o.Project), nil
+}
+
+// FreePort returns a port at which nothing listens.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // configure hands the generated configuration to OpenCode. It returns the environment entries of the

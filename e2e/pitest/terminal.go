@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// The size of a Terminal.
-const (
-	Columns = 80
-	Rows    = 40
-)
+// A Size is the size of a terminal.
+type Size struct{ Columns, Rows int }
 
-// A Terminal is a program in its interactive mode, on a terminal of Columns and Rows.
+// UsualSize is the size of the terminal of a Pi.
+var UsualSize = Size{80, 40}
+
+// A Terminal is a program in its interactive mode, on a terminal.
 type Terminal struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -38,16 +38,16 @@ func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start pi in a terminal: %w", err)
 	}
-	return OnTerminal(ctx, pi)
+	return OnTerminal(ctx, pi, UsualSize)
 }
 
 // OnTerminal starts a program on a terminal. The process ends with Stop, and is killed if ctx ends.
-func OnTerminal(ctx context.Context, program *exec.Cmd) (*Terminal, error) {
+func OnTerminal(ctx context.Context, program *exec.Cmd, size Size) (*Terminal, error) {
 	script, err := exec.LookPath("script")
 	if err != nil {
 		return nil, ErrNoTerminal
 	}
-	line := fmt.Sprintf("stty cols %d rows %d; exec", Columns, Rows)
+	line := fmt.Sprintf("stty cols %d rows %d; exec", size.Columns, size.Rows)
 	for _, arg := range program.Args {
 		line += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 	}
@@ -55,7 +55,7 @@ func OnTerminal(ctx context.Context, program *exec.Cmd) (*Terminal, error) {
 	cmd.Dir, cmd.Env, cmd.WaitDelay = program.Dir, append(program.Env, "TERM=xterm-256color", "SHELL=/bin/sh"), stopTimeout
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
 	lead(cmd)
-	t := &Terminal{cmd: cmd, done: make(chan struct{}), screen: newScreen(Columns, Rows)}
+	t := &Terminal{cmd: cmd, done: make(chan struct{}), screen: newScreen(size.Columns, size.Rows)}
 	cmd.Stdout, cmd.Stderr = t, t
 	if t.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start %s in a terminal: %w", program.Path, err)

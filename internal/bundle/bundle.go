@@ -8,7 +8,7 @@ import _ "embed"
 //go:embed opencode-shim.js
 var OpenCode []byte
 
-// OpenCodeTerminal is the plugin's half for the terminals of OpenCode 2.
+// OpenCodeTerminal is the plugin's half for the terminals of OpenCode.
 //
 //go:embed opencode-tui.js
 var OpenCodeTerminal []byte

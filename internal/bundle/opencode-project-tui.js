@@ -1,4 +1,4 @@
-// Loads the half of magicctx for the terminals of OpenCode 2. index.js, beside this file, says more.
+// Loads the half of magicctx for the terminals of OpenCode. index.js, beside this file, says more.
 import { existsSync } from "node:fs"
 import { homedir } from "node:os"
 import { isAbsolute, join } from "node:path"
@@ -10,9 +10,9 @@ function dataDirectory() {
   return join(data && isAbsolute(data) ? data : join(homedir(), ".local", "share"), "cortexkit", "magic-context")
 }
 
-async function setup(ctx) {
+async function half() {
   const file = join(dataDirectory(), "opencode-shim", "tui.js")
-  if (existsSync(file)) return (await import(pathToFileURL(file).href)).default.setup(ctx)
+  return existsSync(file) ? (await import(pathToFileURL(file).href)).default : undefined
 }
 
-export default { id: "magicctx-project", setup }
+export default { id: "magicctx-project", setup: async (ctx) => (await half())?.setup(ctx), tui: async (api) => (await half())?.tui(api) }

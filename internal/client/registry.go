@@ -188,6 +188,9 @@ const maxSubscriptions = 64
 func (r *Registry) Subscribe(c Client, p schema.SubscribeParams) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if p.Only {
+		delete(r.subscribers, c)
+	}
 	if len(r.subscribers[c]) >= maxSubscriptions {
 		return Invalid("this client has %d subscriptions", maxSubscriptions)
 	}

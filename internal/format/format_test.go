@@ -153,13 +153,13 @@ func TestCleanTextIsFit(t *testing.T) {
 
 func TestInARow(t *testing.T) {
 	for _, test := range []struct {
-		n         int
-		ago, want string
+		n          int
+		when, want string
 	}{
-		{1, "", "once"}, {1, "5m", "once, 5m ago"}, {3, "", "3 times in a row"}, {3, "5m", "3 times in a row, last 5m ago"},
+		{1, "", "once"}, {1, "5m ago", "once, 5m ago"}, {3, "", "3 times in a row"}, {3, "at 14:32", "3 times in a row, last at 14:32"},
 	} {
-		if got := InARow(test.n, test.ago); got != test.want {
-			t.Errorf("%d, %q: %q, want %q", test.n, test.ago, got, test.want)
+		if got := InARow(test.n, test.when); got != test.want {
+			t.Errorf("%d, %q: %q, want %q", test.n, test.when, got, test.want)
 		}
 	}
 }

@@ -126,17 +126,17 @@ func Progress(first, last, done int) string {
 // and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// InARow says how often something happened without an interruption. If ago is not empty, it also says how
-// long ago the last time was, for example "once, 5m ago" or "3 times in a row, last 5m ago".
-func InARow(n int, ago string) string {
+// InARow says how often something happened without an interruption. If when is not empty, it also says when it happened
+// last, for example "once, 5m ago" or "3 times in a row, last 5m ago".
+func InARow(n int, when string) string {
 	text, last := Count(n, "time")+" in a row", ", last "
 	if n == 1 {
 		text, last = "once", ", "
 	}
-	if ago == "" {
+	if when == "" {
 		return text
 	}
-	return text + last + ago + " ago"
+	return text + last + when
 }
 
 // Plural returns the form of a noun that fits a number, for example "bust" for 1

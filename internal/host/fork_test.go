@@ -627,12 +627,15 @@ func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 		cut   int // messages that the fork does not copy
 		tell  bool
 		other bool // another answer takes the place of the copied one
-		want  []string
+		// The harness compacts the original after the answer, and the fork is made from before the compaction.
+		compacts bool
+		want     []string
 	}{
-		{"the answer is the newest message", 0, true, false, []string{"sig-a0", "sig-a1"}},
-		{"the host was not told of it", 0, false, false, []string{"sig-a0"}},
-		{"it is not copied", 1, true, false, []string{"sig-a0"}},
-		{"its prompt is not copied, and another answer follows", 2, true, true, nil},
+		{"the answer is the newest message", 0, true, false, false, []string{"sig-a0", "sig-a1"}},
+		{"the host was not told of it", 0, false, false, false, []string{"sig-a0"}},
+		{"it is not copied", 1, true, false, false, []string{"sig-a0"}},
+		{"its prompt is not copied, and another answer follows", 2, true, true, false, nil},
+		{"the harness compacts after it", 0, true, false, true, []string{"sig-a0", "sig-a1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := binding(t)
@@ -644,6 +647,16 @@ func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 				h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, infoOf(t, h.messages[len(h.messages)-1]))
 			}
 			want := wireOf(t, h.messages[:2], h.patches)
+			if c.compacts {
+				before := h.messages
+				h.messages = nil
+				h.clock.Advance(time.Second)
+				h.add(`{"info":{"id":"c","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"pc","type":"compaction","auto":false}]}`, h.clock.Now())
+				h.add(`{"info":{"id":"s","sessionID":"ses_1","role":"assistant","summary":true,"mode":"compaction","agent":"compaction","parentID":"c","time":{"created":%d,"completed":%[1]d},"finish":"stop"},"parts":[{"id":"ps","type":"text","text":"They went."}]}`, h.clock.Now())
+				h.user("u2", "go on")
+				h.pass()
+				h.messages = before
+			}
 			f := h.fork("ses_2", len(h.messages)-c.cut)
 			if c.other {
 				f.h.clock.Advance(time.Second)

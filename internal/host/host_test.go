@@ -147,6 +147,12 @@ func (h *harness) AbortAgent(_ context.Context, p schema.AgentAbortParams) error
 
 func (h *harness) SessionChanged(s schema.SessionStatus) { h.changes = append(h.changes, s) }
 
+// heard returns all statuses that the host has sent.
+func (h *harness) heard() []schema.SessionStatus {
+	h.host.background.Wait()
+	return h.changes
+}
+
 // add adds a message. The format is OpenCode's.
 func (h *harness) add(format string, args ...any) {
 	h.messages = append(h.messages, h.inFormat(json.Value(fmt.Sprintf(format, args...))))
@@ -541,12 +547,12 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 	}
 	h.user("u3", "more")
 	h.pass()
-	if len(h.changes) != 1 || h.changes[0].Passes != 4 || h.changes[0].LastVerdict != schema.Steady {
-		t.Errorf("heard %+v", h.changes)
+	if heard := h.heard(); len(heard) != 1 || heard[0].Passes != 4 || heard[0].LastVerdict != schema.Steady {
+		t.Errorf("heard %+v", heard)
 	}
 	h.host.Disconnected(h)
 	h.host.status.Publish(store.Key{Harness: "opencode", Session: testSession})
-	if len(h.changes) != 1 {
+	if len(h.heard()) != 1 {
 		t.Error("a client that left still hears")
 	}
 }
@@ -561,8 +567,59 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.answered("a9", 12_345)
-	if len(h.changes) != 1 || h.changes[0].InputTokens != 12_345 {
-		t.Errorf("heard %+v, want one status with 12,345 tokens", h.changes)
+	if heard := h.heard(); len(heard) != 1 || heard[0].InputTokens != 12_345 {
+		t.Errorf("heard %+v, want one status with 12,345 tokens", heard)
+	}
+}
+
+// A screen shows one session at a time. A subscription to only that session ends the earlier ones, so that a day on one
+// screen needs no more than one.
+func TestSubscriptionToOnlyOneSession(t *testing.T) {
+	h := turn(t)
+	for _, session := range []string{testSession, "ses_other"} {
+		if _, err := h.host.Subscribe(t.Context(), h, schema.SubscribeParams{Harness: "opencode", Session: session, Only: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.user("u3", "more")
+	h.pass()
+	if heard := h.heard(); len(heard) != 0 {
+		t.Errorf("heard of a session that is no longer shown: %+v", heard)
+	}
+}
+
+// The panel comes with the status of one session. A status of all sessions leaves it out.
+func TestStatusOfASessionHasThePanel(t *testing.T) {
+	h := remembering(t)
+	if _, err := h.host.Subscribe(t.Context(), h, schema.SubscribeParams{Harness: "opencode", Session: testSession, Only: true}); err != nil {
+		t.Fatal(err)
+	}
+	h.answered("a9", 12_345)
+	heard := h.heard()
+	if len(heard) != 1 {
+		t.Fatalf("heard %d times", len(heard))
+	}
+	asked, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: "opencode", Session: testSession})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, st := range map[string]schema.SessionStatus{"told": heard[0], "asked": asked} {
+		if st.Panel == nil || !strings.HasPrefix(st.Panel.Size, "12.3k of ") || st.Memories != 1 {
+			t.Errorf("%s: %d memories, panel %+v", name, st.Memories, st.Panel)
+			continue
+		}
+		sum, sources := int64(0), ""
+		for _, part := range st.Panel.Parts {
+			sum += part.Tokens
+			sources += part.Source + " "
+		}
+		if sum != 12_345 || !strings.Contains(sources, "summaries memories conversation ") {
+			t.Errorf("%s: %d tokens of %s", name, sum, sources)
+		}
+	}
+	all, err := h.host.Status(t.Context(), h, schema.StatusParams{})
+	if err != nil || all.Sessions[0].Panel != nil {
+		t.Errorf("the list has panels (%v)", err)
 	}
 }
 

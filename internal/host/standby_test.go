@@ -213,6 +213,7 @@ func TestSubscriptionsOutliveTheDatabase(t *testing.T) {
 	if err := transformOne(t, s, c); err != nil {
 		t.Fatal(err)
 	}
+	s.host.background.Wait()
 	if c.told != 1 {
 		t.Errorf("told %d times of a pass over the new database, want once", c.told)
 	}

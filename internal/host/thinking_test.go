@@ -90,6 +90,21 @@ func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
+// The provider counts thinking, and the host does not. The status names it beside the conversation.
+func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
+	h := binding(t)
+	h.think("a1", "out", 5000)
+	h.pass()
+	h.answered("a2", 6000)
+	st, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: "opencode", Session: testSession})
+	if err != nil || st.Tokens.Thinking <= 0 {
+		t.Fatalf("%+v (%v)", st.Tokens, err)
+	}
+	if sum := st.Tokens.System + st.Tokens.ToolDefinitions + st.Tokens.Head + st.Tokens.Text + st.Tokens.Files + st.Tokens.ToolInputs + st.Tokens.ToolResults + st.Tokens.Thinking; sum != int64(st.InputTokens) {
+		t.Errorf("the parts add up to %d of %d tokens", sum, st.InputTokens)
+	}
+}
+
 // D10: while no host runs, requests are sent unmodified. The thinking of an answer to such a request is bound to that
 // request, not to the one that the host would have made.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {

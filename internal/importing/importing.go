@@ -330,7 +330,7 @@ var taken = map[string]bool{"memories": true, "workspaces": true, "workspace_mem
 // reasonFor says why the rows of a table are left out.
 func reasonFor(table string) string {
 	const (
-		working = "the plugin needs it only for its own prompts and work"
+		working = "only the plugin itself uses such rows"
 		records = "magicctx keeps no such records"
 	)
 	switch {

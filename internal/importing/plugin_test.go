@@ -165,7 +165,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 		"workspace_members: 3 of 4; 1 its project is not known",
 		"git_commits: 2 of 3; 1 a value is none that the plugin writes",
 		"user_memories: 0 of 1; 1 magicctx keeps no profile of the user; memory add stores what one project needs",
-		"tags: 0 of 2; 2 the plugin needs it only for its own prompts and work",
+		"tags: 0 of 2; 2 only the plugin itself uses such rows",
 		"surprise: 0 of 1; 1 this program does not know the table",
 	}
 	rehearsal := m.importer("data")

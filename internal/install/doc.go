@@ -14,6 +14,6 @@
 // A removal restores the backup if the file still has the hash of the result. OpenCode also edits its
 // configuration (it adds "$schema"), so the hash often does not match. Then the removal undoes only our changes.
 //
-// It may import internal/config, internal/format, internal/json, internal/jsonc, internal/program,
-// internal/regular and schema.
+// It may import internal/config, internal/format, internal/install/template, internal/json, internal/jsonc,
+// internal/program, internal/regular and schema.
 package install

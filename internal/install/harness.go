@@ -29,6 +29,10 @@ type Harness struct {
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
+	// panelFiles and newPanelFile are the same for the list of plugins of the harness's screen. The panel is loaded from
+	// there. There are none if the harness loads it together with the plugin.
+	panelFiles   []string
+	newPanelFile string
 	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.
 	isStrict bool
 
@@ -37,6 +41,8 @@ type Harness struct {
 	userDirectories func(Place) []string
 	// noUserDirectory is the error if there is no such directory.
 	noUserDirectory error
+	// variable names an environment variable with the path of one more configuration.
+	variable, panelVariable string
 	// projectDirectories returns the possible directories of a project's configuration.
 	projectDirectories func(project string) []string
 	// inForce returns the configurations that apply at a place, each of them merged over the ones before

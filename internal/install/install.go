@@ -23,26 +23,7 @@ type Options struct {
 // Install plans to add the shim to a harness's configuration. If a person has to solve a problem first,
 // the error is a *ConflictError. A syntax error names file:line:column.
 func Install(ctx context.Context, o Options) (*Plan, error) {
-	file, err := o.target()
-	if err != nil {
-		return nil, err
-	}
-	p, err := o.newPlan(file)
-	if err != nil {
-		return nil, err
-	}
-	content, err := readFile(file)
-	switch {
-	case err == nil:
-		p.Before = content
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	case isLink(file):
-		return nil, fmt.Errorf("%s is a link to a file that does not exist", file)
-	default:
-		content = []byte(o.Harness.newFile)
-	}
-	d, err := o.parseStrictly(file, content)
+	p, d, err := begin(o.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -57,15 +38,9 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 		}
 		return nil, conflict
 	}
-	earlier, err := p.vault.readRecord()
+	earlier, err := p.earlier()
 	if err != nil {
 		return nil, err
-	}
-	if err := p.vault.checkBackup(earlier); err != nil {
-		return nil, err
-	}
-	if earlier == nil {
-		earlier = new(record)
 	}
 	spec, isChosen := o.Plugin, o.Plugin != ""
 	var files []ownFile
@@ -77,7 +52,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	// If an earlier installation wrote the entry, the new spec may replace it. If the user wrote the entry, it
 	// stays.
 	replace := func(entry string) bool {
-		return isChosen || o.isStale(file, entry) || earlier.Spec != "" && o.sameSpec(file, entry, earlier.Spec)
+		return isChosen || o.isStale(p.File, entry) || earlier.Spec != "" && o.sameSpec(p.File, entry, earlier.Spec)
 	}
 	if err := d.enable(spec, earlier.Spec, replace); err != nil {
 		return nil, err
@@ -86,8 +61,8 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry := mustText(*o.specOf(&plugins.Elements[o.ownEntry(file, plugins, spec, earlier.Spec)]))
-	usesShim := !isChosen && o.sameSpec(file, entry, spec)
+	entry := mustText(*o.specOf(&plugins.Elements[o.ownEntry(p.File, plugins, spec, earlier.Spec)]))
+	usesShim := !isChosen && o.sameSpec(p.File, entry, spec)
 	if usesShim {
 		if err := o.checkLoader(files, earlier); err != nil {
 			return nil, err
@@ -96,6 +71,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	} else if !isChosen {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", o.Harness.Name, entry))
 	}
+	o.addPanel(p, entry, usesShim)
 	after := d.bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
@@ -120,6 +96,44 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	}
 	p.Settings, err = newSettings(o)
 	return p, err
+}
+
+// begin reads the configuration to edit, and returns a plan that changes nothing yet.
+func begin(p Place) (*Plan, configuration, error) {
+	var none configuration
+	file, err := p.target()
+	if err != nil {
+		return nil, none, err
+	}
+	plan, err := p.newPlan(file)
+	if err != nil {
+		return nil, none, err
+	}
+	content, err := readFile(file)
+	switch {
+	case err == nil:
+		plan.Before = content
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, none, err
+	case isLink(file):
+		return nil, none, fmt.Errorf("%s is a link to a file that does not exist", file)
+	default:
+		content = []byte(p.Harness.newFile)
+	}
+	d, err := p.parseStrictly(file, content)
+	return plan, d, err
+}
+
+// earlier returns the record of the earlier installation in the file, or an empty one.
+func (p *Plan) earlier() (*record, error) {
+	r, err := p.vault.readRecord()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.vault.checkBackup(r); err != nil || r != nil {
+		return r, err
+	}
+	return new(record), nil
 }
 
 // newDirectory returns the harness's directory in the project, empty unless this installation or the earlier

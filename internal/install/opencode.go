@@ -26,6 +26,11 @@ var OpenCode = &Harness{
 	// OpenCode adds a "$schema" to a file that has none. With it, OpenCode leaves the file alone.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
+	// OpenCode 1 moves settings of its screen from opencode.json to tui.json, unless there is a tui.json. OpenCode 2 takes
+	// over the plugins in tui.json, but loads no file. So a new list gets the other name.
+	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
+
+	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",
 	userDirectories:    openCodeUserDirectories,
 	noUserDirectory:    errors.New("no configuration directory: neither OPENCODE_CONFIG_DIR, XDG_CONFIG_HOME nor HOME is set"),
 	projectDirectories: openCodeProjectDirectories,
@@ -76,7 +81,7 @@ func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)
 	}
-	if file := p.Env("OPENCODE_CONFIG"); file != "" {
+	if file := p.Env(p.Harness.variable); file != "" {
 		files = append(files, file)
 	}
 	if p.Project != "" {

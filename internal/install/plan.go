@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 )
@@ -30,6 +31,7 @@ type Plan struct {
 	// Notes are sentences to show to the user.
 	Notes []string
 
+	panel  *Plan   // the change of the list of plugins for the harness's screen, nil for none
 	record *record // an installation writes it, a removal deletes it
 	vault  vault
 	remove bool
@@ -41,6 +43,9 @@ type Plan struct {
 // Diff returns the change of the configuration as a unified diff, empty if nothing changes. It names the
 // file by its real path.
 func (p *Plan) Diff(colored bool) string {
+	if p == nil {
+		return ""
+	}
 	before, after := p.Real, p.Real
 	if p.Before == nil {
 		before = "/dev/null"
@@ -48,7 +53,7 @@ func (p *Plan) Diff(colored bool) string {
 	if p.After == nil {
 		after = "/dev/null"
 	}
-	return format.Diff(before, after, string(p.Before), string(p.After), colored)
+	return format.Diff(before, after, string(p.Before), string(p.After), colored) + p.panel.Diff(colored)
 }
 
 // An Effect is a file that a plan writes or deletes.
@@ -61,6 +66,16 @@ type Effect struct {
 
 // Effects lists every file that Apply writes or deletes, in its order.
 func (p *Plan) Effects() []Effect {
+	switch {
+	case p.panel == nil:
+		return p.effects()
+	case p.remove:
+		return append(p.panel.effects(), p.effects()...)
+	}
+	return append(p.effects(), p.panel.effects()...)
+}
+
+func (p *Plan) effects() []Effect {
 	var all []Effect
 	writes := func(path string) {
 		action := "change"
@@ -75,7 +90,7 @@ func (p *Plan) Effects() []Effect {
 		}
 	}
 	switch {
-	case p.IsEmpty():
+	case p.record == nil && len(p.files) == 0:
 	case p.remove:
 		if p.ownsSettings() {
 			deletes(p.record.Settings)
@@ -122,7 +137,9 @@ func (p *Plan) Effects() []Effect {
 func (p *Plan) place() Place { return p.vault.place }
 
 // IsEmpty reports whether there is nothing to do.
-func (p *Plan) IsEmpty() bool { return p.record == nil && len(p.files) == 0 }
+func (p *Plan) IsEmpty() bool {
+	return p.record == nil && len(p.files) == 0 && (p.panel == nil || p.panel.IsEmpty())
+}
 
 // newPlan returns an empty plan for a file. A project's file must be in the project: its directory may
 // hold links, and the user has agreed to a change of the project only.
@@ -158,15 +175,28 @@ func (p Place) checkInside(file, real string) error {
 
 // Apply makes the change. If somebody has edited the file in the meantime, it returns ErrChanged.
 func (p *Plan) Apply() error {
-	if p.IsEmpty() {
-		return nil
+	all := []*Plan{p}
+	if p.panel != nil {
+		all = append(all, p.panel)
 	}
-	if err := p.verify(); err != nil {
-		return err
+	if p.remove {
+		slices.Reverse(all) // a list must not name a plugin that is gone
 	}
-	if err := checkWritable(p.Real); err != nil {
-		return err
+	all = slices.DeleteFunc(all, func(p *Plan) bool { return p.record == nil && len(p.files) == 0 })
+	for _, one := range all {
+		if err := errors.Join(one.verify(), checkWritable(one.Real)); err != nil {
+			return err
+		}
 	}
+	for _, one := range all {
+		if err := one.apply(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) apply() error {
 	if p.remove {
 		return p.applyRemoval()
 	}

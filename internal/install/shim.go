@@ -25,8 +25,8 @@ type Shim struct {
 	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
 	// project.
 	Loader []byte
-	// Terminal is the plugin's half for the terminals of OpenCode 2, and TerminalLoader its loader; nil for another
-	// harness. OpenCode finds them beside the other files.
+	// Terminal is the plugin's half for the terminals of OpenCode, and TerminalLoader its loader; nil for another harness.
+	// OpenCode 2 finds them beside the other files.
 	Terminal, TerminalLoader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string
@@ -188,8 +188,8 @@ func (p Place) loaderAt(path string) string {
 // shimToRemove returns the files of the shim in the data directory that a removal deletes. If another
 // installation of the same harness uses the shim, it returns none. The copy of the program serves all
 // harnesses, so it is among the files only if no other installation is left.
-func (p Place) shimToRemove(v vault) ([]string, error) {
-	dir := filepath.Dir(v.record)
+func (p Place) shimToRemove(plan *Plan) ([]string, error) {
+	dir := filepath.Dir(plan.vault.record)
 	records, err := fs.Glob(os.DirFS(dir), "*.json")
 	if err != nil {
 		return nil, fmt.Errorf("look for other installations: %w", err)
@@ -197,7 +197,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 	files := []string{p.shimFile(bundleName), p.shimFile(terminalName), p.shimFile(hostRecord), p.programCopy()}
 	for _, name := range records {
 		file := filepath.Join(dir, name)
-		if file == v.record {
+		if file == plan.vault.record || plan.panel != nil && file == plan.panel.vault.record {
 			continue
 		}
 		var other record

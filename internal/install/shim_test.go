@@ -122,8 +122,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 					t.Errorf("%s names a path of this machine:\n%s", name, content)
 				}
 			}
-			if added != 4 {
-				t.Errorf("%d files of the project were written, want configuration, settings and the loader's two", added)
+			if added != 5 {
+				t.Errorf("%d files of the project were written, want configuration, list of the panel, settings and the loader's two", added)
 			}
 			spec := decode(t, h.read(plan.File))["plugin"].([]any)[0].(string)
 			if got := h.read(h.scriptAt(h.pathOf(plan.File, spec))); got != "loader 1" || !h.isShim(spec) {

@@ -75,7 +75,7 @@ func (p Place) isShim(spec string) bool {
 		return name == p.Harness.Package
 	}
 	path := "/" + strings.TrimRight(strings.ReplaceAll(spec, `\`, "/"), "/")
-	for _, suffix := range []string{"/index.js", "/dist"} {
+	for _, suffix := range []string{"/" + bundleName, "/" + terminalName, "/dist"} {
 		path = strings.TrimSuffix(path, suffix)
 	}
 	return strings.HasSuffix(path, "/"+p.Harness.shimDirectory) || strings.HasSuffix(path, "/"+p.Harness.Package)

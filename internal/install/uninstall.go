@@ -18,35 +18,21 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := place.newPlan(file)
+	p, err := removal(place, file, r)
 	if err != nil {
 		return nil, err
 	}
-	p.record, p.remove = r, true
+	if p.panel, err = panelRemoval(ctx, place); err != nil {
+		return nil, err
+	}
 	if r.UsesShim {
-		if p.shim, err = place.shimToRemove(p.vault); err != nil {
+		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
 		// If settings that name the schema stay, the schema stays, too. These may be the user's own settings, or
 		// those of another harness.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
-		}
-	}
-	p.Before, err = readFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && r.IsNew:
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is gone; what it was before the installation is in %s", file, p.vault.backup)
-	case err != nil:
-		return nil, err
-	default:
-		var exact bool
-		if p.After, exact, err = p.vault.withoutUs(r, p.Before); err != nil {
-			return nil, err
-		}
-		if !exact {
-			p.Notes = append(p.Notes, "The file was edited after the installation: only the changes of the installation are undone.")
 		}
 	}
 	if r.Former.Entry != "" {
@@ -60,27 +46,62 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 	return p, nil
 }
 
-// installed returns the file that an installation has edited at the place.
-func (p Place) installed(ctx context.Context) (string, *record, error) {
+// removal plans to undo the edit of a file.
+func removal(p Place, file string, r *record) (*Plan, error) {
+	plan, err := p.newPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	plan.record, plan.remove = r, true
+	plan.Before, err = readFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.IsNew:
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is gone; what it was before the installation is in %s", file, plan.vault.backup)
+	case err != nil:
+		return nil, err
+	default:
+		var exact bool
+		if plan.After, exact, err = plan.vault.withoutUs(r, plan.Before); err != nil {
+			return nil, err
+		}
+		if !exact {
+			plan.Notes = append(plan.Notes, "The file was edited after the installation: only the changes of the installation are undone.")
+		}
+	}
+	return plan, nil
+}
+
+// recorded returns the configurations of the place, and the one that an installation has edited with its record. If there
+// is none, the record is nil.
+func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
-		return "", nil, err
+		return nil, "", nil, err
 	}
-	var files []string
 	for _, dir := range dirs {
 		files = append(files, p.configurations(dir)...)
 	}
 	for _, file := range files {
-		if err := ctx.Err(); err != nil {
-			return "", nil, fmt.Errorf("look for the installation: %w", context.Cause(ctx))
+		if ctx.Err() != nil {
+			return nil, "", nil, fmt.Errorf("look for the installation: %w", context.Cause(ctx))
 		}
 		v, err := p.vault(file)
 		if err != nil {
-			return "", nil, err
+			return nil, "", nil, err
 		}
 		if r, err := v.readRecord(); r != nil || err != nil {
-			return file, r, err
+			return files, file, r, err
 		}
+	}
+	return files, "", nil, nil
+}
+
+// installed returns the file that an installation has edited at the place.
+func (p Place) installed(ctx context.Context) (string, *record, error) {
+	files, file, r, err := recorded(ctx, p)
+	if err != nil || r != nil {
+		return file, r, err
 	}
 	for _, file := range files {
 		d, err := p.readDocument(file)

@@ -144,11 +144,19 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 			snap.Queued = append(snap.Queued, d)
 		}
 	}
-	newest := chainFrom(from.WireMessages, from.WireChain)
+	seen := make(map[string]bool) // the messages that were in an array of the original
+	for _, u := range original.Units {
+		seen[u.MessageKey] = true
+	}
+	answered := make(map[string]bool)
 	for _, t := range original.Thinking { // the copy has the same chain as the original, so the binding stays valid
-		b := frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0}
-		if b, ok := copied.MovedBinding(b, newest, from.Setup.Preamble); ok {
+		b := copied.MovedBinding(frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt})
+		switch {
+		case t.LostPass > 0:
+		case b.MessageKey != "":
 			snap.Thinking = append(snap.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
+		case !seen[t.MessageKey]:
+			answered[b.Prompt] = true
 		}
 	}
 	for _, u := range own.Waiting { // units of the copy that a busy database has not stored yet
@@ -163,6 +171,7 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 	slices.SortFunc(snap.Units, func(a, b store.UnitRow) int { return a.Tag - b.Tag })
 	snap.Queued = append(snap.Queued, own.Queued...)
 	s.Build(snap, codec)
+	s.Pipe.Answered(answered)
 	if s.Row.Mode == from.Mode { // in another mode the wire differs, so the provider has cached no part of it
 		s.Pipe.Meta.Passes, s.Pipe.Meta.At = from.Passes, from.LastPassAt
 		s.Pipe.Meta.Model, s.Pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent

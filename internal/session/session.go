@@ -63,8 +63,9 @@ type Session struct {
 	Bytes atomic.Int64
 	// used is the tick of the newest use. Sessions.mu guards it.
 	used uint64
-	// LastPass is the duration of the last pass in µs. Reading it needs no lock.
-	LastPass atomic.Int64
+	// LastPass is the duration of the last pass in µs. Thinking is the estimated size, in tokens, of the thinking in its
+	// wire. Reading them needs no lock.
+	LastPass, Thinking atomic.Int64
 }
 
 // Forget clears the session's state in memory. The next transform starts from the store.
@@ -147,6 +148,16 @@ func (ss *Sessions) LastPassDuration(key store.Key) time.Duration {
 	defer ss.mu.Unlock()
 	if s, ok := ss.byKey[key]; ok {
 		return time.Duration(s.LastPass.Load()) * time.Microsecond
+	}
+	return 0
+}
+
+// Thinking returns the estimated size of the thinking in a session's last wire, or 0 if it is unknown.
+func (ss *Sessions) Thinking(key store.Key) int64 {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s, ok := ss.byKey[key]; ok {
+		return s.Thinking.Load()
 	}
 	return 0
 }

@@ -16,9 +16,10 @@ import (
 
 // tokensBySource splits the prompt of a session by the source of its content, for example the system prompt or tool
 // output. The provider reports only the size of the whole prompt, so the host counts the parts. Gauge.Base is the size
-// of the part before the messages. The messages are scaled so that all parts add up to the reported size.
-func tokensBySource(s store.SessionReport) schema.TokensBySource {
-	t := schema.TokensBySource{System: int64(s.System.SystemTokens)}
+// of the part before the messages. The messages are scaled so that all parts add up to the reported size. thinking is the
+// estimated size of the thinking in the prompt, which the host does not count.
+func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource {
+	t := schema.TokensBySource{System: int64(s.System.SystemTokens), Thinking: thinking}
 	for _, sum := range s.Sums {
 		kept := sum.Tokens - sum.DroppedTokens
 		switch sum.Kind {
@@ -44,7 +45,7 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	if prompt == 0 {
 		return t
 	}
-	messages := []*int64{&t.Head, &t.Text, &t.Files, &t.ToolInputs, &t.ToolResults}
+	messages := []*int64{&t.Head, &t.Text, &t.Files, &t.ToolInputs, &t.ToolResults, &t.Thinking}
 	counted := int64(0)
 	for _, part := range messages {
 		counted += *part

@@ -30,6 +30,8 @@ type saving struct {
 	// early.
 	early       int
 	earlySpared promptcache.Tokens
+	// sent is the number of billed tokens of the requests.
+	sent promptcache.Tokens
 	// cliff and window are the facts about the model with which the saving was computed.
 	cliff  route.Cliff
 	window int
@@ -55,9 +57,11 @@ func (v saving) add(p store.BilledPass) saving {
 		return v
 	}
 	v.passes++
-	v.spared = v.spared.Add(v.without(p, sent, v.dropped, p.Bust)).Minus(sent.Billed(v.cliff))
+	billed := sent.Billed(v.cliff)
+	v.sent = v.sent.Add(billed)
+	v.spared = v.spared.Add(v.without(p, sent, v.dropped, p.Bust)).Minus(billed)
 	if v.early > 0 {
-		v.earlySpared = v.earlySpared.Add(v.without(p, sent, v.early, isEarly)).Minus(sent.Billed(v.cliff))
+		v.earlySpared = v.earlySpared.Add(v.without(p, sent, v.early, isEarly)).Minus(billed)
 	}
 	return v
 }
@@ -127,7 +131,7 @@ func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f mo
 	}
 	return &schema.Saving{
 		Money: promptcache.Bill(v.spared, f.Price) - historian, Historian: historian,
-		Early: promptcache.Bill(v.earlySpared, f.Price), Passes: v.passes,
+		Early: promptcache.Bill(v.earlySpared, f.Price), Spent: promptcache.Bill(v.sent, f.Price) + historian, Passes: v.passes,
 	}, nil
 }
 
@@ -180,6 +184,7 @@ func (sb *Statuses) saved(ctx context.Context) (*schema.Saving, error) {
 		isPriced = true
 		if v != nil {
 			sum.Money, sum.Historian, sum.Early, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Early+v.Early, sum.Passes+v.Passes
+			sum.Spent += v.Spent
 		}
 	}
 	if !isPriced {

@@ -62,4 +62,7 @@ func TestSavingOfWhatIsRemovedEarly(t *testing.T) {
 	if want := (promptcache.Tokens{Read: 2*10_000 + 4000, Write: -4000}); v.earlySpared != want {
 		t.Errorf("got %+v, want %+v", v.earlySpared, want)
 	}
+	if want := (promptcache.Tokens{Read: 4 * 15_000, Write: 4 * 5000}); v.sent != want {
+		t.Errorf("the requests were billed %+v, want %+v", v.sent, want)
+	}
 }

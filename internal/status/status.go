@@ -3,6 +3,8 @@ package status
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -13,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -22,6 +25,10 @@ type Statuses struct {
 	Options
 	savings savings
 	Titles  titles
+	// waiting are the sessions whose status is about to be sent. publishing is held while a status is read and sent, so
+	// that no older one follows a newer one.
+	waiting    sync.Map
+	publishing sync.Mutex
 }
 
 // Options configure Statuses.
@@ -95,11 +102,28 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 	if !found {
 		return schema.SessionStatus{}, client.Invalid("session %q of %s is unknown", p.Session, p.Harness)
 	}
-	st := sb.statusOf(ctx, report)
+	st := sb.shown(ctx, report)
 	if p.Dropped {
 		st.DroppedUnits, err = sb.droppedUnits(ctx, key)
 	}
 	return st, err
+}
+
+// shown returns the status of a single session, with the panel for the harness's own screen.
+func (sb *Statuses) shown(ctx context.Context, s store.SessionReport) schema.SessionStatus {
+	st, now := sb.statusOf(ctx, s), sb.Clock.Now()
+	var err error
+	if st.Memories, st.Notes, err = sb.Store.Memories.Counts(ctx, s.Key.Harness, s.Key.Session, s.Project, now); err != nil {
+		sb.Log.Warn("memories of a session not counted", "session", s.Key.Session, "error", err)
+	}
+	var problems []string
+	for _, w := range sb.warnings() {
+		if w.Directory == "" || w.Directory == st.Directory {
+			problems = append(problems, format.Shorten(w.Message, maxShownName))
+		}
+	}
+	st.Panel = words.Panel(st, problems, time.UnixMilli(now))
+	return st
 }
 
 func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.SessionStatus {
@@ -110,7 +134,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
 		InputTokens: s.PromptTokens, RawTokens: s.RawTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
-		CacheHitRate: hitRate(s.SessionRow), BustCauses: s.BustCauses, LastPrice: s.Priced, Tokens: tokensBySource(s), Title: s.Title,
+		CacheHitRate: hitRate(s.SessionRow), BustCauses: s.BustCauses, LastPrice: s.Priced, Tokens: tokensBySource(s, sb.Sessions.Thinking(s.Key)), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(sb.Sessions.LastPassDuration(s.Key).Microseconds()) / 1000,
 		Head:       headStatus(s), History: historyStatus(s), Removals: sb.removedBy(ctx, s.Key), Recalled: s.Recalled,
@@ -195,18 +219,28 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// Publish sends the session's status to its subscribers. If there are no subscribers, it costs nothing.
+// Publish sends the session's status to its subscribers, in the background: no pass waits for that. If there are no
+// subscribers, it costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
-	listeners := sb.Clients.Listeners(key.Harness, key.Session)
-	if len(listeners) == 0 {
+	if len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return
 	}
-	report, found, err := sb.Store.Reports.Of(context.Background(), key)
+	if _, isWaiting := sb.waiting.LoadOrStore(key, true); !isWaiting {
+		sb.Notices.Background.Go(func() { sb.publish(key) })
+	}
+}
+
+func (sb *Statuses) publish(key store.Key) {
+	sb.publishing.Lock()
+	defer sb.publishing.Unlock()
+	sb.waiting.Delete(key)
+	ctx := sb.Notices.Background.Lifetime()
+	report, found, err := sb.Store.Reports.Of(ctx, key)
 	if err != nil || !found {
 		return
 	}
-	st := sb.statusOf(context.Background(), report)
-	for _, c := range listeners {
+	st := sb.shown(ctx, report)
+	for _, c := range sb.Clients.Listeners(key.Harness, key.Session) {
 		c.SessionChanged(st)
 	}
 }

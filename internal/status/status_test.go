@@ -22,28 +22,33 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 		name         string
 		prompt, base int
 		system       int
+		thinking     int64
 		wantBefore   int64 // the system prompt and the tool definitions
 	}{
-		{"not measured yet", 0, 0, 400, 400},
-		{"no gauge yet", 6000, 0, 400, 6000 - 900 - 333 - 3000 - 650},
-		{"the provider counts more", 7000, 1500, 400, 1500},
-		{"the provider counts less", 5000, 1500, 400, 1500},
-		{"the gauge is of another prompt", 90_000, 1500, 400, 90_000 - 900 - 333 - 3000 - 650},
-		{"less than the messages", 3000, 9000, 400, 400},
-		{"less than the system prompt", 300, 0, 400, 300},
+		{"not measured yet", 0, 0, 400, 0, 400},
+		{"no gauge yet", 6000, 0, 400, 0, 6000 - 900 - 333 - 3000 - 650},
+		{"the provider counts more", 7000, 1500, 400, 0, 1500},
+		{"the provider counts less", 5000, 1500, 400, 0, 1500},
+		{"the gauge is of another prompt", 90_000, 1500, 400, 0, 90_000 - 900 - 333 - 3000 - 650},
+		{"less than the messages", 3000, 9000, 400, 0, 400},
+		{"less than the system prompt", 300, 0, 400, 0, 300},
+		{"much thinking", 15_000, 1500, 400, 8000, 1500}, // without it, the counts would differ by more than a factor of two
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := store.SessionReport{Sums: sums}
 			r.PromptTokens, r.Gauge.Base, r.System.SystemTokens = test.prompt, test.base, test.system
-			got := tokensBySource(r)
-			if sum := got.System + got.ToolDefinitions + got.Text + got.Files + got.ToolInputs + got.ToolResults; test.prompt > 0 && sum != int64(test.prompt) {
+			got := tokensBySource(r, test.thinking)
+			if sum := got.System + got.ToolDefinitions + got.Text + got.Files + got.ToolInputs + got.ToolResults + got.Thinking; test.prompt > 0 && sum != int64(test.prompt) {
 				t.Errorf("the parts add up to %d, want %d: %+v", sum, test.prompt, got)
 			}
 			if before := got.System + got.ToolDefinitions; before != test.wantBefore || got.Dropped != 2150 {
 				t.Errorf("%d before the messages, want %d; dropped %d", before, test.wantBefore, got.Dropped)
 			}
-			if min(got.System, got.ToolDefinitions, got.Text, got.Files, got.ToolInputs, got.ToolResults) < 0 {
+			if min(got.System, got.ToolDefinitions, got.Text, got.Files, got.ToolInputs, got.ToolResults, got.Thinking) < 0 {
 				t.Errorf("a negative part: %+v", got)
+			}
+			if isThere := got.Thinking > 0; isThere != (test.thinking > 0) {
+				t.Errorf("%d tokens of thinking", got.Thinking)
 			}
 		})
 	}

@@ -232,6 +232,7 @@ func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) e
 	e.cancel = end
 	stateOf(s).running = e.run
 	h.errands.set(s.Key, e)
+	h.Publisher.Publish(s.Key)
 	h.Log.Info("the historian begins", "session", s.Key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
 	h.Agents.Go(func() {
 		defer end(nil)

@@ -264,6 +264,7 @@ func (h *Historian) summarise(key store.Key, facts passFacts) {
 	stateOf(s).running = p
 	s.Unlock()
 
+	h.Publisher.Publish(key)
 	h.Log.Info("the historian begins", "session", key.Session, "pass", p.facts.pass, "cause", p.reason, "from", p.job.Chunk.Start, "to", p.job.Chunk.End)
 	result, err := h.perform(running, p)
 	h.finish(p, result, err)

@@ -53,6 +53,7 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 		return none, err
 	}
 	s.Row.ExplicitFlush = true
+	t.Statuses.Publish(key)
 	text := "The next request applies the waiting drops. How much that frees is not known: no request of this session has reached the host since it started."
 	if s.Pipe != nil {
 		text = t.forecastFlush(ctx, c, s, directory)

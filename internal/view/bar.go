@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -26,6 +25,7 @@ func sources(t schema.TokensBySource) []source {
 		{"files", t.Files, "38;5;139", '%'},
 		{"tool inputs", t.ToolInputs, "38;5;179", '='},
 		{"tool results", t.ToolResults, "38;5;173", '░'},
+		{"thinking", t.Thinking, "38;5;132", '~'},
 	}
 }
 
@@ -171,15 +171,4 @@ func (s *screen) flow(entries, painted []string) {
 	if used > 0 {
 		s.line(" " + line)
 	}
-}
-
-// fullness compares the size of the prompt with the window, for example "61k of 200k tokens (31%)".
-func fullness(st schema.SessionStatus) string {
-	switch {
-	case st.InputTokens == 0:
-		return "no request measured yet"
-	case st.ContextTokens == 0:
-		return format.Tokens(st.InputTokens) + " tokens of an unknown window"
-	}
-	return fmt.Sprintf("%s of %s tokens (%s)", format.Tokens(st.InputTokens), format.Tokens(st.ContextTokens), format.Percent(st.Pressure))
 }

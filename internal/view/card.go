@@ -23,12 +23,12 @@ func (s *screen) card(st schema.SessionStatus) {
 func (s *screen) picture(st schema.SessionStatus) {
 	s.line("")
 	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
-	about := []string{fullness(st)}
+	about := []string{words.Fullness(st)}
 	if s.namesHarness {
 		about = append(about, format.Clean(string(st.Harness)))
 	}
 	about = append(about, modelOf(st), projectOf(st), format.Clean(st.Session))
-	s.line(" " + s.Paint(pressureColour(st), cut(fullness(st), s.width-2)) + s.Paint(Faint, cutRest(about, s.width-2)))
+	s.line(" " + s.Paint(pressureColour(st), cut(words.Fullness(st), s.width-2)) + s.Paint(Faint, cutRest(about, s.width-2)))
 	if st.InputTokens == 0 && promptOf(st.Tokens) == 0 {
 		return
 	}

@@ -162,7 +162,7 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 	} else {
 		facts = append(facts, "up "+format.AgeOf(st.StartedAt, s.now))
 	}
-	if st.Saved != nil {
+	if st.Saved != nil && st.Saved.Money != 0 {
 		facts = append(facts, format.Saving(st.Saved.Money))
 	}
 	if st.PID == 0 {

@@ -56,22 +56,30 @@ func NextBust(st schema.SessionStatus) string {
 		return "unknown until the window is known"
 	}
 	var text string
-	switch isDue := st.Pressure >= st.Threshold && st.Threshold > 0; {
+	switch due := isDue(st); {
 	case n.IsAsked:
 		text = "with the next message, if there is something to free: you asked for it"
 	case n.Waits:
 		text = "waits: it would not pay off yet, see last price"
-	case isDue && st.LastPrice != nil && !st.LastPrice.Bust:
+	case due && st.LastPrice != nil && !st.LastPrice.Bust:
 		text = "as soon as it pays, see last price"
-	case isDue:
+	case due:
 		text = "due: " + boundsOf(n)
 	default:
 		text = "at " + format.Tokens(n.At) + format.OrEarlier(st.Spending) + ": " + boundsOf(n)
 	}
-	if st.Queued > 0 {
-		text += fmt.Sprintf("; %s marked by the model", format.Count(st.Queued, "piece"))
+	return text + markedOf(st, "; ")
+}
+
+// isDue reports whether the prompt has reached the high mark.
+func isDue(st schema.SessionStatus) bool { return st.Pressure >= st.Threshold && st.Threshold > 0 }
+
+// markedOf counts the pieces that wait for the next bust.
+func markedOf(st schema.SessionStatus, before string) string {
+	if st.Queued == 0 {
+		return ""
 	}
-	return text
+	return before + format.Count(st.Queued, "piece") + " marked by the model"
 }
 
 // boundsOf gives two bounds of a bust: the most that it frees, and its least cost. If that cost is unknown or
@@ -137,6 +145,17 @@ func causesOf(st schema.SessionStatus) string {
 		counts = append(counts, fmt.Sprintf("%s %d", format.Cause(c.Cause), c.Count))
 	}
 	return strings.Join(counts, ", ")
+}
+
+// Fullness compares the size of the prompt with the window, for example "61k of 200k tokens (31%)".
+func Fullness(st schema.SessionStatus) string {
+	switch {
+	case st.InputTokens == 0:
+		return "no request measured yet"
+	case st.ContextTokens == 0:
+		return format.Tokens(st.InputTokens) + " tokens of an unknown window"
+	}
+	return fmt.Sprintf("%s of %s tokens (%s)", format.Tokens(st.InputTokens), format.Tokens(st.ContextTokens), format.Percent(st.Pressure))
 }
 
 // CacheHits says how much of the prompts came from the provider's cache.

@@ -16,6 +16,11 @@ const poorFidelity = 0.5
 
 // Faults names the reasons why the historian does not summarise the history as it should.
 func Faults(st schema.SessionStatus, now time.Time) []string {
+	return faultsOf(st, func(ms int64) string { return format.AgeOf(ms, now) + " ago" })
+}
+
+// faultsOf returns the faults. when says when something happened, for example "5m ago".
+func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	h := st.History
 	if h == nil {
 		return nil
@@ -28,10 +33,10 @@ func Faults(st schema.SessionStatus, now time.Time) []string {
 		faults = append(faults, fmt.Sprintf("the summaries hold %s of the details: name a better model in historian.model, then /ctx-recomp makes them again", format.Percent(h.Fidelity)))
 	}
 	if r := h.Stopped; r != nil {
-		faults = append(faults, fmt.Sprintf("the %s of messages %d-%d stopped %s ago: %s", errandNames[r.Kind], r.Start, r.End, format.AgeOf(r.At, now), format.Clean(r.Reason)))
+		faults = append(faults, fmt.Sprintf("the %s of messages %d-%d stopped %s: %s", errandNames[r.Kind], r.Start, r.End, when(r.At), format.Clean(r.Reason)))
 	}
 	if h.Failures > 0 {
-		text := fmt.Sprintf("the historian has failed %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)))
+		text := fmt.Sprintf("the historian has failed %s", format.InARow(h.Failures, when(h.FailedAt)))
 		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // otherwise the previous line gives the reason
 			text += ": " + format.Clean(h.LastError)
 		}

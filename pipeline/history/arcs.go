@@ -73,7 +73,8 @@ func (s spans) before(cut int) int {
 	return cut
 }
 
-// An arc is a tool call and its result, by the ordinals of their messages.
+// An arc is a tool call and its result, by the ordinals of their messages. An answer and its continuation are an arc,
+// too.
 type arc struct{ first, last int }
 
 // open is the value of arc.last while the call has no result.
@@ -97,6 +98,9 @@ func arcsOf(m *Messages) []arc {
 			case c.Answers && len(queue) > 0:
 				arcs[queue[0]].last, waiting[c.ID] = ordinal, queue[1:]
 			}
+		}
+		if m.list[i].IsContinued {
+			arcs = append(arcs, arc{ordinal, ordinal + 1})
 		}
 	}
 	return arcs

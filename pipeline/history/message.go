@@ -28,6 +28,9 @@ type Message struct {
 	// of an attached file, or a reminder that a plugin has put into the user's text.
 	Others []transcript.Said
 	Calls  []Call
+	// IsContinued means that the answer ends with calls that the provider itself has run. The next answer continues
+	// it. The provider joins the two, and Anthropic wants the joined answer to begin with the thinking of the first.
+	IsContinued bool
 }
 
 // A Call is the half of a tool arc that a message holds, or the whole arc.
@@ -47,12 +50,14 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	if m.Hidden {
 		return out
 	}
+	out.IsContinued = m.Finish == transcript.EndsWithCalls
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == transcript.Text && !p.Hidden:
 			out.say(p)
 		case p.Kind == transcript.Tool:
 			out.Calls = append(out.Calls, Call{ID: p.CallID, Tool: p.Name, Input: p.Input, Asks: true, Answers: p.HasResult()})
+			out.IsContinued = false
 		}
 	}
 	return out

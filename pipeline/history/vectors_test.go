@@ -212,6 +212,27 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
+// An answer that ends with a call which the provider has run, and the answer that continues it, are summarised together.
+// Once, the head ended between them. The prompt then ended with an answer without its thinking, which Anthropic refuses.
+func TestAnswerStaysWithItsContinuation(t *testing.T) {
+	for _, isContinued := range []bool{false, true} {
+		m := calls(session("uauauauaua", 4000), 0)
+		m.list[5].Calls, m.list[5].IsContinued = nil, isContinued
+		s := at(m, 50).Snapshot(Request{})
+		if separated := s.TailStart == 7 || s.End == 7; separated == isContinued {
+			t.Errorf("continued %t: the tail begins at %d, and the run ends at %d", isContinued, s.TailStart, s.End)
+		}
+	}
+	var codec transcript.OpenCode2
+	for finish, want := range map[string]bool{"tool-calls": true, "stop": false} {
+		m := codec.Decode(json.Value(`{"id":"a","info":{"type":"assistant","finish":"` + finish + `"},"message":{"id":"a","role":"assistant","content":[
+			{"type":"tool-call","id":"c","name":"web_search","input":{},"providerExecuted":true}]}}`))
+		if got := MessageOf(&m, 1, 1); got.IsContinued != want {
+			t.Errorf("%s: continued %t", finish, got.IsContinued)
+		}
+	}
+}
+
 func TestCommits(t *testing.T) {
 	got := commitsIn("commit 1234567 and ABCDEF1 and 123456 and 20240101 facade decade1", nil)
 	if diff := cmp.Diff([]string{"1234567", "abcdef1", "123456", "20240101", "facade"}, got); diff != "" {

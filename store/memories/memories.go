@@ -157,6 +157,18 @@ func (s *Memories) OpenNotes(ctx context.Context, harness, session, project stri
 	return n, err
 }
 
+// Counts returns the number of memories that a session may see at a given time (Reader.Visible), and the number of open
+// notes of the session and its project.
+func (s *Memories) Counts(ctx context.Context, harness, session, project string, at int64) (memories, notes int, err error) {
+	if notes, err = s.OpenNotes(ctx, harness, session, project); err != nil || project == "" {
+		return 0, notes, err
+	}
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT count(*) FROM (`+visibleSelectSQL+`)`, func(row *sqlite3.Stmt) { memories = row.ColumnInt(0) }, project, at)
+	})
+	return memories, notes, err
+}
+
 func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 	m := chronicle.Memory{
 		ID: s.ColumnInt64(0), Project: s.ColumnText(1), Category: s.ColumnText(2), Content: s.ColumnText(3), Importance: s.ColumnInt(4),

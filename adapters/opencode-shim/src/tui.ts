@@ -1,5 +1,7 @@
+import { screen } from "./v1/screen.ts"
+import type { Screen } from "./v1/opencode.ts"
 import type { TerminalContext } from "./v2/opencode2.ts"
 import { setup } from "./v2/tui/half.ts"
 
-/** The half for the terminals of OpenCode 2, which are processes of their own. */
-export default { id: "magicctx", setup: (ctx: TerminalContext) => setup(ctx) }
+/** The half for the terminals of both versions of OpenCode. */
+export default { id: "magicctx", tui: (api: Screen) => screen(api), setup: (ctx: TerminalContext) => setup(ctx) }

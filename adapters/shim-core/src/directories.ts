@@ -25,12 +25,15 @@ export class Directory {
   asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers
+  /** Called when the directory is open on a new connection, and when that connection is lost. */
+  readonly linked: (isOpen: boolean) => void
   readonly #first: Promise<void>
   #endFirstWait!: () => void
 
-  constructor(params: InitializeParams, handlers: Handlers) {
+  constructor(params: InitializeParams, handlers: Handlers, linked: (isOpen: boolean) => void) {
     this.params = params
     this.handlers = handlers
+    this.linked = linked
     this.#first = new Promise((resolve) => (this.#endFirstWait = resolve))
   }
 
@@ -94,6 +97,11 @@ export class Directories {
   /** Ends all waits for a first answer, because no host can be started. */
   giveUp(): void {
     for (const directory of this.#all) directory.giveUp()
+  }
+
+  /** Tells all instances that there is a new connection, or that it is lost. */
+  tell(isOpen: boolean): void {
+    for (const { linked } of this.#all) linked(isOpen)
   }
 
   /** Hands a notification of the host to all instances. */

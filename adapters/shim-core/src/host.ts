@@ -73,14 +73,17 @@ export class Host {
     return this.#supervisor.trouble
   }
 
-  /** Opens a directory, now and on every later connection, until closed. */
-  open(params: InitializeParams, handlers: Handlers): Opening {
-    const directory = new Directory(params, handlers)
+  /**
+   * Opens a directory, now and on every later connection, until closed. Calls linked each time it is open on a new
+   * connection, because that may lead to a host that has forgotten this shim, and when the connection is lost.
+   */
+  open(params: InitializeParams, handlers: Handlers, linked: (isOpen: boolean) => void = () => {}): Opening {
+    const directory = new Directory(params, handlers, linked)
     this.#directories.add(directory)
     this.#supervisor.begin()
     const { connection } = this.#supervisor
     // If the connection breaks here, the directory is opened on the next one.
-    if (connection) this.#directories.open(connection, directory).catch(() => {})
+    if (connection) this.#directories.open(connection, directory).then(() => linked(true), () => {})
     return {
       get result() {
         return directory.result

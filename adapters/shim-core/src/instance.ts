@@ -70,7 +70,7 @@ export abstract class PluginInstance {
       directory,
       ...(worktree !== undefined && { worktree }),
     }
-    this.#opening = lease.host.open(this.#params, handlers)
+    this.#opening = lease.host.open(this.#params, handlers, (isOpen) => isOpen && this.linked())
   }
 
   /**
@@ -87,6 +87,9 @@ export abstract class PluginInstance {
 
   /** Called when an episode of trouble is over. */
   protected recovered(): void {}
+
+  /** Called when there is a new connection, which may lead to a host that has forgotten the subscriptions. */
+  protected linked(): void {}
 
   /** Says where a user learns more about the trouble. It ends with a command line. */
   protected get learnMore(): string {

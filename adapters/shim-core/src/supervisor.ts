@@ -233,12 +233,14 @@ export class Supervisor {
     this.#log.info("host connected", { pid: state.child.pid, generation: this.generation })
     this.#state = { ...state, name: "connected", health: { ...state.health, failure: "" } }
     this.#outbox.sendAll(state.connection)
+    this.#directories.tell(true)
   }
 
   #enterEnding(): void {
     const state = this.#state
     if (state.name !== "opening" && state.name !== "connected") return
     this.#state = { name: "ending", since: state.since, health: state.health, child: state.child }
+    if (state.name === "connected") this.#directories.tell(false)
   }
 
   /** Enters pausing. Resolves at its end, when the state is starting or stopped. */

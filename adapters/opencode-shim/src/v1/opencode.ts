@@ -132,3 +132,28 @@ export interface ToolRegistration {
   args: Record<string, never>
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }
+
+/** What OpenCode hands to a plugin of its screen, which is in the same process as the server, but in another thread. */
+export interface Screen {
+  readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
+  readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
+  readonly ui: { toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void }
+  readonly keymap: { registerLayer(layer: { commands: PaletteCommand[]; bindings: never[] }): unknown }
+  readonly slots: { register(plugin: { order?: number; slots: Record<string, (context: unknown, props: SlotProps) => unknown> }): string }
+  readonly client: { session: { command(of: { sessionID: string; command: string; arguments: string }): Promise<{ error?: unknown }> } }
+  readonly lifecycle: { onDispose(stop: () => void): unknown }
+}
+
+interface SlotProps {
+  readonly session_id: string
+}
+
+/** A command in the palette. It has no name after a slash: the server's half has registered that. */
+export interface PaletteCommand {
+  readonly namespace: "palette"
+  readonly name: string
+  readonly title: string
+  readonly desc: string
+  readonly category: string
+  run(): void
+}

@@ -1,4 +1,5 @@
 import type { CommandExecuteResult, NotifyShowParams } from "@magicctx/shim-core"
+import type { View } from "../tui/view.ts"
 import type { RpcDefinition } from "./opencode2.ts"
 
 /** The calls that the half in the terminal makes. The half in the server answers them. */
@@ -15,8 +16,7 @@ export interface Asked {
 
 export interface News {
   commands: Array<{ name: string; description: string }>
-  /** The line about the session for the footer. */
-  line: string
+  view: View
   notices: Notice[]
   /** The number of the newest notice. */
   seen: number
@@ -31,10 +31,25 @@ export interface Notice extends Omit<NotifyShowParams, "directory"> {
 const object = (properties: Record<string, object>, optional: string[] = []) =>
   ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
 
+/** A newer host may add members to what it sends. */
+const growing = (properties: Record<string, object>, optional: string[]) => ({ ...object(properties, optional), additionalProperties: true })
+
 const text = { type: "string" }
 const number = { type: "number" }
 const yes = { type: "boolean" }
 const list = (items: object) => ({ type: "array", items })
+const panel = growing(
+  {
+    line: text,
+    brief: text,
+    size: text,
+    parts: list(growing({ source: text, name: text, tokens: number, size: text }, [])),
+    window: number,
+    bust: number,
+    facts: list(growing({ label: text, text, tone: text }, ["tone"])),
+  },
+  ["bust"],
+)
 
 /** OpenCode carries the calls and the event. The event says that a terminal may learn something new about a session, or, if it is empty, about all. */
 export const definition = {
@@ -44,7 +59,7 @@ export const definition = {
       input: object({ session: text, seen: number }),
       output: object({
         commands: list(object({ name: text, description: text })),
-        line: text,
+        view: object({ panel, note: text }, ["panel", "note"]),
         notices: list(object({ number, isTrouble: yes, title: text, message: text, variant: text }, ["title"])),
         seen: number,
       }),

@@ -102,4 +102,8 @@ export class Instance extends PluginInstance {
   protected override recovered(): void {
     this.terminal.announce("")
   }
+
+  protected override linked(): void {
+    this.terminal.linked()
+  }
 }

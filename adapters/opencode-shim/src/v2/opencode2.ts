@@ -236,7 +236,7 @@ export interface TerminalContext {
       set(options: { size: "medium" | "large" | "xlarge" }): void
     }
     readonly router: { current(): { readonly type: string; readonly sessionID?: string } }
-    readonly slot: (claim: { append: "prompt.footer.status"; render(input: { readonly sessionID?: string }): unknown }) => () => void
+    readonly slot: (claim: { append: "prompt.footer.status" | "sidebar.content"; render(input: { readonly sessionID?: string }): unknown }) => () => void
   }
 }
 

@@ -1,4 +1,6 @@
-import { asError, askStatus, executeCommand, followStatus, statusLine, type PluginInstance, type SessionStatus } from "@magicctx/shim-core"
+import { isDeepStrictEqual } from "node:util"
+import { asError, askStatus, executeCommand, followStatus, type PluginInstance, type SessionStatus } from "@magicctx/shim-core"
+import { noRequest, viewOf, type View } from "../tui/view.ts"
 import { definition, type Asked, type Calls, type News, type Notice } from "./halves.ts"
 import type { PluginContext, RpcRegistration } from "./opencode2.ts"
 
@@ -15,7 +17,7 @@ export class Terminal {
   private readonly owner: Owner
   /** The sessions whose status the host sends. */
   private readonly followed = new Set<string>()
-  private readonly lines = new Map<string, string>()
+  private readonly views = new Map<string, View>()
   private readonly registration: Promise<RpcRegistration | undefined>
   private readonly notices: Notice[] = []
   /** The number of the newest notice. Numbers are times, so those of the next process are larger. */
@@ -31,7 +33,7 @@ export class Terminal {
   private async register(): Promise<RpcRegistration | undefined> {
     const { ctx, directory, log } = this.owner
     if (!ctx.rpc) {
-      log.warn("this OpenCode connects no plugin with its terminal, so there are no commands, notices and status line")
+      log.warn("this OpenCode connects no plugin with its terminal, so there are no commands, notices and panel")
       return undefined
     }
     const handlers: Calls = {
@@ -52,7 +54,7 @@ export class Terminal {
 
   /** Forgets a session that is gone. */
   forget(session: string): void {
-    this.lines.delete(session)
+    this.views.delete(session)
   }
 
   /** Shows a notice in each terminal of the directory, or in the next one if none has asked yet. */
@@ -66,10 +68,24 @@ export class Terminal {
   /** Notes the status of a session. The host sends it to all directories of the process. */
   changed(status: SessionStatus): void {
     const { harness, session } = status
-    const line = statusLine(status)
-    if (harness !== "opencode2" || !this.lines.has(session) || this.lines.get(session) === line) return
-    this.lines.set(session, line)
+    const view = viewOf(status)
+    if (harness !== "opencode2" || !this.views.has(session) || isDeepStrictEqual(this.views.get(session), view)) return
+    this.views.set(session, view)
     this.announce(session)
+  }
+
+  /** Follows the sessions again. The host on a new connection may not know that it is to send their status. */
+  linked(): void {
+    for (const session of this.views.keys()) this.follow(session)
+  }
+
+  private follow(session: string): void {
+    const { host } = this.owner
+    if (!followStatus(host, "opencode2", session, this.followed)) return
+    askStatus(host, "opencode2", session).then(
+      (status) => this.changed(status),
+      () => {},
+    )
   }
 
   /** Tells the terminals to ask for the news about a session, or about all sessions. */
@@ -80,22 +96,16 @@ export class Terminal {
   }
 
   private news({ session, seen }: Asked): News {
-    const { enabled, host, isInTrouble } = this.owner
+    const { enabled, isInTrouble } = this.owner
     if (session && enabled) {
-      followStatus(host, "opencode2", session, this.followed)
-      if (!this.lines.has(session)) {
-        this.lines.set(session, "magicctx")
-        askStatus(host, "opencode2", session).then(
-          (status) => this.changed(status),
-          () => {},
-        )
-      }
+      if (!this.views.has(session)) this.views.set(session, noRequest)
+      this.follow(session)
     }
     const notices = this.notices.filter(({ number }) => number > (seen || this.fetched))
     this.fetched = this.newest
     return {
       commands: (enabled ?? this.owner.recall())?.commands.map(({ name, description }) => ({ name, description })) ?? [],
-      line: isInTrouble ? "magicctx is not working" : (this.lines.get(session) ?? ""),
+      view: isInTrouble ? { note: "magicctx is not working" } : (this.views.get(session) ?? {}),
       notices,
       seen: this.newest,
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import type { KeymapCommand, RpcDefinition, RpcHandlers, TerminalContext, ToastOptions } from "../../src/v2/opencode2.ts"
-import type { Solid } from "../../src/v2/tui/solid.ts"
+import { FakeSolid, rowsOf, type Node } from "../fake-solid.ts"
 
 type Schema = { type: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: boolean; items?: Schema }
 
@@ -13,8 +13,9 @@ function check(value: unknown, schema: Schema, path = "value"): void {
   const members = value as Record<string, unknown>
   for (const name of schema.required ?? []) assert.ok(name in members, `${path} lacks ${name}`)
   for (const [name, member] of Object.entries(members)) {
-    assert.ok(schema.properties[name], `${path} has ${name}`)
-    check(member, schema.properties[name], `${path}.${name}`)
+    const inner = schema.properties[name]
+    assert.ok(inner || schema.additionalProperties, `${path} has ${name}`)
+    if (inner) check(member, inner, `${path}.${name}`)
   }
 }
 
@@ -48,28 +49,21 @@ export class FakeRpc {
   }
 }
 
-interface Node {
-  content?: string
-  children: Node[]
-}
-
-const textsOf = ({ content, children }: Node): string[] => [...(content === undefined ? [] : [content]), ...children.flatMap(textsOf)]
-
 /** A terminal of OpenCode 2. It keeps to the declarations of 2.0.26, unless a test takes members away. */
 export class FakeTerminal {
   session: string | undefined
   readonly toasts: ToastOptions[] = []
   readonly alerts: Array<{ title: string; message: string }> = []
-  /** The texts of the dialogs, and the rows by which the user has scrolled. */
+  /** The texts of the dialogs. */
   readonly dialogs: string[][] = []
-  scrolled = 0
-  press: (key: { name: string }) => void = () => {}
+  readonly screen = new FakeSolid()
+  readonly solid = this.screen.load
   readonly commands = new Map<string, KeymapCommand>()
   readonly handlers = new Map<string, Array<() => void>>()
   readonly directories: string[] = []
-  /** The texts of the footer's elements, by session. */
-  readonly footers = new Map<string, Record<string, unknown>>()
-  private readonly effects: Array<() => void> = []
+  /** The elements below the prompt and in the sidebar, by session. */
+  readonly footers = new Map<string, Node>()
+  readonly sidebars = new Map<string, Node>()
   readonly ctx: TerminalContext
 
   constructor(directory: string, rpc: FakeRpc) {
@@ -97,13 +91,13 @@ export class FakeTerminal {
         toast: { show: (options) => void this.toasts.push(options) },
         dialog: {
           alert: async (options) => void this.alerts.push(options),
-          show: (render) => void this.dialogs.push(textsOf(render() as Node)),
+          show: (render) => void this.dialogs.push(rowsOf(render() as Node)),
           set: () => {},
         },
         router: { current: () => (this.session === undefined ? { type: "home" } : { type: "session", sessionID: this.session }) },
         slot: ({ append, render }) => {
-          assert.equal(append, "prompt.footer.status")
-          for (const session of ["s", "other"]) this.footers.set(session, render({ sessionID: session }) as Record<string, unknown>)
+          const elements = { "prompt.footer.status": this.footers, "sidebar.content": this.sidebars }[append]
+          for (const session of ["s", "other"]) elements.set(session, render({ sessionID: session }) as Node)
           return () => {}
         },
       },
@@ -114,23 +108,11 @@ export class FakeTerminal {
     for (const run of this.handlers.get(type) ?? []) run()
   }
 
-  /** Solid, with elements that are plain objects. All effects run again after each change. */
-  readonly solid = async (): Promise<Solid> => ({
-    createSignal: (value) => [() => value, (set) => {
-      value = set()
-      for (const effect of this.effects) effect()
-    }],
-    createElement: (tag) => ({ tag, children: [], scrollBy: (rows: number) => (this.scrolled += rows) }) as never,
-    insertNode: (parent, child) => void (parent as unknown as Node).children.push(child as unknown as Node),
-    useKeyboard: (pressed) => void (this.press = pressed),
-    setProp: (element, name, value) => Object.assign(element, { [name]: value }),
-    effect: (body) => {
-      this.effects.push(body)
-      body()
-    },
-  })
-
-  get line(): unknown {
+  get line(): string | undefined {
     return this.footers.get("s")?.content
+  }
+
+  get sidebar(): string[] {
+    return rowsOf(this.sidebars.get("s")!)
   }
 }

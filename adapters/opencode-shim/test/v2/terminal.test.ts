@@ -44,8 +44,8 @@ test("a command answers in a dialog that stays, without a prompt", async (t) => 
   assert.deepEqual([command.description, command.slash], ["Show it.", { name: "ctx-status", arguments: true }])
   await command.run(" 5 ")
   assert.deepEqual(terminal.dialogs, [["magicctx", "45% full.\nMore.", "esc closes · ↑/↓ scrolls"]])
-  for (const name of ["down", "pagedown", "up", "x"]) terminal.press({ name })
-  assert.equal(terminal.scrolled, 10)
+  for (const name of ["down", "pagedown", "up", "x"]) terminal.screen.press({ name })
+  assert.equal(terminal.screen.scrolled, 10)
   assert.deepEqual(received("command/execute")[0]!.params, { session: "s", directory: opencode.directory, command: "ctx-status", arguments: "5" })
   assert.ok(terminal.directories.every((directory) => directory === opencode.directory), "each call names the directory of the session")
   assert.equal(received("session/transform").length, 0)
@@ -89,15 +89,28 @@ test("trouble from before the terminal opened is shown, and the line says it", a
   await until(() => terminal.line === "magicctx is not working")
 })
 
-test("the footer shows the session's status, and follows it", async (t) => {
+test("line and sidebar show the session's panel, and follow it", async (t) => {
   const { terminal, received, opencode } = await open(t)
   await until(() => terminal.line === "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
   assert.equal(terminal.footers.get("s")!.fg, "grey")
+  assert.deepEqual([terminal.sidebar[0], terminal.sidebar.at(-1)], ["magicctx", "cache hits|93%"])
   assert.deepEqual(received.length && fake.received("session/subscribe").at(-1)!.params, { harness: "opencode2", session: "s" })
   opencode.add("s", user("u1", "one"))
-  fake.follow({ tell: { "session/transform": ["session/changed", { ...status, queued: 0 }] } } as Script)
+  fake.follow({ tell: { "session/transform": ["session/changed", { ...status, panel: { ...status.panel!, line: "another", newer: 1 } }] } } as Script)
   await opencode.request("s")
-  await until(() => terminal.line === "magicctx 45% of 200k · cache 93% · last bust: threshold")
+  await until(() => terminal.line === "another")
+})
+
+test("after a restart of the host, the panel is followed again", async (t) => {
+  const { terminal, opencode } = await open(t)
+  await until(() => terminal.line?.startsWith("magicctx 45%") === true)
+  const before = fake.received("session/subscribe").length
+  opencode.add("s", user("u1", "one"))
+  const starts = fake.entries().filter(({ start }) => start).length
+  fake.follow({ dieOn: { "session/transform": starts }, results: { "session/status": { ...status, panel: { ...status.panel!, line: "after the restart" } } } })
+  await opencode.request("s")
+  await until(() => terminal.line === "after the restart")
+  assert.equal(fake.received("session/subscribe").length, before + 1)
 })
 
 test("an RPC that fails stops nothing", async (t) => {
@@ -113,18 +126,18 @@ test("an RPC that fails stops nothing", async (t) => {
 test("without RPC, the half says once what is missing", async (t) => {
   const { terminal } = await open(t, {}, {}, (ctx) => ({ ...ctx, client: {} }))
   await until(() => terminal.toasts.length === 1)
-  assert.equal(terminal.toasts[0]!.message, "This version of OpenCode shows no commands, notices and status line of magicctx.")
+  assert.equal(terminal.toasts[0]!.message, "This version of OpenCode shows no commands, notices and panel of magicctx.")
   assert.equal(terminal.footers.size, 0)
 })
 
-test("without Solid, there is no status line, and the answer is a plain dialog", async (t) => {
+test("without Solid, there is no panel, and the answer is a plain dialog", async (t) => {
   const rpc = new FakeRpc()
   const { opencode } = await load(t, { commands }, { results: { "command/execute": { message: "Long.", variant: "info", stays: true } } }, (ctx) => ({ ...ctx, rpc }))
   const terminal = new FakeTerminal(opencode.directory, rpc)
   terminal.session = "s"
   t.after(setup(terminal.ctx, () => Promise.reject(new Error("Cannot find module"))))
   await registered(terminal)
-  assert.deepEqual(terminal.toasts.map(({ message }) => message), ["This version of OpenCode shows no status line of magicctx."])
+  assert.deepEqual(terminal.toasts.map(({ message }) => message), ["This version of OpenCode shows no panel of magicctx."])
   await terminal.commands.get("ctx-status")!.run()
   assert.deepEqual(terminal.alerts, [{ title: "magicctx", message: "Long." }])
 })

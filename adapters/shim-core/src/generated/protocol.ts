@@ -603,6 +603,52 @@ export interface NotifyShowParams {
 }
 
 /**
+ * A Panel is a session's status for the harness's own screen. All harnesses show the same texts. They fit for
+ * a terminal: each is one line without control characters. The panel stays on the screen while nothing
+ * happens, so it names times of the day and no ages.
+ */
+export interface Panel {
+  /**
+   * line is the panel in at most 80 columns, for example "magicctx 45% of 200k · cache 93% · last bust:
+   * threshold". Brief has at most 40 columns, for example "45% of 200k · cache 93%".
+   */
+  line: string
+  brief: string
+  /** size compares the prompt with the window, for example "90k of 200k tokens (45%)". */
+  size: string
+  /** parts are the sources of the prompt that are not empty, in the order of the bar. */
+  parts: PanelPart[]
+  /**
+   * window is the size in tokens that the whole bar stands for. Bust is the size from which a bust may come,
+   * 0 if it is unknown.
+   */
+  window: number
+  bust?: number
+  /** facts are in the order in which they are shown. */
+  facts: PanelFact[]
+}
+
+/** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold". */
+export interface PanelFact {
+  label: string
+  text: string
+  /**
+   * tone is "alarm" for a fault, "notice" for a problem that magicctx works with, and "work" while something
+   * is under way.
+   */
+  tone?: "alarm" | "notice" | "work"
+}
+
+/** A PanelPart is one source of a prompt, for example the summaries. */
+export interface PanelPart {
+  source: "system" | "definitions" | "documents" | "summaries" | "memories" | "conversation" | "tools" | "thinking"
+  name: string
+  tokens: number
+  /** size is Tokens for a person, for example "12.9k". */
+  size: string
+}
+
+/**
  * Patch is a sequence of operations on one raw message: RFC 6902 restricted to add, remove and replace, and
  * our own operations prepend and append.
  */
@@ -676,6 +722,11 @@ export interface Saving {
    * setting spending. The historian's cost is not subtracted from it.
    */
   early?: number
+  /**
+   * spent is the price of the prompts that the estimate covers, and of the historian's runs. Answers are left
+   * out.
+   */
+  spent?: number
   /** passes is the number of requests that the estimate covers. */
   passes: number
   /**
@@ -853,6 +904,13 @@ export interface SessionStatus {
   head?: HeadStatus
   /** history is absent until the historian has run in the session. */
   history?: HistoryStatus
+  /**
+   * memories counts the memories that the session may see, and Notes its open notes and those of its project.
+   * Panel is what the harness's own screen shows. Only the status of a single session has them.
+   */
+  memories?: number
+  notes?: number
+  panel?: Panel
 }
 
 /** SessionStatusParams asks for the state of one session. */
@@ -934,6 +992,8 @@ export interface SubscribeParams {
   /** harness and Session restrict the subscription. Empty means all. */
   harness?: Harness
   session?: string
+  /** only ends the client's earlier subscriptions. */
+  only?: boolean
 }
 
 /** SystemParams carries the system prompt of a request before it is sent. */
@@ -986,6 +1046,11 @@ export interface TokensBySource {
   files: number
   toolInputs: number
   toolResults: number
+  /**
+   * thinking is an estimate. It is 0 until the session's first request since the host started, and counts as
+   * text then.
+   */
+  thinking?: number
   dropped: number
 }
 

@@ -143,6 +143,7 @@ export const hostCalls: HostCalls = {
       "files": 1000,
       "toolInputs": 9000,
       "toolResults": 50000,
+      "thinking": 1000,
       "dropped": 70000
     },
     "sizeTokens": 91000,
@@ -191,6 +192,7 @@ export const hostCalls: HostCalls = {
       "money": 1.5,
       "historian": 0.25,
       "early": 0.75,
+      "spent": 3.2,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -326,11 +328,52 @@ export const hostCalls: HostCalls = {
           "output": 900
         }
       }
+    },
+    "memories": 12,
+    "notes": 3,
+    "panel": {
+      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
+      "brief": "45% of 200k · cache 93%",
+      "size": "90k of 200k tokens (45%)",
+      "parts": [
+        {
+          "source": "system",
+          "name": "system prompt",
+          "tokens": 5000,
+          "size": "5k"
+        },
+        {
+          "source": "summaries",
+          "name": "summaries",
+          "tokens": 9700,
+          "size": "9.7k"
+        },
+        {
+          "source": "conversation",
+          "name": "conversation",
+          "tokens": 21000,
+          "size": "21k"
+        }
+      ],
+      "window": 200000,
+      "bust": 130000,
+      "facts": [
+        {
+          "label": "historian",
+          "text": "at work since 14:30",
+          "tone": "work"
+        },
+        {
+          "label": "cache hits",
+          "text": "93%"
+        }
+      ]
     }
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
-    "session": "ses_1"
+    "session": "ses_1",
+    "only": true
   }, result: {} },
   "session/system": { params: {
     "session": "ses_1",
@@ -491,6 +534,7 @@ export const hostCalls: HostCalls = {
           "files": 1000,
           "toolInputs": 9000,
           "toolResults": 50000,
+          "thinking": 1000,
           "dropped": 70000
         },
         "sizeTokens": 91000,
@@ -506,8 +550,8 @@ export const hostCalls: HostCalls = {
             "breakEven": 6.5,
             "forecast": 50,
             "thinking": 800,
-        "cost": 148350,
-        "rent": 160200
+            "cost": 148350,
+            "rent": 160200
           }
         },
         "spending": "balanced",
@@ -539,6 +583,7 @@ export const hostCalls: HostCalls = {
           "money": 1.5,
           "historian": 0.25,
           "early": 0.75,
+          "spent": 3.2,
           "passes": 39,
           "unpricedSessions": 1
         },
@@ -674,6 +719,46 @@ export const hostCalls: HostCalls = {
               "output": 900
             }
           }
+        },
+        "memories": 12,
+        "notes": 3,
+        "panel": {
+          "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
+          "brief": "45% of 200k · cache 93%",
+          "size": "90k of 200k tokens (45%)",
+          "parts": [
+            {
+              "source": "system",
+              "name": "system prompt",
+              "tokens": 5000,
+              "size": "5k"
+            },
+            {
+              "source": "summaries",
+              "name": "summaries",
+              "tokens": 9700,
+              "size": "9.7k"
+            },
+            {
+              "source": "conversation",
+              "name": "conversation",
+              "tokens": 21000,
+              "size": "21k"
+            }
+          ],
+          "window": 200000,
+          "bust": 130000,
+          "facts": [
+            {
+              "label": "historian",
+              "text": "at work since 14:30",
+              "tone": "work"
+            },
+            {
+              "label": "cache hits",
+              "text": "93%"
+            }
+          ]
         }
       }
     ],
@@ -698,6 +783,7 @@ export const hostCalls: HostCalls = {
       "money": 12.5,
       "historian": 0.25,
       "early": 0.75,
+      "spent": 3.2,
       "passes": 500,
       "unpricedSessions": 2
     }
@@ -871,6 +957,7 @@ export const shimNotifications: ShimNotifications = {
       "files": 1000,
       "toolInputs": 9000,
       "toolResults": 50000,
+      "thinking": 1000,
       "dropped": 70000
     },
     "sizeTokens": 91000,
@@ -919,6 +1006,7 @@ export const shimNotifications: ShimNotifications = {
       "money": 1.5,
       "historian": 0.25,
       "early": 0.75,
+      "spent": 3.2,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -1054,6 +1142,46 @@ export const shimNotifications: ShimNotifications = {
           "output": 900
         }
       }
+    },
+    "memories": 12,
+    "notes": 3,
+    "panel": {
+      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
+      "brief": "45% of 200k · cache 93%",
+      "size": "90k of 200k tokens (45%)",
+      "parts": [
+        {
+          "source": "system",
+          "name": "system prompt",
+          "tokens": 5000,
+          "size": "5k"
+        },
+        {
+          "source": "summaries",
+          "name": "summaries",
+          "tokens": 9700,
+          "size": "9.7k"
+        },
+        {
+          "source": "conversation",
+          "name": "conversation",
+          "tokens": 21000,
+          "size": "21k"
+        }
+      ],
+      "window": 200000,
+      "bust": 130000,
+      "facts": [
+        {
+          "label": "historian",
+          "text": "at work since 14:30",
+          "tone": "work"
+        },
+        {
+          "label": "cache hits",
+          "text": "93%"
+        }
+      ]
     }
   },
 }

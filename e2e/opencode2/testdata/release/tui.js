@@ -46,7 +46,7 @@ export default {
               show: (render, closed) => dialog.replace(render, closed),
               set: ({ size }) => dialog.setSize(size),
             },
-            slot: ({ render }) => ctx.ui.slot("app.bottom", () => render(input)),
+            slot: ({ append, render }) => (append === "sidebar.content" ? ctx.ui.slot(append, render) : ctx.ui.slot("app.bottom", () => render(input))),
           },
         }),
       )

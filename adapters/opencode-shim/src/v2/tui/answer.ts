@@ -1,5 +1,5 @@
 import type { TerminalContext } from "../opencode2.ts"
-import type { Solid } from "./solid.ts"
+import type { Solid } from "../../tui/solid.ts"
 
 /** Opens a dialog with a text that scrolls: OpenCode's own dialog cuts a text that is longer than the screen. */
 export function showAnswer(ctx: TerminalContext, solid: Solid, title: string, message: string): void {

@@ -2,26 +2,23 @@ import { asError, openLog, type Log } from "@magicctx/shim-core"
 import { Notices, noticeMS } from "../../notices.ts"
 import { definition, type Calls, type News, type Notice } from "../halves.ts"
 import type { KeymapCommand, RpcCalls, TerminalContext, ToastOptions } from "../opencode2.ts"
+import { Panels } from "../../tui/panels.ts"
+import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { showAnswer } from "./answer.ts"
-import { Footer } from "./footer.ts"
-import { loadSolid, type Solid } from "./solid.ts"
 
 /** The events after which there may be news: our own, and those after which the server's half is another one. */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
 /** How long the answer to a command stays if this OpenCode has no dialogs, in ms. */
 const answerMS = 60_000
 
-/** Whether the terminal has a half already: the user's plugin and that of a project may both bring one. */
-const state = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.terminal")] ??= { hasHalf: false }) as { hasHalf: boolean }
-
 /** The half for a terminal of OpenCode 2. It never fails, and does what this version of OpenCode lets it do. */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
-  if (state.hasHalf) return () => {}
-  state.hasHalf = true
+  const giveBack = claimTerminal()
+  if (!giveBack) return () => {}
   const half = new Half(ctx, openLog("opencode-tui"))
   void half.start(solid)
   return () => {
-    state.hasHalf = false
+    giveBack()
     half.dispose()
   }
 }
@@ -29,7 +26,7 @@ export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
 class Half {
   private readonly ctx: TerminalContext
   private readonly log: Log
-  private readonly footer = new Footer()
+  private readonly panels = new Panels()
   private readonly notices = new Notices<Notice>(({ title, message, variant }, duration) => {
     this.toast({ ...(title && { title }), message, variant, duration })
   })
@@ -59,19 +56,36 @@ class Half {
         this.log.warn("missing in this OpenCode", { feature, cause: asError(err).message })
       }
     }
-    await attempt("commands, notices and status line", () => {
+    await attempt("commands, notices and panel", () => {
       this.calls = ctx.client.rpc!(definition)
       for (const type of wakers) this.stops.push(ctx.data.on(type, () => void this.ask()))
     })
     if (this.calls) {
-      await attempt("status line", async () => {
+      await attempt("panel", async () => {
         this.solid = await solid()
-        if (!this.isDisposed) this.footer.draw(ctx, this.solid, () => void this.ask())
+        if (!this.isDisposed) this.draw(this.solid)
       })
     }
     if (missing.length > 0) this.toast({ title: "magicctx", message: `This version of OpenCode shows no ${missing.join(", ")} of magicctx.`, variant: "info" })
     notices.userIsHere()
     await this.ask()
+  }
+
+  /** Puts the panel into the sidebar, and its line below the prompt. */
+  private draw(solid: Solid): void {
+    const { ctx, panels } = this
+    panels.attach(solid, () => ({ text: ctx.theme?.text?.base, muted: ctx.theme?.text?.muted }))
+    ctx.ui.slot({
+      append: "prompt.footer.status",
+      render: (input) => {
+        solid.effect(() => {
+          void input.sessionID // the prompt of another session has appeared
+          void this.ask()
+        })
+        return panels.line(() => input.sessionID ?? "", ({ line }) => line)
+      },
+    })
+    ctx.ui.slot({ append: "sidebar.content", render: (input) => panels.sidebar(() => input.sessionID ?? "") })
   }
 
   dispose(): void {
@@ -107,9 +121,9 @@ class Half {
     }
   }
 
-  private show(session: string, directory: string, { commands, line, notices, seen }: News): void {
+  private show(session: string, directory: string, { commands, view, notices, seen }: News): void {
     this.seen.set(directory, seen)
-    this.footer.set(session, line)
+    this.panels.set(session, view)
     for (const notice of notices) {
       if (notice.isTrouble) this.notices.addTrouble(() => notice)
       else this.notices.add(() => notice)

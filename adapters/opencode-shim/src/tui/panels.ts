@@ -1,0 +1,148 @@
+import type { Panel } from "@magicctx/shim-core"
+import type { Element, Solid } from "./solid.ts"
+import type { View } from "./view.ts"
+
+/** The colours of OpenCode's theme, as its renderer takes them. */
+export interface Colours {
+  text: unknown
+  muted: unknown
+  notice?: unknown
+  alarm?: unknown
+  work?: unknown
+}
+
+/** The columns of the bar. The sidebar of both versions of OpenCode has one more. */
+export const barColumns = 36
+const labelColumns = 12
+const bold = 1
+
+/** How each source of a prompt looks. The characters differ, too, so that the bar needs no colours. */
+const looks: Record<string, { cell: string; colour: string }> = {
+  system: { cell: "█", colour: "#5f87af" },
+  definitions: { cell: "▓", colour: "#87afaf" },
+  documents: { cell: "%", colour: "#d7af5f" },
+  summaries: { cell: "#", colour: "#af87af" },
+  memories: { cell: "+", colour: "#8787d7" },
+  conversation: { cell: "▒", colour: "#87af87" },
+  tools: { cell: "░", colour: "#d7875f" },
+  thinking: { cell: "~", colour: "#af5f87" },
+}
+/** A source that only a newer host knows. */
+const unknownLook = { cell: "=", colour: "#808080" }
+/** Colours of a theme that has none of its own for this. */
+const usual = { notice: "#d7af5f", alarm: "#d75f5f", work: "#87af87" }
+
+/** The panels in a terminal, by session, and the elements that show them. */
+export class Panels {
+  private views: ReadonlyMap<string, View> = new Map()
+  private solid!: Solid
+  private read: () => ReadonlyMap<string, View> = () => this.views
+  private show: ((views: ReadonlyMap<string, View>) => void) | undefined
+  private colours!: () => Colours
+
+  /** Makes the elements possible. */
+  attach(solid: Solid, colours: () => Colours): void {
+    const [read, write] = solid.createSignal(this.views)
+    this.solid = solid
+    this.colours = colours
+    this.read = read
+    this.show = (views) => void write(() => views)
+  }
+
+  get(session: string): View | undefined {
+    return this.views.get(session)
+  }
+
+  set(session: string, view: View): void {
+    if (JSON.stringify(this.views.get(session)) === JSON.stringify(view)) return
+    this.views = new Map(this.views).set(session, view)
+    this.show?.(this.views)
+  }
+
+  /** One line about a session. It is cut at the end if there is no room. */
+  line(session: () => string, textOf: (panel: Panel) => string): Element {
+    const text = this.text(() => {
+      const { panel, note = "" } = this.viewOf(session())
+      return panel ? textOf(panel) : note
+    }, ({ muted }) => muted)
+    for (const [name, value] of Object.entries({ wrapMode: "none", truncate: true, flexShrink: 1, minWidth: 0 })) this.solid.setProp(text, name, value)
+    return text
+  }
+
+  /** The whole panel of a session. */
+  sidebar(session: () => string): Element {
+    const box = this.solid.createElement("box")
+    this.solid.insert(box, () => this.rows(this.viewOf(session())))
+    return box
+  }
+
+  private viewOf(session: string): View {
+    return this.read().get(session) ?? {}
+  }
+
+  private rows({ panel, note }: View): Element[] {
+    const rows: Element[] = []
+    if (note) rows.push(this.text(() => note, ({ notice = usual.notice }) => notice, { wrapMode: "word" }))
+    if (!panel) return rows
+    rows.push(this.text(() => "magicctx", ({ text }) => text, { attributes: bold }))
+    rows.push(this.text(() => panel.size, ({ muted }) => muted))
+    rows.push(this.row(barOf(panel, barColumns).map(([source, count]) => {
+      const { cell, colour } = source === "room" ? { cell: "·", colour: undefined } : source === "bust" ? { cell: "│", colour: undefined } : lookOf(source)
+      return this.text(() => cell.repeat(count), ({ text, muted }) => colour ?? (source === "bust" ? text : muted), { flexShrink: 0 })
+    })))
+    for (const { source, name, size } of panel.parts) {
+      const { cell, colour } = lookOf(source)
+      rows.push(this.row([
+        this.text(() => `${cell} `, () => colour, { flexShrink: 0 }),
+        this.text(() => name, ({ muted }) => muted, { flexGrow: 1 }),
+        this.text(() => size, ({ muted }) => muted, { flexShrink: 0 }),
+      ]))
+    }
+    for (const { label, text, tone } of panel.facts) {
+      rows.push(this.row([
+        this.text(() => label, ({ muted }) => muted, { width: labelColumns, flexShrink: 0 }),
+        this.text(() => text, (colours) => (tone ? (colours[tone] ?? usual[tone]) : colours.text), { flexGrow: 1, flexShrink: 1, minWidth: 0, wrapMode: "word" }),
+      ]))
+    }
+    return rows
+  }
+
+  private row(children: Element[]): Element {
+    const { createElement, insertNode, setProp } = this.solid
+    const row = createElement("box")
+    setProp(row, "flexDirection", "row")
+    for (const child of children) insertNode(row, child)
+    return row
+  }
+
+  private text(content: () => string, colour: (colours: Colours) => unknown, props: Record<string, unknown> = {}): Element {
+    const { createElement, effect, setProp } = this.solid
+    const text = createElement("text")
+    for (const [name, value] of Object.entries(props)) setProp(text, name, value)
+    effect(() => setProp(text, "fg", colour(this.colours())))
+    effect(() => setProp(text, "content", content()))
+    return text
+  }
+}
+
+function lookOf(source: string): { cell: string; colour: string } {
+  return looks[source] ?? unknownLook
+}
+
+/** The bar as runs of equal cells: the sources of the prompt, the free room, and the mark at which a bust may come. */
+export function barOf({ parts, window, bust }: Panel, columns: number): Array<[source: string, count: number]> {
+  const prompt = parts.reduce((sum, { tokens }) => sum + tokens, 0)
+  const whole = Math.max(window, prompt, 1)
+  const at = (tokens: number) => Math.floor((Math.min(tokens, whole) * columns) / whole)
+  const cells = new Array<string>(columns).fill("room")
+  let sum = 0
+  for (const { source, tokens } of parts) cells.fill(source, at(sum), at((sum += tokens)))
+  if (bust) cells[Math.min(at(bust), columns - 1)] = "bust"
+  const runs: Array<[string, number]> = []
+  for (const cell of cells) {
+    const last = runs.at(-1)
+    if (last?.[0] === cell) last[1]++
+    else runs.push([cell, 1])
+  }
+  return runs
+}

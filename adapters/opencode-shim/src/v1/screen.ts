@@ -1,0 +1,140 @@
+import { acquireHost, asError, askStatus, Host, locateHost, Method, openLog, ProtocolMajor, ProtocolMinor, RpcError, startHost, type Lease, type Log, type Opening, type SessionStatus } from "@magicctx/shim-core"
+import { Panels } from "../tui/panels.ts"
+import { claimTerminal, loadSolid } from "../tui/solid.ts"
+import { noRequest, viewOf, type View } from "../tui/view.ts"
+import type { Screen } from "./opencode.ts"
+
+declare const shimVersion: string // defined by the bundler
+
+const harness = "opencode"
+/** Puts the panel between OpenCode's own sections about the context and the language servers. */
+const order = 150
+/** How long a request to follow a session may take, in ms. */
+const followMS = 2_000
+
+/** The host's commands in the palette. The server's half runs them, as it does after a slash. */
+const commands = [
+  { name: "ctx-status", title: "Show the whole status of the context" },
+  { name: "ctx-flush", title: "Free space with the next request" },
+  { name: "ctx-wrapup", title: "Summarise all but the newest turns" },
+]
+
+/** The half for the screen of OpenCode 1. It never fails. */
+export async function screen(api: Screen, solid = loadSolid): Promise<void> {
+  const giveBack = claimTerminal()
+  if (!giveBack) return
+  const log = openLog("opencode-tui")
+  const half = new Half(api, log)
+  api.lifecycle.onDispose(() => {
+    giveBack()
+    half.dispose()
+  })
+  try {
+    await half.start(solid)
+  } catch (err) {
+    log.warn("no panel on this screen", { cause: asError(err).message })
+  }
+}
+
+class Half {
+  private readonly api: Screen
+  private readonly log: Log
+  private readonly panels = new Panels()
+  private lease: Lease | undefined
+  private opening: Opening | undefined
+  private isLinked = false
+  /** The session on the screen, or the last one. */
+  private session = ""
+
+  constructor(api: Screen, log: Log) {
+    this.api = api
+    this.log = log
+  }
+
+  async start(solid: typeof loadSolid): Promise<void> {
+    const { api, panels } = this
+    api.keymap.registerLayer({
+      commands: commands.map(({ name, title }) => ({ namespace: "palette", name: `magicctx.${name}`, title, desc: `/${name}`, category: "magicctx", run: () => void this.run(name) })),
+      bindings: [],
+    })
+    const { effect, ...rest } = await solid()
+    panels.attach({ effect, ...rest }, () => {
+      const { text, textMuted: muted, warning: notice, error: alarm, success: work } = api.theme.current
+      return { text, muted, notice, alarm, work }
+    })
+    const shown = (element: (session: () => string) => unknown) => (_: unknown, props: { readonly session_id: string }) => {
+      effect(() => this.opened(props.session_id))
+      return element(() => props.session_id)
+    }
+    api.slots.register({
+      order,
+      slots: {
+        sidebar_content: shown((session) => panels.sidebar(session)),
+        session_prompt_right: shown((session) => panels.line(session, ({ brief }) => brief)),
+      },
+    })
+  }
+
+  dispose(): void {
+    this.opening?.close()
+    this.lease?.release()
+  }
+
+  /** A session has appeared on the screen. Until the first one, nothing runs. */
+  private opened(session: string): void {
+    if (session === this.session || !session) return
+    this.session = session
+    if (this.lease) {
+      if (this.isLinked) this.follow()
+      return
+    }
+    const { log } = this
+    this.lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, harness), log, { harness, keepsAlive: false }), log))
+    this.opening = this.lease.host.open(
+      { protocol: { major: ProtocolMajor, minor: ProtocolMinor }, client: "opencode-tui", clientVersion: shimVersion, pid: process.pid },
+      { [Method.SessionChanged]: (status) => this.changed(status) },
+      (isLinked) => this.linked(isLinked),
+    )
+  }
+
+  /** There is a new connection, or it is lost. The host on a new one may not know which session is on the screen. */
+  private linked(isLinked: boolean): void {
+    this.isLinked = isLinked
+    if (isLinked) this.follow()
+    else this.show(this.session, { ...this.panels.get(this.session), note: "magicctx: connecting to the host again" })
+  }
+
+  private follow(): void {
+    const { session } = this
+    const { host } = this.lease!
+    const { result } = this.opening!
+    if (result?.enabled === false) return this.show(session, { note: `magicctx is not working: ${result.reason}` })
+    host.call(Method.SessionSubscribe, { harness, session, only: true }, { timeoutMS: followMS }).catch((err) => this.log.info("session not followed", { session, cause: asError(err).message }))
+    askStatus(host, harness, session).then(
+      (status) => this.changed(status),
+      (err) => err instanceof RpcError && this.show(session, noRequest),
+    )
+  }
+
+  private changed(status: SessionStatus): void {
+    if (status.harness === harness && status.session === this.session) this.show(status.session, viewOf(status))
+  }
+
+  private show(session: string, view: View): void {
+    this.panels.set(session, view)
+  }
+
+  /** Runs a command of the host in the session on the screen. */
+  private async run(command: string): Promise<void> {
+    const { api } = this
+    const { name, params } = api.route.current
+    const tell = (message: string) => api.ui.toast({ title: "magicctx", message, variant: "warning" })
+    if (name !== "session" || typeof params?.sessionID !== "string") return tell(`/${command} is about a session: open one first.`)
+    try {
+      const { error } = await api.client.session.command({ sessionID: params.sessionID, command, arguments: "" })
+      if (error) tell(`/${command} has failed.`)
+    } catch (err) {
+      tell(`/${command}: ${asError(err).message}`)
+    }
+  }
+}

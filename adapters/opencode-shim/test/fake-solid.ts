@@ -1,0 +1,47 @@
+import type { Solid } from "../src/tui/solid.ts"
+
+/** An element is a plain object with its properties. */
+export interface Node {
+  tag: string
+  content?: string
+  fg?: unknown
+  children: Node[]
+}
+
+/** The texts of an element, one for each row. */
+export function rowsOf(node: Node): string[] {
+  if (node.tag === "text") return [node.content ?? ""]
+  const rows = node.children.map(rowsOf)
+  return (node as { flexDirection?: string }).flexDirection === "row" ? [rows.flat().join("|")] : rows.flat()
+}
+
+/** Solid, with elements that are plain objects. All effects run again after each change. */
+export class FakeSolid {
+  /** The rows by which the user has scrolled. */
+  scrolled = 0
+  press: (key: { name: string }) => void = () => {}
+  private readonly effects: Array<() => void> = []
+
+  readonly load = async (): Promise<Solid> => ({
+    createSignal: (value) => [() => value, (set) => {
+      value = set()
+      for (const effect of this.effects) effect()
+    }],
+    createElement: (tag) => ({ tag, children: [], scrollBy: (rows: number) => (this.scrolled += rows) }) as never,
+    insertNode: (parent, child) => void (parent as unknown as Node).children.push(child as unknown as Node),
+    insert: (parent, elements) => this.effect(() => void ((parent as unknown as Node).children = elements() as unknown as Node[])),
+    useKeyboard: (pressed) => void (this.press = pressed),
+    setProp: (element, name, value) => Object.assign(element, { [name]: value }),
+    effect: (body) => this.effect(body),
+  })
+
+  /** Ends the effects of all elements, as when they leave the screen. */
+  clear(): void {
+    this.effects.length = 0
+  }
+
+  private effect(body: () => void): void {
+    this.effects.push(body)
+    body()
+  }
+}

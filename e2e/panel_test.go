@@ -1,0 +1,189 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+)
+
+// A screen is OpenCode 1 on a terminal, with the plugins of the user's configuration.
+type screen struct {
+	*download
+	*pitest.Terminal
+	client *opencodetest.Client
+}
+
+// window is the window of the models on a screen.
+const window = 30_000
+
+func (d *download) screen(size pitest.Size) *screen {
+	d.t.Helper()
+	cmd, client, err := opencodetest.Screen(d.ctx, opencodetest.Options{
+		Repo: product.Repo, Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), Inline: true,
+		Limits: opencodetest.Limits{Context: window, Output: 2000}, Config: map[string]any{"snapshot": false},
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	terminal, err := pitest.OnTerminal(d.ctx, cmd, size)
+	if errors.Is(err, pitest.ErrNoTerminal) {
+		d.t.Skip(err)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	s := &screen{d, terminal, client}
+	d.t.Cleanup(func() {
+		client.Close()
+		if err := terminal.Stop(); err != nil {
+			d.t.Error(err)
+		}
+		d.stopHost()
+	})
+	return s
+}
+
+// open creates a session with a title, and shows it until the screen shows its panel.
+func (s *screen) open(title string) string {
+	s.t.Helper()
+	var created opencodetest.Session
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second) // while OpenCode starts, it takes requests that it does not answer
+		var err error
+		created, err = s.client.CreateSession(ctx, opencodetest.NewSession{Title: title})
+		cancel()
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%v\n%s", err, strings.Join(s.Lines(), "\n"))
+		}
+	}
+	s.show(created.ID, "magicctx: no request yet")
+	return created.ID
+}
+
+// show shows a session, and waits for words on the screen. OpenCode misses the request until its screen is complete.
+func (s *screen) show(session string, words ...string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if err := s.client.Call(s.ctx, http.MethodPost, "/tui/select-session", map[string]string{"sessionID": session}, nil); err != nil {
+			s.t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second)
+		_, err := s.Await(ctx, words...)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// say sends a prompt, and returns how full the window then is, for example "24% of 30k".
+func (s *screen) say(session, text string) string {
+	s.t.Helper()
+	if _, err := s.client.Prompt(s.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
+		s.t.Fatal(err)
+	}
+	requests := s.requests(session)
+	usage := requests[len(requests)-1].Reported
+	return fmt.Sprintf("%.0f%% of 30k", 100*float64(usage.Prompt())/window)
+}
+
+// wait waits until the screen shows all words, and returns it.
+func (s *screen) wait(words ...string) string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	lines, err := s.Await(ctx, words...)
+	if err != nil {
+		status, _ := s.user.Host(s.ctx, "status") // it may also fail, and is only for the log
+		s.t.Fatalf("%v\n%s", err, status)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// After the installation, OpenCode 1 shows the panel: the whole of it beside a wide screen, and a line below a narrow
+// one. Its values follow the session that is shown, also through a restart of the host.
+func TestPanelOnTheScreen(t *testing.T) {
+	suite.Needs(t)
+	suite.OnlyWithAll(t, "the tests of the shim play the panel")
+	for _, size := range []pitest.Size{{Columns: 140, Rows: 40}, {Columns: 120, Rows: 40}, {Columns: 80, Rows: 24}} {
+		t.Run(fmt.Sprintf("%dx%d", size.Columns, size.Rows), func(t *testing.T) {
+			d := newDownload(t)
+			if err := os.WriteFile(filepath.Join(d.project, "notes.txt"), []byte(strings.Repeat("the answer is 41\n", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d.command("install", "opencode", "--yes")
+			s := d.screen(size)
+			first := s.open("\x1b]0;red\x07\x1b[31m $(touch pwned) `touch pwned`\nsecond line")
+			s.play(first, mockllm.Say("Hello."), s.readNotes("toolu_panel"), mockllm.Say("It says 41."), mockllm.Say("Still 41."))
+			small := s.say(first, "Hello?")
+			s.wait(small)
+			full := s.say(first, "What is the answer?")
+			if small == full {
+				t.Fatalf("both prompts fill the window to %s", full)
+			}
+			screen := s.wait(full, "cache ")
+			t.Logf("the screen:\n%s", screen)
+			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent"} {
+				if isWide := size.Columns > 120; strings.Contains(screen, words) != isWide {
+					t.Errorf("the screen shows %q: %t", words, !isWide)
+				}
+			}
+
+			s.stopHost()
+			again := s.say(first, "Sure?")
+			s.wait(again)
+
+			second := s.open("The other one")
+			s.play(second, mockllm.Say("I am the other one."))
+			other := s.say(second, "Who are you?")
+			t.Logf("another session:\n%s", s.wait(other, "I am the other one."))
+			s.show(first, again, "Still 41.")
+			if _, err := os.Stat(filepath.Join(d.project, "pwned")); err == nil {
+				t.Error("a title was executed")
+			}
+		})
+	}
+}
+
+// The palette has the commands of magicctx. They act as the same commands do after a slash, without a turn of the model.
+func TestPaletteOnTheScreen(t *testing.T) {
+	suite.Needs(t)
+	suite.OnlyWithAll(t, "the tests of the shim run the commands")
+	d := newDownload(t)
+	d.command("install", "opencode", "--yes")
+	s := d.screen(pitest.Size{Columns: 120, Rows: 40})
+	session := s.open("Commands")
+	s.play(session, mockllm.Say("Hello."))
+	s.wait(s.say(session, "Hello?"))
+	for _, keys := range []string{"\x10", "Show the whole status"} { // ctrl-p opens the palette
+		if err := s.Type(keys); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	s.wait("Show the whole status of the context")
+	if err := s.Type("\r"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the answer:\n%s", s.wait("Next bust: "))
+	if n := len(s.requests(session)); n != 1 {
+		t.Errorf("%d requests, want only that of the prompt", n)
+	}
+}

@@ -1,0 +1,101 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// panelPlace returns the place of the list of plugins for the harness's screen. ok is false if the harness has no such
+// list.
+func panelPlace(p Place) (list Place, ok bool) {
+	h := *p.Harness
+	h.files, h.newFile, h.variable, h.switchesOff, h.loadsDirectories = h.panelFiles, h.newPanelFile, h.panelVariable, nil, false
+	p.Harness = &h
+	return p, len(h.files) > 0
+}
+
+// addPanel adds to a plan that the harness's screen loads the panel, which belongs to the plugin that entry names. The
+// plugin works without the panel, so a problem is only a note.
+func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
+	list, ok := panelPlace(o.Place)
+	if !ok {
+		return
+	}
+	var err error
+	if p.panel, err = o.planPanel(list, o.pathOf(p.File, entry), entry, usesShim); err != nil {
+		p.panel = nil
+		p.Notes = append(p.Notes, fmt.Sprintf("%s's screen will show no panel: %v", o.Harness.Name, err))
+	}
+}
+
+func (o Options) planPanel(list Place, plugin, entry string, usesShim bool) (*Plan, error) {
+	p, d, err := begin(list)
+	if err != nil {
+		return nil, err
+	}
+	spec := filepath.Join(plugin, terminalName)
+	_, isPackage := o.Harness.nameOf(entry)
+	_, statErr := os.Stat(spec)
+	switch {
+	case isPackage:
+		spec = entry
+	case usesShim && o.Shim.Terminal == nil, !usesShim && statErr != nil:
+		return nil, nil // this plugin has no panel
+	case usesShim && o.Project != "":
+		loader, err := o.loaderFile()
+		if err != nil {
+			return nil, err
+		}
+		relative, err := filepath.Rel(filepath.Dir(p.Real), filepath.Join(filepath.Dir(loader), terminalName))
+		if err != nil {
+			return nil, fmt.Errorf("name the panel: %w", err)
+		}
+		spec = "./" + filepath.ToSlash(relative)
+	}
+	earlier, err := p.earlier()
+	if err != nil {
+		return nil, err
+	}
+	replace := func(other string) bool {
+		return o.Plugin != "" || list.isStale(p.File, other) || earlier.Spec != "" && list.sameSpec(p.File, other, earlier.Spec)
+	}
+	if err := d.enable(spec, earlier.Spec, replace); err != nil {
+		return nil, err
+	}
+	if p.After = d.bytes(); bytes.Equal(p.After, p.Before) {
+		return nil, nil
+	}
+	return p, p.recordInstallation(d, spec, earlier)
+}
+
+// panelRemoval plans to take the panel out of the list again. It returns nil if no installation has put it there.
+func panelRemoval(ctx context.Context, p Place) (*Plan, error) {
+	list, ok := panelPlace(p)
+	if !ok {
+		return nil, nil
+	}
+	_, file, r, err := recorded(ctx, list)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return removal(list, file, r)
+}
+
+// PanelProblem says why the harness's screen does not show the panel of the plugin, or "" if it does.
+func (f Plugin) PanelProblem(ctx context.Context, p Place) string {
+	list, ok := panelPlace(p)
+	if !ok || f.Spec == "" {
+		return ""
+	}
+	found, err := FindPlugin(ctx, list)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the screen of %s shows no panel: %v", p.Harness.Name, err)
+	case found == nil:
+		return fmt.Sprintf("the screen of %s shows no panel, because no %s lists it", p.Harness.Name, list.Harness.files[1])
+	}
+	return ""
+}

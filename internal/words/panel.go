@@ -1,0 +1,212 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Panel describes a session for the harness's own screen. problems are those of the host and of the session's directory.
+func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Panel {
+	p := &schema.Panel{Size: Fullness(st), Parts: partsOf(st), Facts: []schema.PanelFact{}, Window: int64(max(st.ContextTokens, st.InputTokens))}
+	if n := st.NextBust; n != nil {
+		p.Bust = int64(n.At)
+	}
+	add := func(label, tone, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, schema.PanelFact{Label: label, Text: text, Tone: tone})
+		}
+	}
+	faults := faultsOf(st, func(ms int64) string { return "at " + clockOf(ms, now) })
+	for _, text := range faults {
+		add("fault", "alarm", text)
+	}
+	for _, text := range problems {
+		add("problem", "notice", format.Clean(text))
+	}
+	add("cache hits", "", shareOf(st))
+	add("last bust", "", lastBustAt(st.LastBust, now))
+	add("next bust", "", dueOf(st))
+	add("historian", "work", runOf(st.History, now))
+	add("summaries", "", keptOf(st.History))
+	add("memories", "", memoriesOf(st))
+	add("saved", "", moneyOf(st.Saved))
+	add("spent", "", spentOf(st.Saved))
+
+	brief := briefOf(st, len(faults)+len(problems))
+	p.Brief = within(maxBrief, brief)
+	if st.Queued > 0 {
+		brief = append(brief, fmt.Sprintf("%d to drop", st.Queued))
+	}
+	if st.LastBust != nil {
+		brief = append(brief, "last bust: "+format.Clean(st.LastBust.Words))
+	}
+	p.Line = within(maxLine, append([]string{"magicctx " + brief[0]}, brief[1:]...))
+	return p
+}
+
+// The longest texts for one line, in characters.
+const (
+	maxLine  = 80
+	maxBrief = 40
+)
+
+// within joins texts, and marks a cut at the end.
+func within(most int, texts []string) string {
+	line := []rune(strings.Join(texts, " · "))
+	if len(line) > most {
+		return string(line[:most-1]) + "…"
+	}
+	return string(line)
+}
+
+// briefOf says the most important things about a session, each in few words.
+func briefOf(st schema.SessionStatus, problems int) []string {
+	full := format.Percent(st.Pressure)
+	switch {
+	case st.ContextTokens > 0:
+		full += " of " + format.Tokens(st.ContextTokens)
+	case st.InputTokens > 0: // the window is unknown
+		full = format.Tokens(st.InputTokens) + " tokens"
+	}
+	all := []string{full}
+	if st.CacheHitRate > 0 {
+		all = append(all, "cache "+format.Percent(st.CacheHitRate))
+	}
+	if problems > 0 {
+		all = append(all, format.Count(problems, "problem"))
+	}
+	if st.History != nil && st.History.Running != nil {
+		all = append(all, "summarising")
+	}
+	return all
+}
+
+// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, as all others.
+func partsOf(st schema.SessionStatus) []schema.PanelPart {
+	t, documents, memories := st.Tokens, int64(0), int64(0)
+	if st.Head != nil {
+		sections := scaledTo(t.Head, *st.Head).Sections
+		documents, memories = min(t.Head, int64(sections.Docs)), int64(sections.Memories)
+		memories = min(t.Head-documents, memories)
+	}
+	parts := []schema.PanelPart{}
+	for _, part := range []schema.PanelPart{
+		{Source: "system", Name: "system prompt", Tokens: t.System},
+		{Source: "definitions", Name: "tool definitions", Tokens: t.ToolDefinitions},
+		{Source: "documents", Name: "project documents", Tokens: documents},
+		{Source: "summaries", Name: "summaries", Tokens: t.Head - documents - memories},
+		{Source: "memories", Name: "memories", Tokens: memories},
+		{Source: "conversation", Name: "conversation", Tokens: t.Text + t.Files},
+		{Source: "tools", Name: "tool calls", Tokens: t.ToolInputs + t.ToolResults},
+		{Source: "thinking", Name: "thinking", Tokens: t.Thinking},
+	} {
+		if part.Tokens > 0 {
+			part.Size = format.Tokens(part.Tokens)
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// clockOf returns a time of the day, for example "14:32", and the date of another day, for example "25 Nov".
+func clockOf(ms int64, now time.Time) string {
+	at := time.UnixMilli(ms).In(now.Location())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2 Jan")
+}
+
+func shareOf(st schema.SessionStatus) string {
+	if rate := HitRate(st); rate != "-" {
+		return rate + " of all prompts"
+	}
+	return ""
+}
+
+func lastBustAt(b *schema.LastBust, now time.Time) string {
+	if b == nil {
+		return "none yet"
+	}
+	text := clockOf(b.At, now) + ", " + format.Clean(b.Words)
+	if b.Removed > 0 {
+		text += "; freed " + format.Tokens(b.Removed)
+	}
+	if b.Cost != nil {
+		text += ", cost " + strings.TrimPrefix(format.AboutDollars(*b.Cost), "about ")
+	}
+	return text
+}
+
+// dueOf says when the next bust is due.
+func dueOf(st schema.SessionStatus) string {
+	n := st.NextBust
+	if n == nil {
+		return ""
+	}
+	text := "at " + format.Tokens(n.At) + " tokens"
+	switch {
+	case n.IsAsked:
+		text = "with the next message: you asked for it"
+	case n.Waits, isDue(st) && st.LastPrice != nil && !st.LastPrice.Bust:
+		text = "as soon as it pays"
+	case isDue(st):
+		text = "due"
+	}
+	return text + markedOf(st, "; ")
+}
+
+// runOf describes the run of the historian that is under way.
+func runOf(h *schema.HistoryStatus, now time.Time) string {
+	if h == nil || h.Running == nil {
+		return ""
+	}
+	return workOf(h.Running) + " since " + clockOf(h.Running.Since, now)
+}
+
+// keptOf counts the summaries.
+func keptOf(h *schema.HistoryStatus) string {
+	if h == nil || h.Compartments == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d for %s tokens", h.Compartments, format.Tokens(h.RawTokens))
+}
+
+func memoriesOf(st schema.SessionStatus) string {
+	if st.Memories+st.Notes == 0 {
+		return ""
+	}
+	text := fmt.Sprint(st.Memories)
+	if st.Notes > 0 {
+		text += ", " + format.Count(st.Notes, "note")
+	}
+	return text
+}
+
+// moneyOf says how much less the session has cost than without magicctx.
+func moneyOf(s *schema.Saving) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Money == 0:
+		return "nothing yet"
+	case s.Money < 0:
+		return "nothing yet: " + format.Dollars(-s.Money) + " more so far"
+	}
+	return format.AboutDollars(s.Money)
+}
+
+func spentOf(s *schema.Saving) string {
+	if s == nil || s.Spent <= 0 {
+		return ""
+	}
+	text := format.AboutDollars(s.Spent) + " on prompts"
+	if s.Historian > 0 {
+		text += ", " + format.Dollars(s.Historian) + " of it on summaries"
+	}
+	return text
+}

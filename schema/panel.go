@@ -1,0 +1,39 @@
+package schema
+
+// A Panel is a session's status for the harness's own screen. All harnesses show the same texts. They fit for a
+// terminal: each is one line without control characters. The panel stays on the screen while nothing happens, so it
+// names times of the day and no ages.
+type Panel struct {
+	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · cache 93% · last bust:
+	// threshold". Brief has at most 40 columns, for example "45% of 200k · cache 93%".
+	Line  string `json:"line"`
+	Brief string `json:"brief"`
+	// Size compares the prompt with the window, for example "90k of 200k tokens (45%)".
+	Size string `json:"size"`
+	// Parts are the sources of the prompt that are not empty, in the order of the bar.
+	Parts []PanelPart `json:"parts"`
+	// Window is the size in tokens that the whole bar stands for. Bust is the size from which a bust may come, 0 if
+	// it is unknown.
+	Window int64 `json:"window"`
+	Bust   int64 `json:"bust,omitzero"`
+	// Facts are in the order in which they are shown.
+	Facts []PanelFact `json:"facts"`
+}
+
+// A PanelPart is one source of a prompt, for example the summaries.
+type PanelPart struct {
+	Source string `json:"source" jsonschema:"enum=system,enum=definitions,enum=documents,enum=summaries,enum=memories,enum=conversation,enum=tools,enum=thinking"`
+	Name   string `json:"name"`
+	Tokens int64  `json:"tokens"`
+	// Size is Tokens for a person, for example "12.9k".
+	Size string `json:"size"`
+}
+
+// A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold".
+type PanelFact struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+	// Tone is "alarm" for a fault, "notice" for a problem that magicctx works with, and "work" while something is
+	// under way.
+	Tone string `json:"tone,omitzero" jsonschema:"enum=alarm,enum=notice,enum=work"`
+}
