@@ -47,6 +47,45 @@ func answeringIn(t *testing.T, kind schema.Harness, f func(p schema.AgentRunPara
 	return h
 }
 
+// A watcher is a client that shows a session.
+type watcher struct {
+	mute
+	told chan schema.SessionStatus
+}
+
+func (w *watcher) SessionChanged(st schema.SessionStatus) { w.told <- st }
+
+// While the historian works, the panel says so. Nothing else happens in the session then, so its begin has to be told.
+func TestPanelSaysThatTheHistorianWorks(t *testing.T) {
+	w := &watcher{told: make(chan schema.SessionStatus, 100)}
+	h := answering(t, func(p schema.AgentRunParams) (string, error) {
+		for {
+			select {
+			case st := <-w.told:
+				if st.History == nil || st.History.Running == nil {
+					continue
+				}
+				if !slices.ContainsFunc(st.Panel.Facts, func(f schema.PanelFact) bool { return f.Label == "historian" && f.Tone == "work" }) {
+					t.Errorf("the panel is %+v", st.Panel)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("the historian works, and no subscriber was told")
+			}
+			return good(p)
+		}
+	})
+	if _, err := h.host.Subscribe(t.Context(), w, schema.SubscribeParams{Harness: schema.HarnessOpenCode, Session: testSession}); err != nil {
+		t.Fatal(err)
+	}
+	h.talkLong()
+	for len(w.told) > 1 {
+		<-w.told
+	}
+	if st := <-w.told; st.History.Running != nil || st.History.Compartments == 0 {
+		t.Errorf("at the end, the subscriber knows %+v", st.History)
+	}
+}
+
 // good answers as a historian should.
 func good(p schema.AgentRunParams) (string, error) {
 	r := historiantest.RangeOf(p.Prompt)

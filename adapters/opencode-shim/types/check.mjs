@@ -1,4 +1,5 @@
-// Checks the entry for OpenCode 2 against the first declarations of its interface, which are in the package of 1.18.33.
+// Checks the entry for OpenCode 2, and what the half for the screen of OpenCode 1 uses, against the declarations in the
+// package of 1.18.33.
 //
 //   npm run typecheck:opencode
 //
@@ -35,7 +36,10 @@ writeFileSync(
   JSON.stringify({
     extends: join(root, "tsconfig.json"),
     compilerOptions: {
-      paths: { "@opencode-ai/plugin/v2/promise": [join(dir, "dist", "v2", "promise", "index.d.ts")] },
+      paths: {
+        "@opencode-ai/plugin/v2/promise": [join(dir, "dist", "v2", "promise", "index.d.ts")],
+        "@opencode-ai/plugin/tui": [join(dir, "dist", "tui.d.ts")],
+      },
       typeRoots: [join(modules, "@types")],
     },
     include: [],

@@ -1,6 +1,10 @@
-// Checks the entry for version 2 against the declarations of OpenCode 1.18.33, which calls it, too. check.mjs maps the
-// package's name to its files. They declare a small context, and no result of setup.
+// Checks the entry for version 2, and what the half for the screen of version 1 uses, against the declarations of OpenCode
+// 1.18.33, which calls both. check.mjs maps the package's names to its files. They declare a small context for version 2, and no
+// result of setup. What they take from other packages, for example the keymap, is not checked.
+import type { TuiPlugin } from "@opencode-ai/plugin/tui"
 import { define, type Plugin } from "@opencode-ai/plugin/v2/promise"
 import plugin from "../src/index.ts"
+import type { Screen } from "../src/v1/opencode.ts"
 
 export const two: Plugin = define({ ...plugin, setup: async (ctx) => void (await plugin.setup(ctx)) })
+export const screen: TuiPlugin = async (api) => void (api satisfies Screen)
