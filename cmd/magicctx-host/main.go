@@ -79,7 +79,7 @@ type cli struct {
 	Stdio     stdioCmd     `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
 	Status    statusCmd    `cmd:"" help:"Show what the running host is doing."`
 	History   historyCmd   `cmd:"" help:"Show the summaries of sessions, and the messages that they cover."`
-	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions."`
+	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions. Without a hit, the exit code is 1."`
 	WhyForgot whyForgotCmd `cmd:"" help:"Say when and why a message left the prompt, and what stands for it."`
 	Index     indexCmd     `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
 	Import    importCmd    `cmd:"" help:"Take over the memories, notes, summaries and commits of the TypeScript plugin."`

@@ -49,14 +49,21 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 	case err != nil:
 		return err
 	case cmd.JSON:
-		return printJSON(s.out, struct {
+		err = printJSON(s.out, struct {
 			Hits []view.Found `json:"hits"`
 		}{all})
-	case len(all) == 0:
-		_, err := fmt.Fprintf(s.out, "Nothing found. If sessions are missing, %s index reads them.\n", program.Name())
-		return err
+	default:
+		err = view.PrintFound(s.out, all, pageOf(s))
 	}
-	return view.PrintFound(s.out, all, pageOf(s))
+	if err == nil && len(all) == 0 {
+		err = nothingFound()
+	}
+	return err
+}
+
+// nothingFound is the error of search and why-forgot without a hit, so that their exit code says it, as that of grep does.
+func nothingFound() error {
+	return fmt.Errorf("nothing found; %s index reads sessions that are missing", program.Name())
 }
 
 // found searches the index in dir.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("no message has these words; %s index reads sessions that are missing", program.Name())
+		return nothingFound()
 	}
 	f := all[max(0, slices.IndexFunc(all, func(f view.Found) bool { return strings.Contains(inOneLine(f.Text), inOneLine(text)) }))]
 	why := view.Forgotten{Found: f}

@@ -44,10 +44,16 @@ const (
 	// recent is the most that a new chunk gains; the gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the most that a chunk gains if its vector has the direction of the query's. besideSense is what the
-	// nearest vector of a message beside it counts in the mean of the two.
-	sense       = 0.06
+	// sense is the most that a chunk gains if its vector has the direction of the query's, both seen from the mean of
+	// the candidates. besideSense is what the nearest vector of a message beside it counts in the mean of the two. For
+	// the mean, as many candidates as fewest have no direction.
+	sense       = 0.03
 	besideSense = 0.4
+	fewest      = 10
+	// again is the share of its score that a hit keeps for each better hit of its message.
+	again = 0.5
+	// least is the least share of the best score that a hit needs.
+	least = 0.1
 	// answer is how far the score of a message moves towards the score of a better message beside it: a question and its
 	// answer belong together. It also moves a commit towards the best message of the hour before it.
 	answer       = 0.7
@@ -80,6 +86,7 @@ func (s *search) rank() ([]Hit, error) {
 	for _, row := range slices.Sorted(maps.Keys(s.found)) { // in a fixed order, so that a search has one result
 		all = append(all, r.match(s.found[row]))
 	}
+	r.setMean(all)
 	neighbours(all)
 	all, err := r.addNeighbours(all)
 	if err != nil {
@@ -94,14 +101,30 @@ func (s *search) rank() ([]Hit, error) {
 		}
 	}
 	move(hits)
-	slices.SortStableFunc(hits, func(a, b *scored) int {
-		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At))
+	sortHits(hits)
+	hits = slices.DeleteFunc(hits, func(h *scored) bool {
+		return h.total < least*hits[0].total || h.isBeside && h.total < besideAtLeast*hits[0].total
 	})
-	hits = slices.DeleteFunc(hits, func(h *scored) bool { return h.isBeside && h.total < besideAtLeast*hits[0].total })
+	lowerRepeated(hits)
 	if hits, err = s.fuse(hits); err != nil {
 		return nil, err
 	}
 	return s.distinct(hits), nil
+}
+
+func sortHits(hits []*scored) {
+	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
+}
+
+// lowerRepeated lowers the scores of further hits of the same message, so that the first hits are of many messages.
+func lowerRepeated(hits []*scored) {
+	share := map[string]float64{}
+	for _, h := range hits {
+		message := h.Session.Harness + " " + h.Session.ID + " " + h.Message
+		h.total *= cmp.Or(share[message], 1)
+		share[message] = again * cmp.Or(share[message], 1)
+	}
+	sortHits(hits)
 }
 
 // addNeighbours adds the messages beside the best candidates: the answer to a question may have none of its words.
@@ -121,6 +144,7 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 			if _, ok := r.found[h.Row()]; !ok {
 				r.found[h.Row()] = h
 				c := r.match(h)
+				r.setSense(&c)
 				c.isBeside = true
 				all = append(all, c)
 				isNew = true
@@ -172,6 +196,34 @@ type ranking struct {
 	*search
 	// refs are the terms of the query for which a term of a text stands.
 	refs map[string][]ref
+	// mean is the mean direction of the vectors of the candidates: what they have in common does not distinguish them.
+	mean words.Vector
+}
+
+// setMean computes the mean, and the sense of each candidate.
+func (r *ranking) setMean(all []scored) {
+	for i := range all {
+		direction := all[i].about.Unit()
+		r.mean.AddShare(&direction, 1/float32(len(all)+fewest))
+	}
+	r.meaning = r.fromMean(&r.meaning)
+	for i := range all {
+		r.setSense(&all[i])
+	}
+}
+
+func (r *ranking) setSense(c *scored) {
+	about := r.fromMean(&c.about)
+	c.sense = max(0, about.Cosine(&r.meaning))
+}
+
+// fromMean returns a vector as it is seen from the mean.
+func (r *ranking) fromMean(v *words.Vector) words.Vector {
+	u := v.Unit()
+	if u != (words.Vector{}) {
+		u.AddShare(&r.mean, -1)
+	}
+	return u
 }
 
 // A ref says that a term stands for the term of the query with a number, and how well, from 0 to 1.
@@ -188,7 +240,9 @@ type scored struct {
 	close     float64
 	matched   int
 	total     float64
-	// sense says how near the vectors of the chunk and the query are, and nearSense is the greatest sense beside it.
+	// about is the vector of the text. sense says how near it is to that of the query, and nearSense is the greatest
+	// sense beside it.
+	about            words.Vector
 	sense, nearSense float64
 	// isBeside means that no term led to the chunk, but a candidate beside it.
 	isBeside bool
@@ -199,10 +253,9 @@ func (r *ranking) match(h index.Hit) scored {
 	values := make([]float64, 4*n)
 	c := scored{Hit: h, own: values[:n], near: values[n : 2*n]}
 	m := match{count: values[2*n : 3*n], share: values[3*n:], best: math.MaxInt, last: -1}
-	var about words.Vector
 	terms.Each(h.Text, func(term []byte, at int) {
 		m.length++
-		about.Add(term)
+		c.about.Add(term)
 		for _, ref := range r.refs[string(term)] {
 			m.meet(ref, at)
 		}
@@ -212,7 +265,6 @@ func (r *ranking) match(h index.Hit) scored {
 			c.near[ref.term] = max(c.near[ref.term], ref.share*inContext*r.terms[ref.term].weight)
 		}
 	})
-	c.sense = max(0, about.Cosine(&r.meaning))
 	for i, t := range r.terms {
 		if n := m.count[i]; n > 0 {
 			c.matched++

@@ -90,6 +90,38 @@ func TestRareWordsDecide(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
 }
 
+// Somebody who looks for a rare word does not want what has only a frequent one.
+func TestWeakHitsAreNotShown(t *testing.T) {
+	x := newIndex(t)
+	var texts []string
+	for i := range 100 {
+		texts = append(texts, fmt.Sprint([]string{"today ", "nothing ", "later ", "lunch ", "coffee ", "home "}[i%6], i))
+	}
+	add(t, x, index.Session{Harness: "pi", ID: "s2", Project: "git:a"}, texts...)
+	add(t, x, ours, "a zebra")
+	want(t, search1(t, x, Query{Text: "zebra today"}), "a zebra")
+	if got := search1(t, x, Query{Text: "today", Limit: 1}); len(got) != 1 || !strings.HasPrefix(got[0], "today") {
+		t.Errorf("the frequent word alone: %q", got)
+	}
+}
+
+func TestHitsOfOneMessageLeaveRoomForOthers(t *testing.T) {
+	x := newIndex(t)
+	must(t, x.Update(t.Context(), func(tx *index.Tx) error {
+		state, err := tx.Session(ours)
+		var chunks []index.Chunk
+		for _, text := range [...]string{"zebra deploy one", "zebra deploy two"} {
+			chunks = append(chunks, index.Chunk{Kind: index.Command, Role: index.Tool, Text: text})
+		}
+		return errors.Join(err, tx.Put(state.Row, ours.Project, index.Message{Key: "m", Ordinal: 1, At: now, Chunks: chunks}))
+	}))
+	add(t, x, index.Session{Harness: "pi", ID: "s2", Project: "git:a"}, "the zebra of another day has seen a deploy that was slow")
+	got := search1(t, x, Query{Text: "zebra deploy"})
+	if len(got) != 3 || !strings.HasPrefix(got[1], "the zebra of another day") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestOtherProjectsAreNotShown(t *testing.T) {
 	x := newIndex(t)
 	var texts []string

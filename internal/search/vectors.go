@@ -1,9 +1,7 @@
 package search
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -55,6 +53,6 @@ func (s *search) fuse(hits []*scored) ([]*scored, error) {
 		c.total += share(rank)
 		rank++
 	})
-	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
+	sortHits(hits)
 	return hits, err
 }

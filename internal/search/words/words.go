@@ -76,16 +76,37 @@ func (v *Vector) Add(term []byte) {
 	}
 }
 
+// AddShare adds a share of another vector.
+func (v *Vector) AddShare(o *Vector, share float32) {
+	for k, x := range o {
+		v[k] += share * x
+	}
+}
+
+// Unit returns the vector of length 1 that has the same direction. The zero vector stays as it is.
+func (v *Vector) Unit() (unit Vector) {
+	if n := v.length(); n > 0 {
+		unit.AddShare(v, float32(1/n))
+	}
+	return unit
+}
+
+func (v *Vector) length() float64 {
+	var sum float32
+	for _, x := range v {
+		sum += x * x
+	}
+	return math.Sqrt(float64(sum))
+}
+
 // Cosine returns how near the directions of two vectors are, from -1 to 1.
 func (v *Vector) Cosine(o *Vector) float64 {
-	var both, mine, other float32
+	var both float32
 	for k, x := range v {
 		both += x * o[k]
-		mine += x * x
-		other += o[k] * o[k]
 	}
-	if mine == 0 || other == 0 {
-		return 0
+	if lengths := v.length() * o.length(); lengths > 0 {
+		return float64(both) / lengths
 	}
-	return float64(both) / math.Sqrt(float64(mine)*float64(other))
+	return 0
 }
