@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PassThrough } from "node:stream"
@@ -55,7 +55,9 @@ test("the answer of an agent is bounded by an extension of its own", async () =>
   const log = join(dir, "bound.json")
   await run([{ log }, { answer: text("Done.") }], { maxOutput: 900 })
   const { extension } = JSON.parse(readFileSync(log, "utf8"))
-  const bound = (await import(`data:text/javascript,${encodeURIComponent(extension)}`)) as { default: (pi: object) => void }
+  const file = join(dir, "bound.mjs")
+  writeFileSync(file, extension)
+  const bound = (await import(file)) as { default: (pi: object) => void }
   let onContext = (_: object, ctx: object) => assert.fail(JSON.stringify(ctx))
   bound.default({ on: (event: string, handler: typeof onContext) => event === "context" && (onContext = handler) })
   for (const [maxTokens, want] of [
