@@ -328,8 +328,8 @@ type Historian struct {
 // Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
 // worst case fits. A model without a known price counts as the dearest model with one.
 type Budget struct {
-	// Money is the greatest budget of all agents together, in $. With 0, no hidden agent asks a model.
-	Money float64 `json:"money" jsonschema:"default=1000,minimum=0" project:"less"`
+	// Money is the greatest budget of all agents in a project on one day, in $. With 0, no agent asks a model.
+	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds the tokens of all questions and answers together.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
 	// Historian bounds the historian. It has a budget of its own, because without summaries a session forgets.
@@ -345,14 +345,14 @@ type HistorianBudget struct {
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
 	// AtMost is the greatest budget, in $.
-	AtMost float64 `json:"at_most" jsonschema:"default=1000,minimum=0" project:"less"`
+	AtMost float64 `json:"at_most" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds its tokens.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
 }
 
 // OthersBudget bounds the agents besides the historian in a project on one day.
 type OthersBudget struct {
-	// Percent is the same share for all other agents together.
+	// Percent is the same for all others.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
@@ -365,12 +365,12 @@ type OthersBudget struct {
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
-	// Schedule is the time of day of its runs, in local time. Empty means only on request.
+	// Schedule is the time of day of its runs, in local time, if your file has a block dreamer. Empty: only on request.
 	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
-	// Tasks are the tasks of a run. Only the first three exist yet.
-	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
+	// Tasks are the tasks of a run; improve and maintain-docs do nothing yet.
+	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.

@@ -158,7 +158,7 @@ func (g *Governor) stop(of work.Subject, over *work.OverBudget, tomorrow time.Ti
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.stops[of] = s
-	if over.Needs.Money > over.Cap.Money || over.Needs.Tokens > over.Cap.Tokens {
+	if over.Cap.Money == 0 || over.Cap.Tokens == 0 || over.Needs.Money > over.Cap.Money || over.Needs.Tokens > over.Cap.Tokens {
 		return fmt.Sprintf("the budget of the day (%s, %s tokens) does not pay for any such call, which may need %s and %s tokens",
 			format.Money(s.Money), format.Tokens(s.Tokens), format.Money(s.NeedsMoney), format.Tokens(s.NeedsTokens))
 	}

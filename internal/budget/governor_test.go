@@ -369,6 +369,16 @@ func TestDefaultBudgets(t *testing.T) {
 	}
 }
 
+// A budget of 0 pays for no call tomorrow either, also if the price of the call is unknown.
+func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
+	b := newBench(t)
+	for _, cap := range []work.Cap{{Tokens: 9}, {Money: 9}} {
+		if text := b.stop(work.Subject{}, &work.OverBudget{Cap: cap}, noon); !strings.Contains(text, "does not pay for any such call") {
+			t.Errorf("%+v: %s", cap, text)
+		}
+	}
+}
+
 // A call of which nobody knows whether it has ended counts with its worst case until midnight.
 func TestUnknownCallsCountInFull(t *testing.T) {
 	for name, end := range map[string]func(b *bench, settle func(agent.End)){

@@ -129,7 +129,11 @@ func (r *run) forecast(ctx context.Context) (string, error) {
 		text := "nothing"
 		if len(shown) > 0 {
 			worst := r.Worst(ctx, r.cfg, question, agent.StepsOf(question.Agent))
-			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(len(shown), "memory"), format.Tokens(int(worst.Tokens)), format.Money(worst.Dollars()))
+			cost := format.Money(worst.Dollars())
+			if worst.Money == 0 {
+				cost = "an unknown price"
+			}
+			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(len(shown), "memory"), format.Tokens(int(worst.Tokens)), cost)
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s): %s.", t.Name, t.Title, text))
 	}

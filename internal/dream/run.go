@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/checks"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -230,7 +231,7 @@ func (r *run) report() string {
 	}
 	sentences := []string{"The dreamer has changed nothing."}
 	if len(done) > 0 {
-		sentences = []string{fmt.Sprintf("The dreamer has %s. magicctx-host memory restore --run %d --project %s undoes that.", strings.Join(done, ", "), r.number, r.directory)}
+		sentences = []string{fmt.Sprintf("The dreamer has %s. magicctx-host memory restore --run %d --project %s undoes that.", strings.Join(done, ", "), r.number, program.Quote(r.directory))}
 	}
 	if r.bad > 0 {
 		sentences = append(sentences, fmt.Sprintf("It has rejected %s that broke its rules.", format.Count(r.bad, "change")))

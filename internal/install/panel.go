@@ -93,7 +93,7 @@ func (f Plugin) PanelProblem(ctx context.Context, p Place) string {
 	found, err := FindPlugin(ctx, list)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("the screen of %s shows no panel: %v", p.Harness.Name, err)
+		return fmt.Sprintf("the screen of %s shows no panel; correct the file first: %v", p.Harness.Name, err)
 	case found == nil:
 		return fmt.Sprintf("the screen of %s shows no panel, because no %s lists it", p.Harness.Name, list.Harness.files[1])
 	}

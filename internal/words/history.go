@@ -225,7 +225,7 @@ func budgetOf(h *schema.HistoryStatus, now time.Time) string {
 		agents = "the " + b.Agents
 	}
 	size, spent, needs := format.Dollars(b.Money), format.Dollars(b.SpentMoney), format.Dollars(b.NeedsMoney)
-	isTooSmall := b.NeedsMoney > b.Money
+	isTooSmall := b.Money == 0 || b.NeedsMoney > b.Money
 	if b.SpentMoney+b.NeedsMoney <= b.Money {
 		size, spent, needs = format.Tokens(b.Tokens)+" tokens", format.Tokens(b.SpentTokens), format.Tokens(b.NeedsTokens)
 		isTooSmall = b.NeedsTokens > b.Tokens
