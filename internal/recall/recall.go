@@ -174,6 +174,9 @@ func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64
 			found <- facts
 		})
 	}
+	if r.Within < 0 {
+		return nil
+	}
 	wait := time.NewTimer(cmp.Or(r.Within, within))
 	defer wait.Stop()
 	select {
