@@ -12,6 +12,8 @@ declare module "@opentui/solid" {
   }
   export function createElement(tag: "box" | "scrollbox" | "text"): Element
   export function insertNode(parent: Element, child: Element): void
+  /** Shows the elements that a function returns, and calls it again after a change of what it has read. */
+  export function insert(parent: Element, elements: () => Element[]): unknown
   export function setProp(element: Element, name: string, value: unknown): unknown
   export function effect(body: () => void): void
   export function useKeyboard(pressed: (key: { readonly name: string }) => void): void
