@@ -45,7 +45,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer stop()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.Port))))
 	if err != nil {
-		return fmt.Errorf("serve the dashboard: %w", err)
+		return fmt.Errorf("serve the dashboard: %w; without --port it takes any free port", err)
 	}
 	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow)}
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
