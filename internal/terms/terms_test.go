@@ -99,3 +99,14 @@ func BenchmarkEach(b *testing.B) {
 		Each(text, func([]byte, int) {})
 	}
 }
+
+func TestTextsAreSplitIntoSentences(t *testing.T) {
+	var got []string
+	for sentence, line := range Sentences("# Two rules\n\n- Use e.g. Go 1.26. Never run v1.2 in CI! etc. is no end.\n```\nno sentence. Nothing\n```\nok\nWhy not? Éclairs.") {
+		got = append(got, strconv.Itoa(line)+" "+sentence)
+	}
+	want := []string{"1 Two rules", "3 Use e.g. Go 1.26.", "3 Never run v1.2 in CI! etc. is no end.", "8 Why not?", "8 Éclairs."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
