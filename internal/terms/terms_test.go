@@ -43,6 +43,10 @@ func TestFormsOfAWordHaveOneStem(t *testing.T) {
 		"class classes", "fix fixes fixed fixing", "file files", "error errors", "index indexes indexed indexing", "test tests tested testing",
 		"migrate migration migrations migrating", "validate validates validated validation validator", "configure configures configuration configurable",
 		"notify notifies notification", "deploy deployed deployment", "visible visibility", "depend depends dependency dependent",
+		"agree agreed agrees agreement", "free freed freeing", "exceed exceeds exceeded exceeding", "need needs needed",
+		"cancel cancelled canceled cancelling cancellation", "control controls controlled controller", "install installed installer instalment",
+		"format formats formatted formatter", "commit commits committed committer", "occur occurs occurred occurrence",
+		"normalise normalize normalised normalized normalizing normalizer normalization", "analysis analyses analyse analysed",
 	} {
 		words := strings.Fields(forms)
 		for _, w := range words[1:] {
