@@ -35,8 +35,8 @@ type run struct {
 	end       context.CancelCauseFunc
 	progress  schema.DreamStatus // guarded by mu
 
-	// number is the number under which the changes can be undone, or 0 if there are none yet. The other fields say what has
-	// come of the run.
+	// number is N of "memory restore --run N", which undoes the changes. It is 0 until the run has changed something. The
+	// other fields are the results of the run.
 	number                               int
 	merged, into, updated, archived, bad int
 	problems                             []string
@@ -118,7 +118,7 @@ func (r *run) doTasks(ctx context.Context) error {
 	return nil
 }
 
-// job returns the memories as they are now, with what the files of the project say about them.
+// job returns the current memories, with the findings about them in the files of the project.
 func (r *run) job(ctx context.Context) (dreamer.Job, error) {
 	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
 	if err != nil {
