@@ -37,10 +37,10 @@ type run struct {
 
 	// number is the number under which the changes can be undone, or 0 if there are none yet. The other fields say what has
 	// come of the run.
-	number                               int
-	merged, into, updated, archived, bad int
-	problems                             []string
-	row                                  work.RunRow
+	number                                         int
+	merged, into, updated, archived, improved, bad int
+	problems                                       []string
+	row                                            work.RunRow
 }
 
 // finishTimeout bounds the wait for the database at the end of a task. Nobody waits for the write, and the result has cost
@@ -59,7 +59,7 @@ func (r *run) carryOut(ctx context.Context) {
 		r.Log.Warn("the dreamer has stopped", "project", r.project, "error", err)
 		r.problems = append(r.problems, format.Shorten(format.Clean(err.Error()), maxCause))
 	}
-	changed := r.into + r.updated + r.archived
+	changed := r.into + r.updated + r.archived + r.improved
 	r.row.Reason, r.row.Produced = r.report(), changed
 	switch {
 	case changed > 0:
@@ -208,10 +208,12 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 		switch {
 		case c.Content == "":
 			r.archived += len(c.Old)
-		case len(c.Old) == 1:
-			r.updated++
-		default:
+		case len(c.Old) > 1:
 			r.merged, r.into = r.merged+len(c.Old), r.into+1
+		case t.Name == dreamer.Improve:
+			r.improved++
+		default:
+			r.updated++
 		}
 	}
 	return nil
@@ -228,6 +230,9 @@ func (r *run) report() string {
 	}
 	if r.archived > 0 {
 		done = append(done, "archived "+format.Count(r.archived, "memory"))
+	}
+	if r.improved > 0 {
+		done = append(done, "rewritten "+format.Count(r.improved, "memory"))
 	}
 	sentences := []string{"The dreamer has changed nothing."}
 	if len(done) > 0 {

@@ -88,7 +88,7 @@ func (w *week) live(day int) {
 		category := chronicle.Categories[w.random.IntN(len(chronicle.Categories))]
 		w.edits(func(e *memories.Editor) error {
 			source := []chronicle.Source{chronicle.FromHistorian, chronicle.FromUser}[w.random.IntN(2)]
-			_, _, err := e.Write(chronicle.Memory{Project: w.row().Project, Directory: "/p", Category: category, Content: fmt.Sprintf("The thing %c is about src/x.go and has some more words.", 'a'+rune(4*day+i)), Source: source})
+			_, _, err := e.Write(chronicle.Memory{Project: w.row().Project, Directory: "/p", Category: category, Content: fmt.Sprintf("%she thing %c is about src/x.go and has some more words.", []string{"T", "We agreed that t"}[w.random.IntN(2)], 'a'+rune(4*day+i)), Source: source})
 			return err
 		})
 	}
@@ -186,7 +186,7 @@ func (w *week) answer(p schema.AgentRunParams) string {
 	for range 1 + w.random.IntN(4) {
 		i := w.random.IntN(len(notes))
 		one, other := notes[i], notes[(i+1+w.random.IntN(2))%len(notes)]
-		switch w.random.IntN(6) {
+		switch w.random.IntN(7) {
 		case 0:
 			fmt.Fprintf(&b, `<merge ids="%s,%s">%s</merge>`, one[1], other[1], strings.TrimSuffix(one[2], ".")+" "+other[2])
 		case 1:
@@ -199,6 +199,8 @@ func (w *week) answer(p schema.AgentRunParams) string {
 			fmt.Fprintf(&b, `<archive ids="%d"></archive>`, w.random.IntN(40))
 		case 5:
 			b.WriteString("<none/>")
+		case 6:
+			fmt.Fprintf(&b, `<update ids="%s">%s</update>`, one[1], strings.TrimPrefix(one[2], "We agreed that t"))
 		}
 	}
 	return b.String()
