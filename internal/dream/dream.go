@@ -143,18 +143,13 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 // resume takes over the account of a run that has not ended, if there is one. It stores the account, so that this run is not
 // lost either.
 func (r *run) resume(ctx context.Context) error {
-	state, err := r.Store.Runs.State(ctx, r.lease.Work)
+	p, err := r.past(ctx, r.project)
 	if err != nil {
 		return err
 	}
-	if r.account.StartedAt = r.Clock.Now(); state.Unfinished != "" {
-		old, err := accountOf(state.Unfinished)
-		if err != nil {
-			r.Log.Warn("an unfinished run of the dreamer is not readable", "project", r.project, "error", err)
-		} else {
-			old.IsManual = old.IsManual || r.account.IsManual
-			r.account, r.isResumed = old, true
-		}
+	if r.account.StartedAt = r.Clock.Now(); p.isUnfinished {
+		p.account.IsManual = p.account.IsManual || r.account.IsManual
+		r.account, r.isResumed = p.account, true
 	}
 	return r.save(ctx)
 }

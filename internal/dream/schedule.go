@@ -84,9 +84,11 @@ func (d *Dreamer) past(ctx context.Context, project string) (p past, err error) 
 		return p, err
 	}
 	if p.Unfinished != "" {
-		p.account, err = accountOf(p.Unfinished)
-		p.isUnfinished = err == nil
-		return p, err
+		if p.account, err = accountOf(p.Unfinished); err == nil {
+			p.isUnfinished = true
+			return p, nil
+		}
+		d.Log.Warn("an unfinished run of the dreamer begins anew", "project", project, "error", err)
 	}
 	p.runs, err = d.Store.Runs.Of(ctx, memories.DreamerOf(project), maxFailures)
 	return p, err

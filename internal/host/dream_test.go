@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -424,6 +425,18 @@ func TestInterruptedDreamIsCancelled(t *testing.T) {
 	if text := p.dream("cancel"); len(p.asked) != 2 || p.sessionStatus().Dream != nil || text != "No run is under way." {
 		t.Errorf("after that: %q, asked %q, status %+v", text, p.asked, p.sessionStatus().Dream)
 	}
+}
+
+// A stored account that cannot be read does not stop the dreamer.
+func TestDreamBeginsAnewAfterADamagedAccount(t *testing.T) {
+	p := newPausing(t)
+	p.interrupt(1, true, p.byCommand)
+	err := p.store.Update(p.ctx, func(tx *database.Tx) error {
+		return work.SaveUnfinished(tx, memories.DreamerOf(p.row().Project), `{"Tries":`)
+	})
+	must(t, err)
+	p.tick(at(0, 2, 0))
+	p.wantEnd(3, true)
 }
 
 // A machine that sleeps during a run loses the lease, and the run goes on when it wakes up.
