@@ -14,7 +14,9 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
@@ -573,7 +575,7 @@ func TestDreamFollowsItsSchedule(t *testing.T) {
 
 // After a failure, the schedule tries again an hour later. Three equal failures end it until the next day, or until a run that
 // the user has started succeeds, and the status says so.
-func TestThreeEqualFailuresEndTheSchedule(t *testing.T) {
+func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	asked, failure := 0, "401 unauthorized"
 	h := dreaming(t, func(*harness) (string, error) {
 		if asked++; failure != "" {
@@ -610,6 +612,105 @@ func TestThreeEqualFailuresEndTheSchedule(t *testing.T) {
 	}
 	h.learns("Wrappers end with _wrap", at(3, 0, 0))
 	tick(at(3, 3, 0), 11)
+}
+
+// Once, a run with no task was never recorded, so it began again with each tick.
+func TestBugK13RunWithoutTasksIsARun(t *testing.T) {
+	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
+	h.config.Dreamer.Tasks = nil
+	h.restart()
+	for minute := range 3 {
+		h.tick(at(0, 2, minute))
+	}
+	if state, err := h.store.Runs.State(h.ctx, memories.DreamerOf(h.row().Project)); err != nil || state.Runs != 1 || state.Unfinished != "" {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+// A memory that is only learned again is no reason for a run.
+func TestBugK14SeenMemoriesAreNoChange(t *testing.T) {
+	asked := 0
+	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
+	tick := h.ticks(&asked)
+	tick(at(0, 2, 0), 1)
+	h.learns(helpersA, at(0, 12, 0))
+	tick(at(1, 2, 0), 1)
+	h.learns(wrapper, at(1, 12, 0))
+	tick(at(2, 2, 0), 2)
+}
+
+// The run of one project does not put off the run of another one, which works in its own directory.
+func TestBugK16ProjectsDreamForThemselves(t *testing.T) {
+	var directories []string
+	h := dreaming(t, func(*harness) (string, error) { return "<none/>", nil }, helpersA, helpersB)
+	answer := h.runAgent
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		directories = append(directories, p.Directory)
+		return answer(ctx, p)
+	}
+	other := t.TempDir()
+	h.clock.Set(at(0, 1, 0).UnixMilli())
+	h.project, h.messages, h.revision, h.told = other, nil, 0, 0
+	_, err := h.host.Initialize(h.ctx, h, schema.InitializeParams{Harness: h.kind, Directory: other})
+	must(t, err)
+	key := store.Key{Harness: string(h.kind), Session: "ses_other"}
+	err = h.store.CommitPass(h.ctx, store.PassCommit{
+		Session: store.SessionRow{Key: key, Directory: other, Project: "dir:other", Mode: "primary", TagCounter: 1, Provider: "anthropic", Model: "m", LastPassAt: 1},
+		Pass:    store.PassRow{Pass: 1, Verdict: "steady", At: 1},
+	})
+	must(t, err)
+	for _, content := range []string{"Wrappers are short.", "Wrappers are not long."} {
+		h.edits(func(e *memories.Editor) error {
+			_, _, err := e.Write(chronicle.Memory{Project: "dir:other", Category: "NAMING", Content: content, Source: chronicle.FromHistorian})
+			return err
+		})
+	}
+	for minute := range 3 {
+		h.tick(at(0, 2, minute))
+	}
+	if slices.Sort(directories); !slices.Equal(directories, []string{"/p", other}) {
+		t.Errorf("asked in %q", directories)
+	}
+}
+
+// While a run works on a project, no other one begins there, neither by command nor by the schedule.
+func TestBugK18TwoRunsNeverWorkAtOnce(t *testing.T) {
+	p := newPausing(t)
+	p.stopAt, p.goOn = 1, make(chan bool)
+	p.byCommand()
+	<-p.reached
+	r, err := p.host.CommandExecute(p.ctx, p.harness, schema.CommandExecuteParams{Session: testSession, Directory: p.project, Command: "ctx-dream"})
+	if err != nil || !strings.Contains(r.Message, "works on this project now") {
+		t.Errorf("a second command says %q, %v", r.Message, err)
+	}
+	p.host.dreamer.StartDue(p.ctx)
+	if held, err := p.store.Leases.Acquire(p.ctx, memories.DreamerOf(p.row().Project), "another"); err != nil || held {
+		t.Errorf("another run gets the lease: %t, %v", held, err)
+	}
+	close(p.goOn)
+	p.settle()
+	p.wantEnd(2, true)
+}
+
+// A run in which one task has failed is tried again, although another task of it has changed something.
+func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
+	p := newPausing(t)
+	answer, fails := p.runAgent, true
+	p.runAgent = func(ctx context.Context, q schema.AgentRunParams) (schema.AgentRunResult, error) {
+		if fails && strings.Contains(q.Title, "rewrite") {
+			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote("401 unauthorized")}}, nil
+		}
+		return answer(ctx, q)
+	}
+	p.tick(at(0, 2, 0))
+	if got := p.active(); !slices.Equal(got, []string{oneRule, story}) || len(p.shown) != 1 || !strings.Contains(p.shown[0], "warning") {
+		t.Errorf("after the first run: %q, told %q", got, p.shown)
+	}
+	fails = false
+	p.tick(at(0, 3, 0))
+	if got := p.active(); !slices.Equal(got, []string{oneRule, retries}) {
+		t.Errorf("after the second run: %q", got)
+	}
 }
 
 // With idle_minutes, a run also begins at any hour when no harness has sent a prompt for so long. The hours of the schedule
