@@ -139,7 +139,7 @@ func (t Task) prompt(j Job, shown []chronicle.Memory) string {
 // line shows a memory. It is data: its text cannot close the element.
 func (t Task) line(j Job, m chronicle.Memory) string {
 	finding := ""
-	if t.Name == Verify {
+	if t.Name == Verify || t.Name == MaintainDocs {
 		finding = fmt.Sprintf(" finding=%q", html.EscapeString(j.Findings[m.ID].text(m)))
 	}
 	return fmt.Sprintf("<note id=\"%d\"%s>%s</note>\n", m.ID, finding, html.EscapeString(m.Content))

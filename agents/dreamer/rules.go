@@ -30,6 +30,7 @@ const (
 	Verify       = "verify"
 	ArchiveStale = "archive-stale"
 	Improve      = "improve"
+	MaintainDocs = "maintain-docs"
 )
 
 //go:embed prompts
@@ -41,6 +42,7 @@ var Tasks = []Task{
 	{Verify, "correct memories whose files are gone", system(Verify), []Kind{Update, Archive}, doubtful},
 	{ArchiveStale, "archive memories of no use", system(ArchiveStale), []Kind{Archive}, stale},
 	{Improve, "rewrite unclear memories", system(Improve), []Kind{Update}, unclear},
+	{MaintainDocs, "propose corrections of the project's documents", system(MaintainDocs), []Kind{Update, Archive}, doubtful},
 }
 
 func system(name string) string {
@@ -255,7 +257,7 @@ const around = "`'\"()[]{}<>,;:!?"
 
 // wordsOf returns the words of a text without the punctuation around them.
 func wordsOf(text string) (words []string) {
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "](", "] (")) { // a link of Markdown is two words
 		word = strings.TrimRight(strings.TrimLeft(word, around), around+".")
 		if lower := strings.ToLower(word); isRestrictive(lower) {
 			word = lower

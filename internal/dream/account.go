@@ -28,8 +28,11 @@ type account struct {
 	// a rule.
 	Merged, Into, Updated, Archived, Improved, Rejected int
 	Problems                                            []string
-	Model                                               string
-	Usage                                               ask.Usage
+	// Proposed counts the corrections of documents, and Patch is the file that holds them.
+	Proposed int
+	Patch    string
+	Model    string
+	Usage    ask.Usage
 }
 
 func (a account) text() string {
@@ -93,6 +96,10 @@ func (a account) report(directory string) string {
 	sentences := []string{"The dreamer has changed nothing."}
 	if len(done) > 0 {
 		sentences = []string{fmt.Sprintf("The dreamer has %s. magicctx-host memory restore --run %d --project %s undoes that.", strings.Join(done, ", "), a.Number, program.Quote(directory))}
+	}
+	if a.Proposed > 0 {
+		sentences = append(sentences, fmt.Sprintf("It proposes %s of the project's documents: git -C %s apply %s makes them.",
+			format.Count(a.Proposed, "correction"), program.Quote(directory), program.Quote(a.Patch)))
 	}
 	if a.Rejected > 0 {
 		sentences = append(sentences, fmt.Sprintf("It has rejected %s that broke its rules.", format.Count(a.Rejected, "change")))

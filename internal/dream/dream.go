@@ -19,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/notice"
+	"github.com/magicctx/magicctx-host/internal/projectdocs"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -35,6 +36,7 @@ type Dreamer struct {
 	// mu guards running and the progress in it: the run of each project, by identity.
 	mu      sync.Mutex
 	running map[string]*run
+	docs    projectdocs.Reader
 }
 
 // Options configure a Dreamer.
@@ -156,25 +158,37 @@ func (r *run) resume(ctx context.Context) error {
 
 // forecast says what a run would do now.
 func (r *run) forecast(ctx context.Context) (string, error) {
-	job, err := r.job(ctx)
+	job, err := r.memories(ctx)
 	if err != nil {
 		return "", err
 	}
-	parts := []string{fmt.Sprintf("The project has %s. A run would do this:", format.Count(len(job.Memories), "memory"))}
+	texts := []string{fmt.Sprintf("The project has %s. A run would do this:", format.Count(len(job.Memories), "memory"))}
 	for _, t := range tasksOf(r.cfg) {
-		question, shown := t.Question(job)
+		parts, err := r.parts(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		asked, worst := 0, work.Spent{}
+		for _, p := range parts {
+			if question, shown := t.Question(p.Job); len(shown) > 0 {
+				one := r.Worst(ctx, r.cfg, question, agent.StepsOf(question.Agent))
+				asked, worst = asked+len(shown), work.Spent{Money: worst.Money + one.Money, Tokens: worst.Tokens + one.Tokens}
+			}
+		}
 		text := "nothing"
-		if len(shown) > 0 {
-			worst := r.Worst(ctx, r.cfg, question, agent.StepsOf(question.Agent))
-			cost := format.Money(worst.Dollars())
+		if asked > 0 {
+			noun, cost := "memory", format.Money(worst.Dollars())
+			if t.Name == dreamer.MaintainDocs {
+				noun = "line"
+			}
 			if worst.Money == 0 {
 				cost = "an unknown price"
 			}
-			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(len(shown), "memory"), format.Tokens(int(worst.Tokens)), cost)
+			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(asked, noun), format.Tokens(int(worst.Tokens)), cost)
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s): %s.", t.Name, t.Title, text))
+		texts = append(texts, fmt.Sprintf("%s (%s): %s.", t.Name, t.Title, text))
 	}
-	return strings.Join(parts, "\n"), nil
+	return strings.Join(texts, "\n"), nil
 }
 
 // tasksOf returns the tasks that the user wants, in their order.

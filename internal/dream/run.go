@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/checks"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/tokens"
@@ -80,7 +81,7 @@ func (r *run) carryOut(ctx context.Context) {
 	if err := r.Store.Runs.Record(writing, r.lease.Work, row, retry); err != nil {
 		r.Log.Warn("a run of the dreamer is not recorded", "project", r.project, "error", err)
 	}
-	if !r.account.IsManual && row.Produced == 0 { // nobody has asked for this run
+	if !r.account.IsManual && row.Produced+r.account.Proposed == 0 { // nobody has asked for this run
 		return
 	}
 	variant := "success"
@@ -156,12 +157,40 @@ func (r *run) show(t dreamer.Task, number, of int) {
 
 func tokensOf(u ask.Usage) int { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// job returns the memories as they are now, with what the files of the project say about them.
-func (r *run) job(ctx context.Context) (dreamer.Job, error) {
-	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
-	if err != nil {
-		return dreamer.Job{}, err
+// A part is one question of a task: about the memories, or about a document.
+type part struct {
+	dreamer.Job
+	name, text string // of the document
+}
+
+// parts returns the questions of a task.
+func (r *run) parts(ctx context.Context, t dreamer.Task) ([]part, error) {
+	if t.Name == dreamer.MaintainDocs {
+		return r.documents(ctx)
 	}
+	j, err := r.memories(ctx)
+	return []part{{Job: j}}, err
+}
+
+// memories returns the memories of the project as they are now.
+func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
+	j := r.job()
+	known, err := r.Store.Memories.Of(ctx, r.project, j.Now)
+	if err != nil {
+		return j, err
+	}
+	for _, m := range known.Memories {
+		j.Excess += tokens.Count(m.Content)
+		if m.Project == r.project { // the other projects of a workspace only share theirs
+			j.Memories = append(j.Memories, m)
+		}
+	}
+	r.find(&j)
+	return j, nil
+}
+
+// job returns a job without memories.
+func (r *run) job() dreamer.Job {
 	j := dreamer.Job{
 		Findings: make(map[int64]dreamer.Finding), Now: r.Clock.Now(), Excess: -r.cfg.Memory.InjectionBudgetTokens,
 		Models:  ask.Models(append([]string{r.cfg.Dreamer.Model}, r.cfg.Dreamer.FallbackModels...)...),
@@ -170,12 +199,14 @@ func (r *run) job(ctx context.Context) (dreamer.Job, error) {
 	if len(j.Models) == 0 {
 		j.Models = []string{r.session.Provider + "/" + r.session.Model}
 	}
+	return j
+}
+
+// find adds what the files of the project say about the memories of a job.
+func (r *run) find(j *dreamer.Job) {
 	var paths []string
-	for _, m := range known.Memories {
-		j.Excess += tokens.Count(m.Content)
-		if m.Project == r.project { // the other projects of a workspace only share theirs
-			j.Memories, paths = append(j.Memories, m), append(paths, dreamer.Paths(m.Content)...)
-		}
+	for _, m := range j.Memories {
+		paths = append(paths, dreamer.Paths(m.Content)...)
 	}
 	gone, err := checks.Gone(r.directory, paths)
 	if err != nil {
@@ -190,12 +221,11 @@ func (r *run) job(ctx context.Context) (dreamer.Job, error) {
 		}
 		j.Findings[m.ID] = f
 	}
-	return j, nil
 }
 
 // do does one task.
 func (r *run) do(ctx context.Context, t dreamer.Task) error {
-	job, err := r.job(ctx)
+	parts, err := r.parts(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -203,30 +233,32 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 		Runner: r.Agents, Harness: schema.Harness(r.session.Key.Harness), Client: r.client, Directory: r.directory, Session: r.session.Key.Session,
 		Title: "dream: " + t.Title, Lease: r.lease,
 	}
-	result, err := t.Run(ctx, asker, job)
-	r.account.Usage = r.account.Usage.Plus(result.Usage)
-	if err != nil {
-		return err
-	}
-	next := r.account
-	next.Model = cmp.Or(result.Model, next.Model)
-	next.Rejected += len(result.Rejected)
-	for _, why := range result.Rejected {
-		r.Log.Info("the dreamer rejects a change", "project", r.project, "task", t.Name, "cause", why)
-	}
+	next, diff := r.account, ""
 	var changes []memories.Tended
-	for _, ch := range result.Changes {
-		c := memories.Tended{Content: ch.Content}
-		if ch.Kind == dreamer.Archive {
-			c = memories.Tended{Reason: ch.Content}
+	for _, p := range parts {
+		result, err := t.Run(ctx, asker, p.Job)
+		r.account.Usage = r.account.Usage.Plus(result.Usage)
+		if err != nil {
+			return err
 		}
-		for _, m := range job.Memories {
-			if slices.Contains(ch.IDs, m.ID) {
-				c.Old = append(c.Old, m)
-			}
+		next.Model = cmp.Or(result.Model, next.Model)
+		next.Rejected += len(result.Rejected)
+		for _, why := range result.Rejected {
+			r.Log.Info("the dreamer rejects a change", "project", r.project, "task", t.Name, "cause", why)
 		}
-		changes = append(changes, c)
+		if p.name == "" {
+			changes = append(changes, tended(p.Memories, result.Changes)...)
+			continue
+		}
+		next.Proposed += len(result.Changes)
+		diff += format.Diff("a/"+p.name, "b/"+p.name, p.text, dreamer.Revise(p.text, result.Changes), false)
 	}
+	if t.Name == dreamer.MaintainDocs {
+		if next.Patch, err = r.propose(diff); err != nil {
+			return err
+		}
+	}
+	next.Usage = r.account.Usage
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	err = r.Store.Memories.Tend(writing, r.project, r.lease.Holder, next.Number, changes, func(number int, made []memories.Tended) string {
@@ -237,4 +269,21 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 		r.account = next
 	}
 	return err
+}
+
+// tended returns the changes of memories as the store makes them.
+func tended(known []chronicle.Memory, all []dreamer.Change) (changes []memories.Tended) {
+	for _, ch := range all {
+		c := memories.Tended{Content: ch.Content}
+		if ch.Kind == dreamer.Archive {
+			c = memories.Tended{Reason: ch.Content}
+		}
+		for _, m := range known {
+			if slices.Contains(ch.IDs, m.ID) {
+				c.Old = append(c.Old, m)
+			}
+		}
+		changes = append(changes, c)
+	}
+	return changes
 }

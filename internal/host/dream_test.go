@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -489,6 +490,54 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 	if len(p.shown) != 1 || !strings.Contains(p.shown[0], "Consolidate has failed: it was interrupted 3 times") {
 		t.Errorf("told %q", p.shown)
+	}
+}
+
+// The opt-in task maintain-docs writes a diff of the documents, which the user may apply. It changes no document itself, and
+// asks nothing if no path is gone.
+func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
+	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
+	asked := 0
+	h := dreaming(t, func(*harness) (string, error) {
+		asked++
+		return "<update ids=\"3\">- `lib/util.go`: helpers</update><archive ids=\"8\">It is gone.</archive><archive ids=\"6\">It is gone.</archive>", nil
+	})
+	h.project = t.TempDir()
+	h.config.Dreamer.Tasks = []string{"maintain-docs"}
+	h.restart()
+	_, err := h.host.Initialize(h.ctx, h, schema.InitializeParams{Harness: h.kind, Directory: h.project})
+	must(t, err)
+	for name, content := range map[string]string{"STRUCTURE.md": text, "ARCHITECTURE.md": "Nothing is gone: lib/a.go\n", "lib/a.go": "", "lib/util.go": ""} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.project, name)), 0o700))
+		must(t, os.WriteFile(filepath.Join(h.project, name), []byte(content), 0o600))
+	}
+	if said := h.dream("--dry-run"); !strings.Contains(said, "asks about 2 lines, for at most") || asked != 0 {
+		t.Errorf("asked %d times: %s", asked, said)
+	}
+	h.dream("")
+	patches, err := filepath.Glob(filepath.Join(h.dir, "proposals", "*.patch"))
+	must(t, err)
+	if len(patches) != 1 || asked != 1 || len(h.shown) != 1 || !strings.Contains(h.shown[0], "proposes 2 corrections of the project's documents: git -C "+h.project+" apply "+patches[0]) || !strings.Contains(h.shown[0], "rejected 1 change") {
+		t.Fatalf("asked %d times, told %q, wrote %q", asked, h.shown, patches)
+	}
+	read := func() string {
+		content, err := os.ReadFile(filepath.Join(h.project, "STRUCTURE.md"))
+		must(t, err)
+		return string(content)
+	}
+	if got := read(); got != text {
+		t.Errorf("the document has changed: %q", got)
+	}
+	if out, err := exec.Command("git", "-C", h.project, "apply", patches[0]).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := strings.Replace(strings.Replace(text, "src/util.go`: helpers", "lib/util.go`: helpers", 1), "- tools/pack.sh packs\n", "", 1)
+	if got := read(); got != want {
+		t.Errorf("applied: %q, want %q", got, want)
+	}
+	h.dream("")
+	if patches, _ := filepath.Glob(filepath.Join(h.dir, "proposals", "*")); len(patches) != 0 || asked != 1 {
+		t.Errorf("with true documents: asked %d times, left %q", asked, patches)
 	}
 }
 
