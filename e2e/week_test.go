@@ -43,6 +43,8 @@ type week struct {
 	day     int
 	asked   int
 	killAt  int // the number of the question during which the host is killed, 0 for none
+	// isRough means that the host is killed at any moment, so nobody knows how many questions are asked twice.
+	isRough bool
 }
 
 // A player plays the parts of a week with a real host.
@@ -192,8 +194,8 @@ func (w *week) wantEnd() {
 			w.t.Errorf("%s has asked, too", row.Agent)
 		}
 	}
-	if calls != questions || w.asked != questions || changes != 4 {
-		w.t.Errorf("%d calls are booked, and %d questions were asked, want %d; they changed %d memories", calls, w.asked, questions, changes)
+	if !w.isRough && (calls != questions || w.asked != questions) || changes != 4 {
+		w.t.Errorf("%d calls are booked, and %d questions were asked, want %d; they made %d changes", calls, w.asked, questions, changes)
 	}
 	if prompts := w.prompts(); money <= 0 || money > prompts/20 {
 		w.t.Errorf("the dreamer has cost $%.4f, and the prompts $%.4f", money, prompts)

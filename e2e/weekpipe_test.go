@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -20,6 +22,29 @@ import (
 func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
+
+// The host is killed at a random moment after each /ctx-dream, also between two tasks or when all are done.
+func TestRoughWeekOverAPipe(t *testing.T) {
+	rounds := 2
+	if suite.All() {
+		rounds = 20
+	}
+	random := rand.New(rand.NewPCG(*killSeed, 2))
+	for i := range rounds {
+		delays := []time.Duration{time.Duration(random.Int64N(int64(rough))), time.Duration(random.Int64N(int64(rough)))}
+		t.Run(fmt.Sprint(i, " ", delays), func(t *testing.T) {
+			needs(t, schema.HarnessOpenCode)
+			t.Parallel()
+			w := newWeek(t, schema.HarnessOpenCode, 0, `{"dreamer": {}}`, func(w *week) player { return &pipe{week: w, delays: delays} })
+			w.isRough = true
+			w.live()
+			w.wantEnd()
+		})
+	}
+}
+
+// rough is about as long as a run takes, so that a kill meets each part of it.
+const rough = 60 * time.Millisecond
 
 // A pipe is a harness that starts a host of its own for each session.
 type pipe struct {
@@ -32,6 +57,7 @@ type pipe struct {
 	sessions int
 	messages []string
 	used     []usage
+	delays   []time.Duration // if there are any left, the host is killed so long after a command
 }
 
 // A usage is the usage of a request, in tokens.
@@ -66,11 +92,14 @@ func (p *pipe) connect() {
 	if err := p.host.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	p.told = make(chan string, 10)
+	told := make(chan string, 10)
+	p.told = told
 	p.client = rpc.NewClient(struct {
 		io.Reader
 		io.WriteCloser
-	}{out, in}, p.handle, nil)
+	}{out, in}, func(_ context.Context, method string, params json.Value) (any, error) {
+		return p.handle(told, method, params)
+	}, nil)
 	p.call(schema.MethodInitialize, schema.InitializeParams{
 		Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "test", Harness: schema.HarnessOpenCode, Directory: p.project,
 	}, nil)
@@ -78,7 +107,7 @@ func (p *pipe) connect() {
 }
 
 // handle answers the calls of the host.
-func (p *pipe) handle(_ context.Context, method string, params json.Value) (any, error) {
+func (p *pipe) handle(told chan<- string, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodModelLimits:
 		return schema.ModelLimits{ContextTokens: 200_000, NPM: "@ai-sdk/anthropic", Price: sonnet}, nil
@@ -87,7 +116,7 @@ func (p *pipe) handle(_ context.Context, method string, params json.Value) (any,
 		if err := json.Unmarshal(params, &n); err != nil {
 			return nil, err
 		}
-		p.told <- n.Message
+		told <- n.Message
 		return schema.Empty{}, nil
 	case schema.MethodAgentRun:
 		var q schema.AgentRunParams
@@ -167,18 +196,38 @@ func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 func (p *pipe) dream() {
 	p.t.Helper()
 	p.command("")
+	if len(p.delays) > 0 {
+		time.Sleep(p.delays[0]) // the random moment
+		p.delays = p.delays[1:]
+		p.kill()
+		<-p.client.Done()
+		p.revive()
+		return
+	}
 	select {
 	case <-p.told:
 	case <-p.client.Done():
-		_ = p.host.Wait()
-		p.connect()
-		if said := p.command(""); !strings.Contains(said.Message, "goes on with the run that was interrupted") {
-			p.t.Errorf("after the crash: %q", said.Message)
+		if said := p.revive(); !strings.Contains(said, "goes on with the run that was interrupted") {
+			p.t.Errorf("after the crash: %q", said)
 		}
-		<-p.told
 	case <-time.After(time.Minute):
 		p.t.Fatal("the run has not ended")
 	}
+}
+
+// revive starts a host in place of the killed one, and runs the command again. It returns what the command said.
+func (p *pipe) revive() (said string) {
+	p.t.Helper()
+	_ = p.client.Close(p.ctx) // the connection has ended already
+	_ = p.host.Wait()         // the host was killed
+	p.connect()
+	said = p.command("").Message
+	select {
+	case <-p.told:
+	case <-time.After(time.Minute):
+		p.t.Fatal("the run has not ended after the crash")
+	}
+	return said
 }
 
 func (p *pipe) leave() {
