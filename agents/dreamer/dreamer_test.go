@@ -314,6 +314,16 @@ func TestQuestionIsBounded(t *testing.T) {
 	if len(q.Prompt) > 24_100 || len(shown) == 0 || len(shown) != strings.Count(q.Prompt, "<note") || q.Model != "p/m" {
 		t.Errorf("%d bytes with %d memories, for %s", len(q.Prompt), len(shown), q.Model)
 	}
+	seen := make(map[int64]bool)
+	for day := range int64(10) { // they fit into four questions
+		_, shown := taskOf(Consolidate).Question(Job{Memories: many, Now: (20_000 + day) * 24 * 3_600_000})
+		for _, m := range shown {
+			seen[m.ID] = true
+		}
+	}
+	if len(seen) != len(many) {
+		t.Errorf("within days, %d of %d memories are shown", len(seen), len(many))
+	}
 	if n := tokens.Count(q.Prompt); q.MaxOutput < n/2 || q.MaxOutput > n/2+5_000 {
 		t.Errorf("an answer may have %d tokens, the question has %d", q.MaxOutput, n)
 	}
