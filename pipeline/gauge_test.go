@@ -397,8 +397,8 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 }
 
 // Once, OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
-// still showed. A host that was new to the session concluded that each token of its own count was two tokens of the
-// provider.
+// still showed. A host that was new to the session concluded that the provider counts two tokens for each token that the
+// host counts.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)

@@ -313,7 +313,8 @@ func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// NewestSession returns the session of a directory that the user has used last, or a row without a key if there is none.
+// NewestSession returns the session that the user has used last in a directory. If the directory has no session, the row
+// has no key.
 func (s *Store) NewestSession(ctx context.Context, harness, directory string) (r SessionRow, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `

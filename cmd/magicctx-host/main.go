@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -27,6 +28,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// exitNotSearched is the exit code of search and why-forgot after an error. As with grep, 1 means that there is no hit.
+	exitNotSearched = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
 	// exitSignal plus the number of the signal is the exit code after a second signal, as in a shell.
@@ -79,7 +82,7 @@ type cli struct {
 	Stdio     stdioCmd     `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
 	Status    statusCmd    `cmd:"" help:"Show what the running host is doing."`
 	History   historyCmd   `cmd:"" help:"Show the summaries of sessions, and the messages that they cover."`
-	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions. Without a hit, the exit code is 1."`
+	Search    searchCmd    `cmd:"" help:"Search the messages of all sessions. The exit code is 1 without a hit, and 2 after an error."`
 	WhyForgot whyForgotCmd `cmd:"" help:"Say when and why a message left the prompt, and what stands for it."`
 	Index     indexCmd     `cmd:"" help:"Read all sessions on this machine, so that search finds them."`
 	Import    importCmd    `cmd:"" help:"Take over the memories, notes, summaries and commits of the TypeScript plugin."`
@@ -87,6 +90,7 @@ type cli struct {
 	Workspace workspaceCmd `cmd:"" help:"Let projects see memories of each other."`
 	Notes     notesCmd     `cmd:"" help:"Show what models have put off."`
 	Spend     spendCmd     `cmd:"" help:"Show what magicctx's own questions to models have cost, and what came of them."`
+	Dashboard dashboardCmd `cmd:"" help:"Show sessions, memories and costs on a page in the browser."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay    replayCmd    `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
 	Trace     traceCmd     `cmd:"" help:"Record sessions for replay, or stop that."`
@@ -165,7 +169,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		printError(stderr, withoutEmptyChoice(err))
 		name := parser.Model.Name
 		if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil {
-			name = e.Context.Selected().FullPath()
+			selected := e.Context.Selected()
+			if selected == selected.Parent.DefaultCmd && !slices.Contains(args, selected.Name) {
+				selected = selected.Parent // kong has chosen it, for example "memory list" for "memory frob"
+			}
+			name = selected.FullPath()
 		}
 		fmt.Fprintf(stderr, "Try %s --help.\n", name)
 		return exitUsage

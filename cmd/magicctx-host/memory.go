@@ -258,6 +258,9 @@ func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
 		}
 		return memoryIDs{cmd.outputFlags, cmd.IDs}.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
 	}
+	if len(cmd.IDs) > 0 {
+		return errors.New("name numbers of memories or --run, not both")
+	}
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
 		return err

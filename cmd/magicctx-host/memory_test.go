@@ -118,6 +118,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
 		{"restore", "name numbers of memories, or --run", exitFailed},
+		{"restore 1 --run 1 --project PLACE", "name numbers of memories or --run, not both", exitFailed},
 		{"restore --run 1 --project PLACE", "the project's dreamer has changed no memories in a run 1", exitFailed},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))

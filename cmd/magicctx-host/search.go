@@ -29,7 +29,8 @@ type searchCmd struct {
 }
 
 // Run searches the messages of all projects.
-func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
+func (cmd *searchCmd) Run(ctx context.Context, s streams) (err error) {
+	defer asGrep(&err)
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
@@ -61,9 +62,17 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// nothingFound is the error of search and why-forgot without a hit, so that their exit code says it, as that of grep does.
+// nothingFound is the error of search and why-forgot without a hit.
 func nothingFound() error {
-	return fmt.Errorf("nothing found; %s index reads sessions that are missing", program.Name())
+	return &exitError{exitFailed, fmt.Errorf("nothing found; %s index reads sessions that are missing", program.Name())}
+}
+
+// asGrep gives an error of search or why-forgot the exit code that grep would end with, so that a script can tell it from
+// a search without a hit.
+func asGrep(err *error) {
+	if _, isNothingFound := errors.AsType[*exitError](*err); *err != nil && !isNothingFound {
+		*err = &exitError{exitNotSearched, *err}
+	}
 }
 
 // found searches the index in dir.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -21,6 +22,9 @@ func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
+	}
+	if cmd.Days < 1 {
+		return fmt.Errorf("--days is %d; it is at least 1, for today", cmd.Days)
 	}
 	year, month, day := time.Now().Date()
 	since := time.Date(year, month, day+1-int(cmd.Days), 0, 0, 0, 0, time.Local)

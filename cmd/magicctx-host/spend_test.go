@@ -44,6 +44,9 @@ func TestSpend(t *testing.T) {
 	if out, errs, code := runReal(t, "spend", "--data-dir", dir); code != exitOK || !strings.Contains(out, "$0.50") || !strings.Contains(out, "tidier") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
+	if out, errs, code := runReal(t, "spend", "--days", "0", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "--days is 0") {
+		t.Errorf("no day: exit code %d, %s%s", code, out, errs)
+	}
 	out, errs, code := runReal(t, "spend", "--days", "2", "--json", "--data-dir", dir)
 	var got view.Spend
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || len(got.Rows) != 1 || got.Total.Money != 0.25 || got.Rows[0].CacheRead != 2 {

@@ -24,7 +24,8 @@ type whyForgotCmd struct {
 const candidates = 20
 
 // Run finds the message that the user means, and says where it went.
-func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) error {
+func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {
+	defer asGrep(&err)
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err

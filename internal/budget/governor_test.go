@@ -64,7 +64,7 @@ func (b *bench) crash(t testing.TB) {
 	b.open(t)
 }
 
-// session returns the asker of a new session in a project of its own, whose run holds the lease.
+// session starts a session in a new project. It returns the asker of a run that holds the session's lease.
 func (b *bench) session(t testing.TB) agent.Asker {
 	b.count++
 	key := store.Key{Harness: "opencode", Session: fmt.Sprint("ses_", b.count)}
@@ -137,8 +137,8 @@ func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
 	}
 }
 
-// Whatever the models cost and answer, and whenever the host crashes or a call is cut off, what the provider bills on one
-// day never exceeds a budget of that day, neither by one token nor by a billionth of a dollar.
+// No prices, answers, crashes of the host and cut calls make the bill of a day exceed a budget of that day, not even by
+// one token or a billionth of a dollar.
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)
@@ -308,7 +308,7 @@ func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 	return settle
 }
 
-// The budget of a day is a share of the prompts of a mean day, within its bounds. The historian has a budget of its own.
+// The budget of a day is a share of the prompts of a mean day, within its bounds. The historian has its own budget.
 func TestBudgetOfADay(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1}, 100)

@@ -210,9 +210,6 @@ func readOfProject(project, file string) ([]byte, error) {
 		return nil, fmt.Errorf("%w; if it lies behind a link, replace the link by a directory", withoutPath(err))
 	}
 	f, opened, err := regular.Open(root, name, info)
-	if errors.Is(err, regular.ErrNotRegular) {
-		return nil, fmt.Errorf("%w, and a project's settings are read from no link; replace it by a file", err)
-	}
 	if err != nil {
 		return nil, err
 	}

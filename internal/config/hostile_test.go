@@ -354,5 +354,8 @@ func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 		if len(warnings) != 1 || strings.Contains(warnings[0].Message, "hunter2") || !strings.Contains(warnings[0].Message, "replace") {
 			t.Errorf("%s: warnings %+v", name, warnings)
 		}
+		if want := ": a link, not a regular file; replace it by a copy of the file; the file is ignored"; name == "a link" && !strings.HasSuffix(warnings[0].Message, want) {
+			t.Errorf("the warning is %q, want the end %q", warnings[0].Message, want)
+		}
 	}
 }

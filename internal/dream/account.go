@@ -22,7 +22,7 @@ type account struct {
 	// Done are the names of the tasks that are done. Tries counts how often the next one has begun.
 	Done  []string
 	Tries int
-	// Number is the number under which the changes can be undone, or 0 if there are none yet.
+	// Number is N of "memory restore --run N", which undoes the changes. It is 0 until the run has changed something.
 	Number int
 	// Merged memories have become Into ones. The other numbers count memories, too, and Rejected counts changes that break
 	// a rule.

@@ -172,7 +172,7 @@ func (r *run) parts(ctx context.Context, t dreamer.Task) ([]part, error) {
 	return []part{{Job: j}}, err
 }
 
-// memories returns the memories of the project as they are now.
+// memories returns the current memories of the project, with the findings about them in its files.
 func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
 	j := r.job()
 	known, err := r.Store.Memories.Of(ctx, r.project, j.Now)

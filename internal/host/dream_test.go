@@ -123,7 +123,7 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	}
 }
 
-// Whatever the model answers, and whatever happens during the run, no memory is lost, and the guarded ones stay.
+// No answer of the model and no event during the run loses a memory, or changes a guarded one.
 func TestDreamChangesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer func(*harness) (string, error)

@@ -49,7 +49,7 @@ type Options struct {
 	// reason. If Conflicts is nil, the host looks for no conflicts.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
 	// Identify finds the identity of the project in a directory, and may take seconds (project.Identify). If it is
-	// nil, as in a replay, each directory is a project of its own.
+	// nil, as in a replay, each directory counts as another project.
 	Identify func(ctx context.Context, directory string) (string, error)
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.

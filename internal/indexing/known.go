@@ -47,7 +47,7 @@ func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
 	}
 }
 
-// SessionsIn returns the number of sessions in the index of a directory, 0 if there is none.
+// SessionsIn returns the number of sessions in the index of a directory. Without an index, it returns 0.
 func SessionsIn(ctx context.Context, dir string) (n int) {
 	x, err := index.OpenReadOnly(ctx, dir)
 	if err != nil {

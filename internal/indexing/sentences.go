@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // statements returns the rules and decisions in a prompt of the user, as chunks of their own.
 func statements(text, context string) (all []index.Chunk) {
-	for sentence := range sentences(text) {
+	for sentence := range terms.Sentences(text) {
 		kind := index.Kind("")
 		switch {
 		case rule.MatchString(sentence):
@@ -41,32 +42,4 @@ func statements(text, context string) (all []index.Chunk) {
 		}
 	}
 	return all
-}
-
-// sentences yields the sentences of a text, without blocks of code.
-func sentences(text string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		isCode := false
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if strings.HasPrefix(line, "```") {
-				isCode = !isCode
-			}
-			if isCode || line == "" {
-				continue
-			}
-			for line != "" {
-				end := len(line)
-				for _, mark := range [...]string{". ", "! ", "? "} {
-					if i := strings.Index(line, mark); i >= 0 {
-						end = min(end, i+1)
-					}
-				}
-				if !yield(strings.TrimLeft(line[:end], "-*> ")) {
-					return
-				}
-				line = strings.TrimSpace(line[end:])
-			}
-		}
-	}
 }

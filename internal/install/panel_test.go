@@ -19,6 +19,17 @@ func (h *home) panelProblem() string {
 	return plugin.PanelProblem(context.Background(), h.Place)
 }
 
+// wantOnly checks that the files are as before, except for the schema of the settings.
+func (h *home) wantOnly(before map[string]string) {
+	h.t.Helper()
+	got := h.contents()
+	delete(before, "/data/magicctx.schema.json")
+	delete(got, "/data/magicctx.schema.json")
+	if diff := cmp.Diff(before, got); diff != "" {
+		h.t.Fatal("left over (-before +after):\n" + diff)
+	}
+}
+
 // An installation lists the panel beside the plugin, and a removal gives both files their former bytes back.
 func TestPanelIsListedAndRemoved(t *testing.T) {
 	for name, before := range map[string]string{
@@ -56,12 +67,7 @@ func TestPanelIsListedAndRemoved(t *testing.T) {
 				t.Error(problem)
 			}
 			h.uninstall()
-			got := h.contents()
-			delete(former, "/data/magicctx.schema.json")
-			delete(got, "/data/magicctx.schema.json")
-			if diff := cmp.Diff(former, got); diff != "" {
-				t.Errorf("left over (-before +after):\n%s", diff)
-			}
+			h.wantOnly(former)
 		})
 	}
 }
@@ -140,12 +146,7 @@ func TestPanelOfAProject(t *testing.T) {
 		t.Errorf("%s is\n%s", file, got)
 	}
 	h.uninstall()
-	got := h.contents()
-	delete(before, "/data/magicctx.schema.json")
-	delete(got, "/data/magicctx.schema.json")
-	if diff := cmp.Diff(before, got); diff != "" {
-		t.Errorf("left over (-before +after):\n%s", diff)
-	}
+	h.wantOnly(before)
 }
 
 // The user has chosen a plugin. If it is an npm package, its panel comes from there, too.

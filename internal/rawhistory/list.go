@@ -29,7 +29,8 @@ type Stored struct {
 	Messages int
 }
 
-// IsInDatabase is false if each session of the harness has a file of its own, as in Pi.
+// IsInDatabase reports whether the harness keeps its sessions in a database, as OpenCode does. Pi writes one file for each
+// session.
 func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.HarnessOpenCode }
 
 // A Source is a file in which a harness keeps sessions.
@@ -117,7 +118,7 @@ func (r Reader) files(ctx context.Context, failed func(string, error)) (all []So
 	return all
 }
 
-// filesWith returns the files that hold a session. read returns that session, or nil if there is none.
+// filesWith returns the files that hold a session. read returns that session. Without one, it returns nil.
 func filesWith(ctx context.Context, harness schema.Harness, paths []string, read func(path string) (*Stored, error), failed func(string, error)) (all []Source) {
 	at := map[string]time.Time{}
 	for _, path := range paths {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/magicctx/magicctx-host/internal/indexing"
+	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -41,7 +42,7 @@ func cueOf(v *transcript.Vocabulary, p *transcript.Part, directory string, minPr
 			return c
 		}
 		c.names = seenFrom(directory, namesIn(text))
-		for _, s := range sentences(text) {
+		for s := range terms.Sentences(text) {
 			if len(c.lines) < maxLines {
 				c.lines = append(c.lines, s)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -198,7 +199,7 @@ func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 		case h.Kind == index.Write && h.Last <= success.Last:
 			r.file, written = h.Subject, h
 		case h.Kind == index.Text && h.Role == index.Agent:
-			for _, s := range sentences(h.Text) {
+			for s := range terms.Sentences(h.Text) {
 				if n := explains(s); n > 0 && n >= best {
 					best, r.sentence, said = n, s, h
 				}

@@ -3,8 +3,6 @@ package recall
 import (
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/terms"
 	"github.com/magicctx/magicctx-host/store/index"
@@ -125,61 +123,15 @@ func (s *spoken) lead() string {
 func saidIn(hits []index.Hit) (all []spoken) {
 	for i := range hits {
 		before, line := "", 0
-		eachSentence(hits[i].Text, func(text string, at int) {
+		for text, at := range terms.Sentences(hits[i].Text) {
 			if at != line {
 				before = ""
 			}
 			all = append(all, spoken{text: text, before: before, hit: &hits[i]})
 			before, line = text, at
-		})
+		}
 	}
 	return all
-}
-
-func sentences(text string) (all []string) {
-	eachSentence(text, func(s string, _ int) { all = append(all, s) })
-	return all
-}
-
-// eachSentence calls yield with each sentence of a text and its line. A line break ends a sentence, so a list gives one
-// for each item.
-func eachSentence(text string, yield func(sentence string, line int)) {
-	isCode, number := false, 0
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") {
-			isCode = !isCode
-			continue
-		}
-		line = strings.TrimLeft(line, "#>*+•- \t")
-		if isCode || !strings.Contains(line, " ") {
-			continue
-		}
-		from := 0
-		for i := 0; i+2 < len(line); i++ {
-			if !strings.ContainsRune(".!?", rune(line[i])) || line[i+1] != ' ' || isShort(line[from:i]) {
-				continue
-			}
-			if next, _ := utf8.DecodeRuneInString(line[i+2:]); !unicode.IsLower(next) {
-				yield(line[from:i+1], number)
-				from = i + 2
-			}
-		}
-		if from < len(line) {
-			yield(line[from:], number)
-		}
-	}
-}
-
-// isShort reports whether a text ends with an abbreviation.
-func isShort(text string) bool {
-	for _, end := range [...]string{"e.g", "i.e", "etc", "vs", "cf", "approx"} {
-		if strings.HasSuffix(text, end) {
-			return true
-		}
-	}
-	return false
 }
 
 // empty are terms that say nothing about the subject of a sentence, as stems.

@@ -42,8 +42,13 @@ func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, 
 // Check fails with ErrNotRegular, unless info describes a regular file. info must come
 // from Lstat, because Stat describes the target of a link.
 func Check(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w (%s)", ErrNotRegular, info.Mode().Type())
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("a directory, %w", ErrNotRegular)
+	case mode&fs.ModeSymlink != 0:
+		return fmt.Errorf("a link, %w", ErrNotRegular)
 	}
-	return nil
+	return ErrNotRegular
 }

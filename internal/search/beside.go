@@ -3,11 +3,13 @@ package search
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// beside calls yield with each two messages that are at most far messages apart.
+// beside calls yield with each two messages that are at most far messages apart. An answer stands directly beside its
+// prompt, even if the turn has many tool calls between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // a file has moved to its last use
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
@@ -17,12 +19,24 @@ func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) 
 	})
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if b.Session.ID != a.Session.ID || b.Session.Harness != a.Session.Harness || b.Last-a.Last > far {
+			if b.Session.ID != a.Session.ID || b.Session.Harness != a.Session.Harness || b.Last-a.Last > max(far, longTurn) {
 				break
 			}
-			yield(a, b, float64(max(1, b.Last-a.Last)))
+			switch distance := b.Last - a.Last; {
+			case answers(b, a):
+				yield(a, b, 1)
+			case distance <= far:
+				yield(a, b, float64(max(1, distance)))
+			}
 		}
 	}
+}
+
+// answers reports whether the agent has said a text in answer to a prompt. The context of the text is the beginning of the
+// prompt.
+func answers(text, prompt *scored) bool {
+	return text.Kind == index.Text && text.Role == index.Agent && text.Context != "" &&
+		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
 // neighbours gives to each candidate a share of the terms and of the sense that the messages beside it have.

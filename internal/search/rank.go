@@ -58,12 +58,13 @@ const (
 	// answer belong together. It also moves a commit towards the best message of the hour before it.
 	answer       = 0.7
 	farthest     = 2              // messages
+	longTurn     = 50             // messages, at most, from a prompt to an answer that stands beside it
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
 // kinds are the factors of the kinds. Most searches are for texts. A rule of the user counts most.
 var kinds = map[index.Kind]float64{
-	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Error: 1, index.Commit: 0.95, index.Write: 0.85, index.Command: 0.8, index.Read: 0.75,
+	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }
 
 // weight returns how much a term says that n of size chunks have, as BM25 does.

@@ -33,7 +33,8 @@ type Query struct {
 	IsLiteral bool
 	// Now is the time of the search, Unix ms.
 	Now int64
-	// Embed returns the vector of a text in the space of the index, or nil if there is none. It may be nil.
+	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without Embed, a search
+	// compares words only.
 	Embed func(ctx context.Context, space, text string) []float32
 }
 

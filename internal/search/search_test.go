@@ -111,7 +111,7 @@ func TestHitsOfOneMessageLeaveRoomForOthers(t *testing.T) {
 		state, err := tx.Session(ours)
 		var chunks []index.Chunk
 		for _, text := range [...]string{"zebra deploy one", "zebra deploy two"} {
-			chunks = append(chunks, index.Chunk{Kind: index.Command, Role: index.Tool, Text: text})
+			chunks = append(chunks, index.Chunk{Kind: index.Text, Role: index.Agent, Text: text})
 		}
 		return errors.Join(err, tx.Put(state.Row, ours.Project, index.Message{Key: "m", Ordinal: 1, At: now, Chunks: chunks}))
 	}))
@@ -120,6 +120,24 @@ func TestHitsOfOneMessageLeaveRoomForOthers(t *testing.T) {
 	if len(got) != 3 || !strings.HasPrefix(got[1], "the zebra of another day") {
 		t.Errorf("%q", got)
 	}
+}
+
+// The last answer of a turn may come many tool calls after the prompt.
+func TestAnswerStandsBesideItsPrompt(t *testing.T) {
+	x := newIndex(t)
+	const prompt = "Why does the zebra limp?"
+	must(t, x.Update(t.Context(), func(tx *index.Tx) error {
+		state, err := tx.Session(ours)
+		for ordinal, chunk := range map[int]index.Chunk{
+			1:  {Kind: index.Text, Role: index.User, Text: prompt},
+			40: {Kind: index.Text, Role: index.Agent, Text: "A dry hoof.", Context: prompt},
+		} {
+			m := index.Message{Key: fmt.Sprint("m", ordinal), Ordinal: ordinal, At: now, Chunks: []index.Chunk{chunk}}
+			err = errors.Join(err, tx.Put(state.Row, ours.Project, m))
+		}
+		return err
+	}))
+	want(t, search1(t, x, Query{Text: "zebra limp"}), prompt, "A dry hoof.")
 }
 
 func TestOtherProjectsAreNotShown(t *testing.T) {

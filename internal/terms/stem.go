@@ -17,6 +17,9 @@ func Stem(word []byte) []byte {
 	if n := len(word); n > 3 && word[n-1] == 'e' {
 		word = word[:n-1]
 	}
+	if bytes.HasSuffix(word, []byte("ll")) && syllables(word) > 1 { // "cancelled" belongs to "cancel", and "instalment" to "install"
+		word = word[:len(word)-1]
+	}
 	if n := len(word); n > 3 && word[n-1] == 'y' { // "retries" and "retried" belong to "retry"
 		word[n-1] = 'i'
 	}
@@ -35,14 +38,25 @@ func withoutForm(word []byte) []byte {
 	case word[len(word)-1] == 's':
 		word = word[:len(word)-1]
 	}
+	if bytes.HasSuffix(word, []byte("eed")) { // "agreed" belongs to "agree", but "exceed" and "speed" end so themselves
+		if bytes.HasSuffix(word, []byte("greed")) && len(word) > 5 || bytes.HasSuffix(word, []byte("freed")) || bytes.HasSuffix(word, []byte("teed")) {
+			return word[:len(word)-1]
+		}
+		return word
+	}
 	for _, ending := range [...]string{"ing", "ed"} {
 		if rest := len(word) - len(ending); rest >= 3 && bytes.HasSuffix(word, []byte(ending)) && hasVowel(word[:rest]) {
-			word = word[:rest]
-			if n := len(word); n > 3 && word[n-1] == word[n-2] && !bytes.ContainsRune([]byte("lsz"), rune(word[n-1])) {
-				word = word[:n-1]
-			}
-			break
+			return withoutDouble(word[:rest])
 		}
+	}
+	return word
+}
+
+// withoutDouble removes the second one of two equal consonants that stood before an ending: "planned" belongs to "plan",
+// and "formatter" to "format".
+func withoutDouble(word []byte) []byte {
+	if n := len(word); n > 3 && word[n-1] == word[n-2] && !bytes.ContainsRune([]byte("lszeo"), rune(word[n-1])) {
+		return word[:n-1]
 	}
 	return word
 }
@@ -80,11 +94,15 @@ var derivations = []derivation{
 	{"ful", "", "ful"},
 	{"ive", "", "iv"},
 	{"ize", "", "iz"},
+	{"iz", "", "iz"},
 	{"ise", "", "is"},
+	{"is", "", "is"},
 	{"ous", "", "ous"},
 	{"ant", "", "ant"},
 	{"ent", "", "ent"},
 	{"al", "", "al"},
+	{"izer", "", "iz"},
+	{"iser", "", "is"},
 	{"er", "", "er"},
 	{"or", "", "or"},
 	{"ly", "", "ly"},
@@ -110,7 +128,7 @@ func withoutDerivation(word []byte) []byte {
 			if syllables(word[:rest]) >= 2 {
 				instead = d.long
 			}
-			return append(word[:rest], instead...)
+			return withoutDouble(append(word[:rest], instead...))
 		}
 	}
 	return word

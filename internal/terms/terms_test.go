@@ -43,6 +43,10 @@ func TestFormsOfAWordHaveOneStem(t *testing.T) {
 		"class classes", "fix fixes fixed fixing", "file files", "error errors", "index indexes indexed indexing", "test tests tested testing",
 		"migrate migration migrations migrating", "validate validates validated validation validator", "configure configures configuration configurable",
 		"notify notifies notification", "deploy deployed deployment", "visible visibility", "depend depends dependency dependent",
+		"agree agreed agrees agreement", "free freed freeing", "exceed exceeds exceeded exceeding", "need needs needed",
+		"cancel cancelled canceled cancelling cancellation", "control controls controlled controller", "install installed installer instalment",
+		"format formats formatted formatter", "commit commits committed committer", "occur occurs occurred occurrence",
+		"normalise normalize normalised normalized normalizing normalizer normalization", "analysis analyses analyse analysed",
 	} {
 		words := strings.Fields(forms)
 		for _, w := range words[1:] {
@@ -97,5 +101,16 @@ func BenchmarkEach(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		Each(text, func([]byte, int) {})
+	}
+}
+
+func TestTextsAreSplitIntoSentences(t *testing.T) {
+	var got []string
+	for sentence, line := range Sentences("# Two rules\n\n- Use e.g. Go 1.26. Never run v1.2 in CI! etc. is no end.\n```\nno sentence. Nothing\n```\nok\nWhy not? Éclairs.") {
+		got = append(got, strconv.Itoa(line)+" "+sentence)
+	}
+	want := []string{"1 Two rules", "3 Use e.g. Go 1.26.", "3 Never run v1.2 in CI! etc. is no end.", "8 Why not?", "8 Éclairs."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -160,7 +160,7 @@ func (c tableColumn) pad(text string) string {
 }
 
 // table draws rows. The first column takes the space that the other columns leave, up to its width. If the
-// space is too small, table leaves out the last columns.
+// space is too small, table leaves out the last columns, and names them below.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {
@@ -178,5 +178,12 @@ func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	s.line(s.Paint(Faint, draw(func(c tableColumn) string { return c.title })))
 	for row := range rows {
 		s.line(draw(func(c tableColumn) string { return c.cell(row) }))
+	}
+	if fitting < len(rest) {
+		names := ""
+		for _, c := range rest[fitting:] {
+			names += ", " + c.title
+		}
+		s.paragraph(Faint, " ", "A wider terminal also shows "+names[len(", "):]+".")
 	}
 }

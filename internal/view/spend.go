@@ -81,6 +81,14 @@ func (s *SpendSum) money() string {
 	return format.Money(s.Money) + " + ?"
 }
 
+// markedMoney returns the money with a mark if more is reserved, for example "$0.12*".
+func (s *SpendSum) markedMoney() string {
+	if s.Reserved > 0 {
+		return s.money() + "*"
+	}
+	return s.money()
+}
+
 // SpendOf sums up calls, which are in the order of their times. at is the zone of the days.
 func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
 	out := Spend{Rows: []SpendRow{}, Runs: runs}
@@ -114,7 +122,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		since.Format(time.DateOnly), total.money(), format.Count(total.Calls, "call"), format.Tokens(total.tokens()),
 		format.Count(total.Compartments, "summary"), format.Count(total.Memories, "memory")))
 	if total.Reserved > 0 {
-		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved.", format.Money(total.Reserved)))
+		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved (*).", format.Money(total.Reserved)))
 	}
 	if total.UnpricedCalls > 0 {
 		s.paragraph(Faint, " ", "The harness names no price for a model with a question mark.")
@@ -128,7 +136,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		{"AGENT", 9, false, func(i int) string { return format.Clean(rows[i].Agent) }},
 		{"MODEL", 12, false, func(i int) string { return format.Clean(cmp.Or(path.Base(rows[i].Model), "-")) }},
 		{"CALLS", 5, true, func(i int) string { return fmt.Sprint(rows[i].Calls) }},
-		{"MONEY", 9, true, func(i int) string { return rows[i].money() }},
+		{"MONEY", 10, true, func(i int) string { return rows[i].markedMoney() }},
 		{"SUMMARIES", 9, true, func(i int) string { return dashIfZero(rows[i].Compartments) }},
 		{"MEMORIES", 8, true, func(i int) string { return dashIfZero(rows[i].Memories) }},
 		{"TOKENS", 6, true, func(i int) string { return format.Tokens(rows[i].tokens()) }},
@@ -151,13 +159,13 @@ func (s *screen) days(rows []SpendRow) {
 			names = append(names, r.Day)
 		}
 		sum.Calls, sum.UnpricedCalls, sum.Money = sum.Calls+r.Calls, sum.UnpricedCalls+r.UnpricedCalls, sum.Money+r.Money
-		sum.InputTokens += r.tokens()
+		sum.InputTokens, sum.Reserved = sum.InputTokens+r.tokens(), sum.Reserved+r.Reserved
 	}
 	most := SpendSum{}
 	for _, sum := range sums {
 		most.Money, most.InputTokens = max(most.Money, sum.Money), max(most.InputTokens, sum.InputTokens)
 	}
-	cells := float64(min(s.width-26, 60))
+	cells := float64(min(s.width-27, 60))
 	for _, day := range names {
 		sum := sums[day]
 		share := float64(sum.InputTokens) / float64(most.InputTokens)
@@ -165,6 +173,6 @@ func (s *screen) days(rows []SpendRow) {
 			share = sum.Money / most.Money
 		}
 		bar := max(1, int(cells*share+0.5))
-		s.line(" " + day + "  " + right(sum.money(), 9) + "  " + s.Paint(Good, strings.Repeat("█", bar)))
+		s.line(" " + day + "  " + right(sum.markedMoney(), 10) + "  " + s.Paint(Good, strings.Repeat("█", bar)))
 	}
 }

@@ -20,7 +20,7 @@ import (
 const fileName = "magicctx.index.db"
 
 // version is the version of schema.sql. An index of an older version is made anew.
-const version = 3
+const version = 4
 
 // busyTimeout bounds the wait for another process that writes the index. A transaction takes about a second at most.
 const busyTimeout = 10 * time.Second

@@ -98,32 +98,26 @@ func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Ke
 	return keys, nil
 }
 
-// rowsOfSession are the statements that delete some rows of a session. The edits of a unit come before the
-// unit.
-var rowsOfSession = []string{
-	`DELETE FROM edits WHERE harness = ?1 AND session_id = ?2 AND tag IN (
-		SELECT tag FROM edits WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag IN (
-		SELECT tag FROM queued_drops WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM units WHERE harness = ?1 AND session_id = ?2 AND tag IN (
-		SELECT tag FROM units WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM thinking WHERE harness = ?1 AND session_id = ?2 AND message_key IN (
-		SELECT message_key FROM thinking WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM tool_replies WHERE harness = ?1 AND session_id = ?2 AND call_id IN (
-		SELECT call_id FROM tool_replies WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
-		SELECT seq FROM compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
-		SELECT seq FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
-		SELECT seq FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM agent_runs WHERE harness = ?1 AND session_id = ?2 AND (subject, agent, run) IN (
-		SELECT subject, agent, run FROM agent_runs WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM removals WHERE harness = ?1 AND session_id = ?2 AND pass IN (
-		SELECT pass FROM removals WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
-	`DELETE FROM passes WHERE harness = ?1 AND session_id = ?2 AND pass IN (
-		SELECT pass FROM passes WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+// rowsOfSession are the tables with rows of a session, and the key of a row within its session. The edits of a unit come
+// before the unit.
+var rowsOfSession = []struct{ table, key string }{
+	{"edits", "tag"},
+	{"queued_drops", "tag"},
+	{"units", "tag"},
+	{"thinking", "message_key"},
+	{"tool_replies", "call_id"},
+	{"compartments", "seq"},
+	{"recomp_compartments", "seq"},
+	{"withdrawn_compartments", "seq"},
+	{"agent_runs", "subject, agent, run"},
+	{"removals", "pass"},
+	{"passes", "pass"},
 }
+
+// forgetRowsSQL deletes some rows of a session from a table.
+const forgetRowsSQL = `
+	DELETE FROM %[1]s WHERE harness = ?1 AND session_id = ?2 AND (%[2]s) IN (
+		SELECT %[2]s FROM %[1]s WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`
 
 // ForgetSome deletes some rows of a session in one short transaction, if the session was not used since a given time
 // (before, in Unix ms). isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
@@ -138,8 +132,8 @@ func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64
 			isDone = true
 			return err
 		}
-		for _, query := range rowsOfSession {
-			n, err := tx.Exec(query, key.Harness, key.Session, forgottenRows)
+		for _, of := range rowsOfSession {
+			n, err := tx.Exec(fmt.Sprintf(forgetRowsSQL, of.table, of.key), key.Harness, key.Session, forgottenRows)
 			if err != nil || n > 0 {
 				return err // one table at a time
 			}

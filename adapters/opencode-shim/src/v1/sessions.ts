@@ -147,9 +147,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode is about to store a message of the user, and waits until this resolves. From now on, the shim stores no
-   * new message of its own until the turn of this prompt has ended. OpenCode answers the user message that has the
-   * latest time. So if the shim is already storing a message, the prompt gets a later time than that message.
+   * OpenCode is about to store a message of the user, and waits until this resolves. The shim then stores no further
+   * message until the turn of this prompt has ended. OpenCode answers the user message that has the latest time. So if
+   * the shim is already storing a message, the prompt gets a later time than that message.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]

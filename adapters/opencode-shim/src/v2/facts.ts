@@ -91,10 +91,7 @@ export class Facts {
     const known = this.#sessions.get(session) ?? new Map<string, Fact>()
     this.#sessions.delete(session)
     this.#sessions.set(session, known)
-    for (const id of this.#sessions.keys()) {
-      if (this.#sessions.size <= remembered) break
-      this.#sessions.delete(id)
-    }
+    trim(this.#sessions, remembered)
     return known
   }
 
@@ -115,6 +112,14 @@ function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
   if (fact.type !== "assistant") return true
   return fact.created !== undefined && (!isNewest || fact.completed !== undefined || fact.error !== undefined)
+}
+
+/** Deletes the oldest entries of a map. */
+export function trim(map: Map<string, unknown>, most: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= most) break
+    map.delete(key)
+  }
 }
 
 /** A call of the betas returns its list below `data`. */

@@ -1,5 +1,5 @@
 import { clone, isObject } from "@magicctx/shim-core"
-import type { Fact } from "./facts.ts"
+import { trim, type Fact } from "./facts.ts"
 import type { Entry, Part } from "./opencode2.ts"
 
 /**
@@ -20,6 +20,9 @@ export interface Info extends Omit<Fact, "text"> {
   /** The beginnings of the files of the step, by their paths. */
   media?: Record<string, string>
 }
+
+/** Of how many prompts the agent is in memory. */
+const rememberedPrompts = 10_000
 
 /** The messages of a request as steps. */
 export class Steps {
@@ -84,10 +87,12 @@ export class Steps {
       else if (message?.role === "user" && info && next !== undefined) {
         info.agent = (!isNewest && asked.get(id)) || next
         if (message.id === undefined) continue // it may belong to the newest prompt
+        asked.delete(id) // the prompts of the session that was used last come last
         asked.set(id, info.agent)
         isNewest = false
       }
     }
+    trim(asked, rememberedPrompts)
   }
 
   /** Copies a message with its parts, because patches write into both. The copy keeps its class. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import plugin from "../../src/index.ts"
+import { Steps } from "../../src/v2/steps.ts"
 import { answer, CacheHint, fake, load, Message, other, textOf, update, user } from "./fake-opencode2.ts"
 
 interface Attached {
@@ -47,6 +48,14 @@ test("a prompt without an answer keeps its agent, so it has not changed if the n
   assert.deepEqual(attached(second).map(({ id, info }) => [id, info.agent]), [["u2", "plan"]])
   await opencode.request("s", { agent: "build" })
   assert.deepEqual(attached(received("session/transform")[2]).map(({ id, info }) => [id, info.agent]), [["u2", "build"]], "the newest prompt is for the agent of its request")
+})
+
+test("the agents of prompts do not fill the memory of a server that runs for months", () => {
+  const asked = new Map<string, string>()
+  for (let session = 0; session < 30; session++) {
+    new Steps(Array.from({ length: 500 }, (_, i) => new Message({ role: "user", content: [], id: `u${session}-${i}` })), new Map(), "build", asked)
+  }
+  assert.deepEqual([asked.size, asked.has("u29-0"), asked.has("u0-499")], [10_000, true, false])
 })
 
 test("the next request sends only what is new, and asks OpenCode only about it", async (t) => {
