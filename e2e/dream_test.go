@@ -53,18 +53,29 @@ func testDream(t *testing.T, h schema.Harness) {
 	w.prompt(a, session, "And now?")
 	w.wantExtended(session)
 	w.sees(a, "After the dream", "The zebra is called Z.")
-	var spent struct {
-		Rows []struct {
-			Agent           string
-			Calls, Memories int
-			Money           float64
-		}
-	}
-	out := w.hostSays("spend", "--json")
-	if err := json.Unmarshal([]byte(out), &spent); err != nil || len(spent.Rows) != 1 || spent.Rows[0].Agent != "dreamer" || spent.Rows[0].Calls != 1 || spent.Rows[0].Memories != 1 || spent.Rows[0].Money <= 0 {
-		t.Errorf("spend: %v, %s", err, out)
+	if rows := w.spent().Rows; len(rows) != 1 || rows[0].Agent != "dreamer" || rows[0].Calls != 1 || rows[0].Memories != 1 || rows[0].Money <= 0 {
+		t.Errorf("spend: %+v", rows)
 	}
 	if undone := w.hostSays("memory", "restore", "--run", "1", "--project", w.project); !strings.Contains(undone, "Our zebra is called Z.") {
 		t.Errorf("undone: %s", undone)
 	}
+}
+
+// A spending is what the command spend tells.
+type spending struct {
+	Rows []struct {
+		Agent           string
+		Calls, Memories int
+		Money           float64
+	}
+	Runs []struct{ Text string } // of the dreamer, that have ended
+}
+
+func (w *world) spent() (s spending) {
+	w.t.Helper()
+	out := w.hostSays("spend", "--json")
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		w.t.Fatalf("%v: %s", err, out)
+	}
+	return s
 }

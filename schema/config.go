@@ -11,7 +11,7 @@ package schema
 // The tag jsonschema holds a list of these: default, enum and example (repeated for several values), minimum,
 // maximum, minLength, pattern, required, and oneof_type, the JSON types of a key that may be given in two forms. A
 // number without maximum is limited to 32 bits. The tag check:"pattern" means that the values are patterns of
-// names or paths.
+// names or paths, and check:"span" that begin and end of the value, for example "02:00-06:00", differ.
 //
 // A project's file comes from a repository that the user may only have cloned. The project tag of a key says what
 // such a file may do with the key. If an object has no such tag, each of its keys has one:
@@ -366,11 +366,13 @@ type OthersBudget struct {
 type Dreamer struct {
 	Agent
 	// Schedule is the time of day of its runs, in local time, if your file has a block dreamer. Empty: only on request.
-	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
+	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
+	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes. 0: never.
+	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
-	// Tasks are the tasks of a run; improve and maintain-docs do nothing yet.
-	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
+	// Tasks are the tasks of a run. maintain-docs corrects ARCHITECTURE.md and STRUCTURE.md in a patch.
+	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.

@@ -253,7 +253,7 @@ type SessionStatus struct {
 	Head *HeadStatus `json:"head,omitzero"`
 	// History is absent until the historian has run in the session.
 	History *HistoryStatus `json:"history,omitzero"`
-	// Dream is the dreamer's run in the session's project.
+	// Dream is the dreamer's work on the session's project.
 	Dream *DreamStatus `json:"dream,omitzero"`
 	// Memories counts the memories that the session may see, and Notes its open notes and those of its project. Panel
 	// is what the harness's own screen shows. Only the status of a single session has them.

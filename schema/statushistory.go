@@ -78,20 +78,29 @@ type HistoryStatus struct {
 	IsOverdue bool `json:"isOverdue,omitzero"`
 	// LastPublish is the newest publication.
 	LastPublish *HistoryPublish `json:"lastPublish,omitzero"`
-	// Budget is the reason why no model is asked for the rest of the day.
+	// Budget is the reason why the historian asks no model for the rest of the day.
 	Budget *BudgetStop `json:"budget,omitzero"`
 }
 
-// DreamStatus describes a run of the dreamer under way.
+// DreamStatus describes the dreamer's work on a project.
 type DreamStatus struct {
-	// Task is the present task, for example "verify". It is task Number of Of.
-	Task   string `json:"task"`
-	Number int    `json:"number"`
-	Of     int    `json:"of"`
+	// Task is the present task of a run, for example "verify", or "" if there is no run. It is task Number of Of.
+	Task   string `json:"task,omitzero"`
+	Number int    `json:"number,omitzero"`
+	Of     int    `json:"of,omitzero"`
 	// Since is the time at which the run began (Unix ms).
-	Since int64 `json:"since"`
+	Since int64 `json:"since,omitzero"`
 	// Tokens are the tokens of its questions and answers so far.
-	Tokens int `json:"tokens"`
+	Tokens int `json:"tokens,omitzero"`
+	// Waits means that the run was interrupted, and has not gone on yet.
+	Waits bool `json:"waits,omitzero"`
+	// Failures is the number of equal failures that have ended the schedule, Failure is the report of the newest one, and
+	// the schedule goes on at Until (Unix ms).
+	Failures int    `json:"failures,omitzero"`
+	Failure  string `json:"failure,omitzero"`
+	Until    int64  `json:"until,omitzero"`
+	// Budget is the reason why the dreamer asks no model for the rest of the day.
+	Budget *BudgetStop `json:"budget,omitzero"`
 }
 
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.

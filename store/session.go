@@ -333,6 +333,17 @@ func (s *Store) NewestSession(ctx context.Context, harness, directory string) (r
 	return r, nil
 }
 
+// LastPassAt returns the time of the newest pass of all sessions (Unix ms), or 0 if there is none.
+func (s *Store) LastPassAt(ctx context.Context) (at int64, err error) {
+	err = s.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT coalesce(max(last_pass_at), 0) FROM sessions`, func(row *sqlite3.Stmt) { at = row.ColumnInt64(0) })
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the time of the newest pass: %w", err)
+	}
+	return at, nil
+}
+
 // DeleteSession deletes everything about a session. If the session is unknown, that is not an error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {

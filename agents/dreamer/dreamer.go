@@ -76,7 +76,7 @@ const (
 func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	var shown []chronicle.Memory
 	size := 0
-	for _, m := range t.choose(j) {
+	for _, m := range t.pageOf(j) {
 		if size += len(t.line(j, m)); size > maxPrompt {
 			break
 		}
@@ -88,6 +88,19 @@ func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	}
 	q.MaxOutput = thinking + tokens.Count(q.Prompt)/2
 	return q, shown
+}
+
+// pageOf returns the memories of a task. If they do not fit into one question, it begins at another one each day, so that all of
+// them are shown some day.
+func (t Task) pageOf(j Job) []chronicle.Memory {
+	all, size := t.choose(j), 0
+	for _, m := range all {
+		size += len(t.line(j, m))
+	}
+	pages := 2*size/maxPrompt + 1 // they overlap, because some memories are longer than others
+	day := int(j.Now / (24 * time.Hour).Milliseconds())
+	begin := len(all) * (day % pages) / pages
+	return append(slices.Clone(all[begin:]), all[:begin]...)
 }
 
 // Run asks one model after the other, until one gives an answer of the right form. If there is nothing to do, it asks
@@ -139,7 +152,7 @@ func (t Task) prompt(j Job, shown []chronicle.Memory) string {
 // line shows a memory. It is data: its text cannot close the element.
 func (t Task) line(j Job, m chronicle.Memory) string {
 	finding := ""
-	if t.Name == Verify {
+	if t.Name == Verify || t.Name == MaintainDocs {
 		finding = fmt.Sprintf(" finding=%q", html.EscapeString(j.Findings[m.ID].text(m)))
 	}
 	return fmt.Sprintf("<note id=\"%d\"%s>%s</note>\n", m.ID, finding, html.EscapeString(m.Content))

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ const (
 	Consolidate  = "consolidate"
 	Verify       = "verify"
 	ArchiveStale = "archive-stale"
+	Improve      = "improve"
+	MaintainDocs = "maintain-docs"
 )
 
 //go:embed prompts
@@ -38,6 +41,8 @@ var Tasks = []Task{
 	{Consolidate, "merge memories that say the same", system(Consolidate), []Kind{Merge}, repeated},
 	{Verify, "correct memories whose files are gone", system(Verify), []Kind{Update, Archive}, doubtful},
 	{ArchiveStale, "archive memories of no use", system(ArchiveStale), []Kind{Archive}, stale},
+	{Improve, "rewrite unclear memories", system(Improve), []Kind{Update}, unclear},
+	{MaintainDocs, "propose corrections of the project's documents", system(MaintainDocs), []Kind{Update, Archive}, doubtful},
 }
 
 func system(name string) string {
@@ -55,9 +60,7 @@ func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CON
 // isRule reports whether a memory says what must be, or why. Whether it is true cannot be seen in files, and it stays
 // useful when nobody repeats it.
 func isRule(m chronicle.Memory) bool {
-	return slices.ContainsFunc(wordsOf(m.Content), func(word string) bool {
-		return slices.Contains(restrictive, word) || slices.Contains(rationale, strings.ToLower(word))
-	})
+	return hasReason(m.Content) || slices.ContainsFunc(wordsOf(m.Content), isRestrictive)
 }
 
 // byCategory returns the memories of a job that a task may show, in the order of their categories.
@@ -103,6 +106,18 @@ func stale(j Job) []chronicle.Memory {
 	})
 }
 
+// longFrom is the length from which a memory is unclear, in bytes. One fact in one sentence is shorter.
+const longFrom = 240
+
+// unclear returns the memories that tell a story instead of a fact, or are long. The words of the user stay as they are, and
+// so does a memory whose check tests its words.
+func unclear(j Job) []chronicle.Memory {
+	return byCategory(j, func(m chronicle.Memory) bool {
+		isStory := slices.ContainsFunc(wordsOf(m.Content), func(word string) bool { return slices.Contains(narrative, strings.ToLower(word)) })
+		return (isStory || len(m.Content) >= longFrom) && m.Source != chronicle.FromUser && m.Check == ""
+	})
+}
+
 // reasons are the words with which the reason for archiving a stale memory begins.
 var reasons = []string{"code", "redundant", "volatile", "measurement", "fixed", "value"}
 
@@ -132,6 +147,9 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 	if m.Check != "" {
 		return errors.New("the check of the note tests its words")
 	}
+	if c.task.Name == Improve {
+		return checkRewriting(ch.Content, m)
+	}
 	size := len(m.Content)
 	for _, path := range finding.Found {
 		size += len(path)
@@ -140,6 +158,35 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 		return errors.New("it adds something")
 	}
 	return keeps(ch.Content, of, finding)
+}
+
+// checkRewriting checks that a rewritten memory says the same in fewer words. Only a model could compare the meanings, so the
+// rule compares words: most of them come from the old text.
+func checkRewriting(content string, m chronicle.Memory) error {
+	known, isNew := make(map[string]bool), 0
+	for _, word := range wordsOf(m.Content) {
+		known[strings.ToLower(word)] = true
+	}
+	words := wordsOf(content)
+	for _, word := range words {
+		if !known[strings.ToLower(word)] {
+			isNew++
+		}
+	}
+	switch {
+	case len(content) >= len(m.Content):
+		return errors.New("it is not shorter")
+	case 2*isNew > len(words):
+		return errors.New("most of its words are new")
+	case hasReason(m.Content) && !hasReason(content):
+		return errors.New("it loses the reason")
+	}
+	return keeps(content, []chronicle.Memory{m}, Finding{})
+}
+
+// hasReason reports whether a memory says why.
+func hasReason(text string) bool {
+	return slices.ContainsFunc(wordsOf(text), func(word string) bool { return slices.Contains(rationale, strings.ToLower(word)) })
 }
 
 func checkMerge(ch *Change, of []chronicle.Memory) error {
@@ -165,6 +212,12 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
 	for _, m := range old {
+		for _, code := range quoted.FindAllString(m.Content, -1) {
+			code = strings.Trim(code, around)
+			if !strings.Contains(content, code) && !slices.Contains(f.Gone, code) {
+				return fmt.Errorf("it loses %q of note %d", code, m.ID)
+			}
+		}
 		for _, detail := range details(m.Content) {
 			if known = append(known, detail); !slices.Contains(words, detail) && !slices.Contains(f.Gone, detail) {
 				return fmt.Errorf("it loses %q of note %d", detail, m.ID)
@@ -181,19 +234,32 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 
 var (
 	// Without these words, a rule would say something else.
-	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "don't", "without", "except", "unless"}
+	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
 	// After these words stands the reason of a rule.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
+	// These words tell what somebody did in a session.
+	narrative = []string{
+		"i", "we", "our", "today", "yesterday", "currently", "recently", "earlier", "discussed", "agreed", "decided", "realized", "realised",
+		"noticed", "discovered", "tried", "figured", "basically", "actually",
+	}
 )
+
+// quoted matches a command, a key or a value that a memory quotes as code.
+var quoted = regexp.MustCompile("`[^`]+`")
+
+// isRestrictive reports whether a word restricts a rule, for example "never" or "isn't".
+func isRestrictive(word string) bool {
+	return slices.Contains(restrictive, word) || strings.HasSuffix(word, "n't") || strings.HasSuffix(word, "n’t")
+}
 
 // around is the punctuation around a word.
 const around = "`'\"()[]{}<>,;:!?"
 
 // wordsOf returns the words of a text without the punctuation around them.
 func wordsOf(text string) (words []string) {
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "](", "] (")) { // a link of Markdown is two words
 		word = strings.TrimRight(strings.TrimLeft(word, around), around+".")
-		if lower := strings.ToLower(word); slices.Contains(restrictive, lower) {
+		if lower := strings.ToLower(word); isRestrictive(lower) {
 			word = lower
 		}
 		words = append(words, word)
@@ -204,7 +270,7 @@ func wordsOf(text string) (words []string) {
 // details returns the words of a text that a new text has to keep: names, paths, commands, keys, numbers and restrictions.
 func details(text string) []string {
 	return slices.DeleteFunc(wordsOf(text), func(word string) bool {
-		isDetail := slices.Contains(restrictive, word)
+		isDetail := isRestrictive(word)
 		for i, r := range word {
 			isDetail = isDetail || unicode.IsDigit(r) || strings.ContainsRune(`/\_=-.:@#$*+&|~%^`, r) || unicode.IsUpper(r) && i > 0
 		}

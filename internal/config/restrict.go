@@ -41,7 +41,7 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 		if _, ok := project.tree[name]; ok {
 			delete(project.tree, name)
 			delete(project.named, name)
-			l.warnKey(project, path{name}, "ignored, because the block of the user file has bad values")
+			l.warnKey(user, path{name}, "this block has bad values, so that of "+project.file+" is ignored, too")
 		}
 	}
 	r := restriction{loader: l, project: project, trusted: trusted, checker: checker{levels: []*level{project}, warnings: &l.warnings}}

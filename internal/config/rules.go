@@ -23,6 +23,7 @@ type rules struct {
 	required     bool
 	isAgentBlock bool
 	isPattern    bool   // CompilePatterns reads the value
+	isSpan       bool   // the value is a time of day with a begin and an end, which differ
 	project      string // what a project's file may do with the key
 	hasNoEffect  bool   // nothing reads the key yet
 }
@@ -61,7 +62,7 @@ func fieldsOf(t reflect.Type) []field {
 func parseRules(tag reflect.StructTag) rules {
 	// Without an explicit maximum, whole numbers are limited to 32 bits: they count milliseconds and
 	// tokens, which later code multiplies.
-	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
+	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", isSpan: tag.Get("check") == "span", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {
@@ -103,6 +104,9 @@ func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 		}
 		ok = ok && (len(r.enum) == 0 || slices.Contains(r.enum, text)) &&
 			(r.pattern == nil || r.pattern.MatchString(text)) && (!r.required || text != "")
+		if begin, end, isSpan := strings.Cut(text, "-"); r.isSpan && isSpan && begin == end {
+			ok = false
+		}
 		if ok && r.isPattern {
 			_, err := compilePattern(text)
 			ok = err == nil

@@ -2,6 +2,7 @@ package dream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/notice"
+	"github.com/magicctx/magicctx-host/internal/projectdocs"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -34,6 +36,7 @@ type Dreamer struct {
 	// mu guards running and the progress in it: the run of each project, by identity.
 	mu      sync.Mutex
 	running map[string]*run
+	docs    projectdocs.Reader
 }
 
 // Options configure a Dreamer.
@@ -45,6 +48,8 @@ type Options struct {
 	Background *background.Work
 	Checks     *checks.Tester
 	Notices    *notice.Notices
+	// Stopped returns the reason why the budget pays for no call of a subject today, or nil.
+	Stopped func(work.Subject) *schema.BudgetStop
 	// Worst returns the most that a question can cost.
 	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	Clock clock.Clock
@@ -73,11 +78,18 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	}
 	project := session.Project
 	r := d.run(c, session, cfg, p.Directory)
+	r.account.IsManual = true
 	switch argument := strings.TrimSpace(p.Arguments); {
 	case argument == "cancel" && d.cancel(project):
 		return say("info", "The run ends. What it has changed until now stays; its notice says how to undo that.")
 	case argument == "cancel":
-		return say("info", "No run is under way.")
+		earlier, err := d.past(ctx, project)
+		if err != nil {
+			return schema.CommandExecuteResult{}, err
+		}
+		if r.isGivenUp = earlier.isUnfinished; !r.isGivenUp {
+			return say("info", "No run is under way.")
+		}
 	case argument != "" && argument != "--dry-run":
 		return say("warning", "Write /ctx-dream, /ctx-dream --dry-run or /ctx-dream cancel.")
 	case project == "":
@@ -94,67 +106,134 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	} else if !hasBegun {
 		return say("warning", "The dreamer works on this project now. /ctx-dream cancel ends it.")
 	}
+	switch {
+	case r.isGivenUp:
+		return say("info", "The run that was interrupted does not go on. A notice tells what it has done.")
+	case r.isResumed:
+		return say("info", "The dreamer goes on with the run that was interrupted, in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
+	}
 	return say("info", "The dreamer tends the memories of this project in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
 }
 
-// start begins the run in the background, unless another one works on the project.
+// start begins the run in the background, unless another one works on the project. If an earlier run has not ended, start goes
+// on with it.
 func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	r.lease = agent.Lease{Store: r.Store, Work: memories.DreamerOf(r.project), Holder: r.Agents.NewHolder()}
 	if hasBegun, err = r.lease.Acquire(ctx); !hasBegun || err != nil {
 		return false, err
 	}
+	if err := r.resume(ctx); err != nil {
+		return false, errors.Join(err, r.lease.Release(ctx))
+	}
 	running, end := context.WithCancelCause(r.Background.Lifetime())
-	r.end = end
+	if r.end = end; r.isGivenUp {
+		end(errCancelled)
+	}
 	r.set(r.project, r)
 	r.Agents.Go(func() {
 		defer end(nil)
 		defer r.set(r.project, nil)
-		if r.most > 0 {
-			defer time.AfterFunc(r.most, func() { end(errRuntime) }).Stop()
+		if !r.account.IsManual {
+			most := time.Duration(r.cfg.Dreamer.MaxRuntimeMinutes) * time.Minute
+			defer time.AfterFunc(most, func() { end(errRuntime) }).Stop()
 		}
 		r.carryOut(running)
 	})
 	return true, nil
 }
 
+// resume takes over the account of a run that has not ended, if there is one. It stores the account, so that this run is not
+// lost either.
+func (r *run) resume(ctx context.Context) error {
+	p, err := r.past(ctx, r.project)
+	if err != nil {
+		return err
+	}
+	if r.account.StartedAt = r.Clock.Now(); p.isUnfinished {
+		p.account.IsManual = p.account.IsManual || r.account.IsManual
+		r.account, r.isResumed = p.account, true
+	}
+	return r.save(ctx)
+}
+
 // forecast says what a run would do now.
 func (r *run) forecast(ctx context.Context) (string, error) {
-	job, err := r.job(ctx)
+	job, err := r.memories(ctx)
 	if err != nil {
 		return "", err
 	}
-	parts := []string{fmt.Sprintf("The project has %s. A run would do this:", format.Count(len(job.Memories), "memory"))}
-	for _, t := range r.tasks() {
-		question, shown := t.Question(job)
+	texts := []string{fmt.Sprintf("The project has %s. A run would do this:", format.Count(len(job.Memories), "memory"))}
+	for _, t := range tasksOf(r.cfg) {
+		parts, err := r.parts(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		asked, worst := 0, work.Spent{}
+		for _, p := range parts {
+			if question, shown := t.Question(p.Job); len(shown) > 0 {
+				one := r.Worst(ctx, r.cfg, question, agent.StepsOf(question.Agent))
+				asked, worst = asked+len(shown), work.Spent{Money: worst.Money + one.Money, Tokens: worst.Tokens + one.Tokens}
+			}
+		}
 		text := "nothing"
-		if len(shown) > 0 {
-			worst := r.Worst(ctx, r.cfg, question, agent.StepsOf(question.Agent))
-			cost := format.Money(worst.Dollars())
+		if asked > 0 {
+			noun, cost := "memory", format.Money(worst.Dollars())
+			if t.Name == dreamer.MaintainDocs {
+				noun = "line"
+			}
 			if worst.Money == 0 {
 				cost = "an unknown price"
 			}
-			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(len(shown), "memory"), format.Tokens(int(worst.Tokens)), cost)
+			text = fmt.Sprintf("asks about %s, for at most %s tokens or %s", format.Count(asked, noun), format.Tokens(int(worst.Tokens)), cost)
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s): %s.", t.Name, t.Title, text))
+		texts = append(texts, fmt.Sprintf("%s (%s): %s.", t.Name, t.Title, text))
 	}
-	return strings.Join(parts, "\n"), nil
+	return strings.Join(texts, "\n"), nil
 }
 
-// tasks returns the tasks that the user wants, in their order.
-func (r *run) tasks() []dreamer.Task {
-	return slices.DeleteFunc(slices.Clone(dreamer.Tasks), func(t dreamer.Task) bool { return !slices.Contains(r.cfg.Dreamer.Tasks, t.Name) })
+// tasksOf returns the tasks that the user wants, in their order.
+func tasksOf(cfg schema.Config) []dreamer.Task {
+	return slices.DeleteFunc(slices.Clone(dreamer.Tasks), func(t dreamer.Task) bool { return !slices.Contains(cfg.Dreamer.Tasks, t.Name) })
 }
 
-// Progress describes the run of a project, or returns nil if there is none.
-func (d *Dreamer) Progress(project string) *schema.DreamStatus {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := d.running[project]
-	if r == nil {
+// Status describes the dreamer's work on a project, or returns nil if there is nothing to say.
+func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus {
+	if cfg.Dreamer.Disable {
 		return nil
 	}
-	progress := r.progress
-	return &progress
+	var s schema.DreamStatus
+	d.mu.Lock()
+	r := d.running[project]
+	if r != nil {
+		s = r.progress
+	}
+	d.mu.Unlock()
+	s.Budget = d.Stopped(memories.DreamerOf(project).Subject)
+	if r == nil {
+		if err := d.rest(ctx, cfg, project, &s); err != nil {
+			d.Log.Warn("the dreamer's status is not read", "project", project, "error", err)
+		}
+	}
+	if s == (schema.DreamStatus{}) {
+		return nil
+	}
+	return &s
+}
+
+// rest describes a project on which no run works.
+func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s *schema.DreamStatus) error {
+	p, err := d.past(ctx, project)
+	if err != nil {
+		return err
+	}
+	if p.isUnfinished {
+		tasks := tasksOf(cfg)
+		t, number, _ := p.account.next(tasks)
+		*s = schema.DreamStatus{Task: t.Name, Number: number, Of: len(tasks), Since: p.account.StartedAt, Tokens: tokensOf(p.account.Usage), Waits: true, Budget: s.Budget}
+	} else if until := d.brokenUntil(p.runs); until > d.Clock.Now() {
+		s.Failures, s.Failure, s.Until = len(p.runs), p.runs[0].Reason, until
+	}
+	return nil
 }
 
 // session returns a session as it was after its last pass. Its project may be unknown.

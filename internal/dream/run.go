@@ -1,20 +1,20 @@
 package dream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/internal/agent"
 	"github.com/magicctx/magicctx-host/internal/checks"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
-	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -31,65 +31,82 @@ type run struct {
 	directory string
 	project   string
 	lease     agent.Lease
-	most      time.Duration // how long it may take, or 0 if nothing but the tasks bounds it
 	end       context.CancelCauseFunc
 	progress  schema.DreamStatus // guarded by mu
-
-	// number is N of "memory restore --run N", which undoes the changes. It is 0 until the run has changed something. The
-	// other fields are the results of the run.
-	number                               int
-	merged, into, updated, archived, bad int
-	problems                             []string
-	row                                  work.RunRow
+	account   account            // of the run's own goroutine, as soon as it works
+	isResumed bool               // an earlier host has begun it
+	isGivenUp bool               // it only reports what it has done until now
 }
 
 // finishTimeout bounds the wait for the database at the end of a task. Nobody waits for the write, and the result has cost
 // money.
 const finishTimeout = 30 * time.Second
 
-// carryOut does all tasks, records the run, and tells the user what has changed.
+// carryOut does the tasks that are not done yet, records the run, and tells the user what has changed. If the host or the
+// harness ends, or if the lease is lost, for example because the machine slept, the run stays unfinished, and StartDue goes on
+// with it.
 func (r *run) carryOut(ctx context.Context) {
 	r.Background.Go(func() { r.lease.Keep(ctx, func() { r.end(work.ErrLeaseLost) }) })
-	r.row = work.RunRow{StartedAt: r.Clock.Now()}
 	err := r.doTasks(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	if err != nil {
-		r.Log.Warn("the dreamer has stopped", "project", r.project, "error", err)
-		r.problems = append(r.problems, format.Shorten(format.Clean(err.Error()), maxCause))
-	}
-	changed := r.into + r.updated + r.archived
-	r.row.Reason, r.row.Produced = r.report(), changed
-	switch {
-	case changed > 0:
-		r.row.Status = work.Success
-	case len(r.problems) == 0, errors.Is(err, context.Canceled), ask.Classify(err) == ask.OverBudget:
-		r.row.Status = work.Noop
-	default:
-		r.row.Status = work.Failed
-	}
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if err := r.Store.Runs.Record(writing, r.lease.Work, r.row, 0); err != nil {
+	defer func() {
+		if err := r.lease.Release(writing); err != nil {
+			r.Log.Warn("the dreamer's lease is not released", "project", r.project, "error", err)
+		}
+	}()
+	if err != nil {
+		r.Log.Warn("the dreamer has stopped", "project", r.project, "error", err)
+	}
+	isCancelled := errors.Is(err, errCancelled)
+	if isLost := errors.Is(err, work.ErrLeaseLost); isLost || ask.Classify(err) == ask.Aborted && !isCancelled {
+		return
+	}
+	row := work.RunRow{StartedAt: r.account.StartedAt, Model: r.account.Model, Usage: work.Usage(r.account.Usage), Produced: r.account.changed()}
+	row.Status = work.Noop
+	retry := int64(0)
+	switch {
+	case !isCancelled && (err != nil || len(r.account.Problems) > 0):
+		row.Status, retry = work.Failed, r.retry(err)
+	case row.Produced > 0:
+		row.Status = work.Success
+	}
+	if err != nil {
+		r.account.Problems = append(r.account.Problems, format.Shorten(format.Clean(err.Error()), maxCause))
+	}
+	row.Reason = r.account.report(r.directory)
+	if err := r.Store.Runs.Record(writing, r.lease.Work, row, retry); err != nil {
 		r.Log.Warn("a run of the dreamer is not recorded", "project", r.project, "error", err)
 	}
-	if err := r.lease.Release(writing); err != nil {
-		r.Log.Warn("the dreamer's lease is not released", "project", r.project, "error", err)
-	}
-	isQuiet := r.most > 0 && changed == 0 // nobody has asked for this run
-	if isQuiet || r.Background.Lifetime().Err() != nil {
+	if !r.account.IsManual && row.Produced+r.account.Proposed == 0 { // nobody has asked for this run
 		return
 	}
 	variant := "success"
-	if len(r.problems) > 0 {
+	if len(r.account.Problems) > 0 {
 		variant = "warning"
 	}
-	r.Notices.Show(r.client, r.session.Key, r.directory, variant, r.row.Reason)
+	r.Notices.Show(r.client, r.session.Key, r.directory, variant, row.Reason)
+}
+
+// save stores what the run has done so far.
+func (r *run) save(ctx context.Context) error {
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	return r.Store.Memories.Tend(writing, r.project, r.lease.Holder, 0, nil, func(int, []memories.Tended) string { return r.account.text() })
 }
 
 // maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
+
+// errNoHarness interrupts a run until a harness opens the directory again.
+var errNoHarness = &ask.Error{Kind: ask.Aborted, Err: errors.New("no harness has the directory open")}
+
+// maxTries is how often a task may begin. If something interrupts it each time, for example because it crashes the host, the
+// run goes on with the next task.
+const maxTries = 3
 
 // doTasks does the tasks one after the other. If one fails, the next one follows, unless nothing can succeed any longer.
 func (r *run) doTasks(ctx context.Context) error {
@@ -100,30 +117,80 @@ func (r *run) doTasks(ctx context.Context) error {
 	if err := r.Checks.Test(ctx, r.directory, known.Memories); err != nil {
 		r.Log.Info("memories are not checked", "directory", r.directory, "error", err)
 	}
-	tasks := r.tasks()
-	for i, t := range tasks {
-		r.mu.Lock()
-		r.progress = schema.DreamStatus{Task: t.Name, Number: i + 1, Of: len(tasks), Since: r.row.StartedAt, Tokens: r.progress.Tokens}
-		r.mu.Unlock()
-		err := r.do(ctx, t)
-		kind := ask.Classify(err)
-		if ctx.Err() != nil || kind == ask.Aborted || kind == ask.OverBudget || errors.Is(err, work.ErrLeaseLost) {
+	for tasks := tasksOf(r.cfg); ; {
+		t, number, found := r.account.next(tasks)
+		switch {
+		case !found:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case len(r.Clients.WithOpen(schema.Harness(r.session.Key.Harness), r.directory, r.client)) == 0:
+			return errNoHarness
+		}
+		r.account.Tries++
+		if err := r.save(ctx); err != nil {
 			return err
 		}
-		if err != nil {
+		r.show(t, number, len(tasks))
+		err := fmt.Errorf("it was interrupted %d times", maxTries)
+		if r.account.Tries <= maxTries {
+			err = r.do(ctx, t)
+		}
+		switch kind := ask.Classify(err); {
+		case err == nil:
+		case ctx.Err() != nil || kind == ask.Aborted || kind == ask.OverBudget || errors.Is(err, work.ErrLeaseLost):
+			return err
+		default:
 			r.Log.Warn("a task of the dreamer has failed", "project", r.project, "task", t.Name, "error", err)
-			r.problems = append(r.problems, t.Name+" has failed: "+format.Shorten(format.Clean(err.Error()), maxCause))
+			r.account = r.account.after(t.Name, 0, nil)
+			r.account.Problems = append(r.account.Problems, t.Name+" has failed: "+format.Shorten(format.Clean(err.Error()), maxCause))
 		}
 	}
-	return nil
 }
 
-// job returns the current memories, with the findings about them in the files of the project.
-func (r *run) job(ctx context.Context) (dreamer.Job, error) {
-	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
-	if err != nil {
-		return dreamer.Job{}, err
+// show lets the status show the task under way.
+func (r *run) show(t dreamer.Task, number, of int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress = schema.DreamStatus{Task: t.Name, Number: number, Of: of, Since: r.account.StartedAt, Tokens: tokensOf(r.account.Usage)}
+}
+
+func tokensOf(u ask.Usage) int { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+// A part is one question of a task: about the memories, or about a document.
+type part struct {
+	dreamer.Job
+	name, text string // of the document
+}
+
+// parts returns the questions of a task.
+func (r *run) parts(ctx context.Context, t dreamer.Task) ([]part, error) {
+	if t.Name == dreamer.MaintainDocs {
+		return r.documents(ctx)
 	}
+	j, err := r.memories(ctx)
+	return []part{{Job: j}}, err
+}
+
+// memories returns the current memories of the project, with the findings about them in its files.
+func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
+	j := r.job()
+	known, err := r.Store.Memories.Of(ctx, r.project, j.Now)
+	if err != nil {
+		return j, err
+	}
+	for _, m := range known.Memories {
+		j.Excess += tokens.Count(m.Content)
+		if m.Project == r.project { // the other projects of a workspace only share theirs
+			j.Memories = append(j.Memories, m)
+		}
+	}
+	r.find(&j)
+	return j, nil
+}
+
+// job returns a job without memories.
+func (r *run) job() dreamer.Job {
 	j := dreamer.Job{
 		Findings: make(map[int64]dreamer.Finding), Now: r.Clock.Now(), Excess: -r.cfg.Memory.InjectionBudgetTokens,
 		Models:  ask.Models(append([]string{r.cfg.Dreamer.Model}, r.cfg.Dreamer.FallbackModels...)...),
@@ -132,12 +199,14 @@ func (r *run) job(ctx context.Context) (dreamer.Job, error) {
 	if len(j.Models) == 0 {
 		j.Models = []string{r.session.Provider + "/" + r.session.Model}
 	}
+	return j
+}
+
+// find adds what the files of the project say about the memories of a job.
+func (r *run) find(j *dreamer.Job) {
 	var paths []string
-	for _, m := range known.Memories {
-		j.Excess += tokens.Count(m.Content)
-		if m.Project == r.project { // the other projects of a workspace only share theirs
-			j.Memories, paths = append(j.Memories, m), append(paths, dreamer.Paths(m.Content)...)
-		}
+	for _, m := range j.Memories {
+		paths = append(paths, dreamer.Paths(m.Content)...)
 	}
 	gone, err := checks.Gone(r.directory, paths)
 	if err != nil {
@@ -152,12 +221,11 @@ func (r *run) job(ctx context.Context) (dreamer.Job, error) {
 		}
 		j.Findings[m.ID] = f
 	}
-	return j, nil
 }
 
 // do does one task.
 func (r *run) do(ctx context.Context, t dreamer.Task) error {
-	job, err := r.job(ctx)
+	parts, err := r.parts(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -165,79 +233,57 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 		Runner: r.Agents, Harness: schema.Harness(r.session.Key.Harness), Client: r.client, Directory: r.directory, Session: r.session.Key.Session,
 		Title: "dream: " + t.Title, Lease: r.lease,
 	}
-	result, err := t.Run(ctx, asker, job)
-	used := result.Usage
-	r.mu.Lock()
-	r.progress.Tokens += used.Input + used.Output + used.CacheRead + used.CacheWrite
-	r.mu.Unlock()
-	r.row.Usage = work.Usage(ask.Usage(r.row.Usage).Plus(used))
-	if err != nil {
-		return err
-	}
-	if result.Model != "" {
-		r.row.Model = result.Model
-	}
-	r.bad += len(result.Rejected)
-	for _, why := range result.Rejected {
-		r.Log.Info("the dreamer rejects a change", "project", r.project, "task", t.Name, "cause", why)
-	}
+	next, diff := r.account, ""
 	var changes []memories.Tended
-	for _, ch := range result.Changes {
+	for _, p := range parts {
+		result, err := t.Run(ctx, asker, p.Job)
+		r.account.Usage = r.account.Usage.Plus(result.Usage)
+		if err != nil {
+			return err
+		}
+		next.Model = cmp.Or(result.Model, next.Model)
+		next.Rejected += len(result.Rejected)
+		for _, why := range result.Rejected {
+			r.Log.Info("the dreamer rejects a change", "project", r.project, "task", t.Name, "cause", why)
+		}
+		if p.name == "" {
+			changes = append(changes, tended(p.Memories, result.Changes)...)
+			continue
+		}
+		next.Proposed += len(result.Changes)
+		diff += format.Diff("a/"+p.name, "b/"+p.name, p.text, dreamer.Revise(p.text, result.Changes), false)
+	}
+	if t.Name == dreamer.MaintainDocs {
+		if next.Patch, err = r.propose(diff); err != nil {
+			return err
+		}
+	}
+	next.Usage = r.account.Usage
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	err = r.Store.Memories.Tend(writing, r.project, r.lease.Holder, next.Number, changes, func(number int, made []memories.Tended) string {
+		next = next.after(t.Name, number, made)
+		return next.text()
+	})
+	if err == nil {
+		r.account = next
+	}
+	return err
+}
+
+// tended returns the changes of memories as the store makes them.
+func tended(known []chronicle.Memory, all []dreamer.Change) (changes []memories.Tended) {
+	for _, ch := range all {
 		c := memories.Tended{Content: ch.Content}
 		if ch.Kind == dreamer.Archive {
 			c = memories.Tended{Reason: ch.Content}
 		}
-		for _, m := range job.Memories {
+		for _, m := range known {
 			if slices.Contains(ch.IDs, m.ID) {
 				c.Old = append(c.Old, m)
 			}
 		}
 		changes = append(changes, c)
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
-	defer cancel()
-	number, made, err := r.Store.Memories.Tend(writing, r.project, r.lease.Holder, r.number, changes)
-	if err != nil {
-		return err
-	}
-	for _, c := range made {
-		r.number = number
-		switch {
-		case c.Content == "":
-			r.archived += len(c.Old)
-		case len(c.Old) == 1:
-			r.updated++
-		default:
-			r.merged, r.into = r.merged+len(c.Old), r.into+1
-		}
-	}
-	return nil
-}
-
-// report says what the run has done, and how to undo it.
-func (r *run) report() string {
-	var done []string
-	if r.into > 0 {
-		done = append(done, fmt.Sprintf("made %s out of %d", format.Count(r.into, "memory"), r.merged))
-	}
-	if r.updated > 0 {
-		done = append(done, "corrected "+format.Count(r.updated, "memory"))
-	}
-	if r.archived > 0 {
-		done = append(done, "archived "+format.Count(r.archived, "memory"))
-	}
-	sentences := []string{"The dreamer has changed nothing."}
-	if len(done) > 0 {
-		sentences = []string{fmt.Sprintf("The dreamer has %s. magicctx-host memory restore --run %d --project %s undoes that.", strings.Join(done, ", "), r.number, program.Quote(r.directory))}
-	}
-	if r.bad > 0 {
-		sentences = append(sentences, fmt.Sprintf("It has rejected %s that broke its rules.", format.Count(r.bad, "change")))
-	}
-	for _, p := range r.problems {
-		sentences = append(sentences, strings.ToUpper(p[:1])+p[1:]+".")
-	}
-	return strings.Join(sentences, " ")
+	return changes
 }

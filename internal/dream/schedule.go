@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/schema"
@@ -17,10 +18,13 @@ import (
 
 const (
 	// watchEvery is how often the dreamer looks for runs that are due.
-	watchEvery = 15 * time.Minute
-	// apart is the least time between two runs of a project, whatever came of the first one.
+	watchEvery = time.Minute
+	// apart is the least time between two runs of a project, if the first one has not failed.
 	apart = 12 * time.Hour
-	// maxFailures is how many equal failures in a row end the schedule of a project, until /ctx-dream succeeds.
+	// retryAfter is the least time between a run that has failed and the next one.
+	retryAfter = time.Hour
+	// maxFailures is how many equal failures in a row end the schedule of a project, until /ctx-dream succeeds or the next day
+	// begins.
 	maxFailures = 3
 )
 
@@ -41,18 +45,17 @@ func (d *Dreamer) Watch(ctx context.Context) {
 	}
 }
 
-// StartDue starts the run of one project, if one is due: in the hours of its schedule, if a harness has the project open,
-// and if its memories have changed since the last run.
+// StartDue starts the run of one project, if one is due and a harness has the project open.
 func (d *Dreamer) StartDue(ctx context.Context) {
 	for _, place := range d.Clients.Opened() {
 		cfg := d.Clients.Config(string(place.Harness), place.Directory)
-		if cfg.Dreamer.Disable || !isWithin(cfg.Dreamer.Schedule, time.UnixMilli(d.Clock.Now()).In(d.Zone)) {
+		if cfg.Dreamer.Disable {
 			continue
 		}
 		session, err := d.Store.NewestSession(ctx, string(place.Harness), place.Directory)
 		isDue := false
 		if err == nil {
-			isDue, err = d.isDue(ctx, session.Project)
+			isDue, err = d.isDue(ctx, cfg, session.Project)
 		}
 		if err != nil {
 			d.Log.Warn("the dreamer's schedule is not known", "directory", place.Directory, "error", err)
@@ -60,9 +63,7 @@ func (d *Dreamer) StartDue(ctx context.Context) {
 		if !isDue {
 			continue
 		}
-		r := d.run(place.Client, session, cfg, place.Directory)
-		r.most = time.Duration(cfg.Dreamer.MaxRuntimeMinutes) * time.Minute
-		if hasBegun, err := r.start(ctx); err != nil {
+		if hasBegun, err := d.run(place.Client, session, cfg, place.Directory).start(ctx); err != nil {
 			d.Log.Warn("the dreamer has not started", "directory", place.Directory, "error", err)
 		} else if hasBegun {
 			return
@@ -70,30 +71,102 @@ func (d *Dreamer) StartDue(ctx context.Context) {
 	}
 }
 
-// isDue reports whether the memories of a project have changed since its last run, and whether another run may follow it.
-func (d *Dreamer) isDue(ctx context.Context, project string) (bool, error) {
+// A past is what earlier runs have left: their newest rows, and the account of one that has not ended.
+type past struct {
+	work.State
+	runs         []work.RunRow // at most maxFailures, the newest first
+	account      account
+	isUnfinished bool
+}
+
+func (d *Dreamer) past(ctx context.Context, project string) (p past, err error) {
+	if p.State, err = d.Store.Runs.State(ctx, memories.DreamerOf(project)); err != nil {
+		return p, err
+	}
+	if p.Unfinished != "" {
+		if p.account, err = accountOf(p.Unfinished); err == nil {
+			p.isUnfinished = true
+			return p, nil
+		}
+		d.Log.Warn("an unfinished run of the dreamer begins anew", "project", project, "error", err)
+	}
+	p.runs, err = d.Store.Runs.Of(ctx, memories.DreamerOf(project), maxFailures)
+	return p, err
+}
+
+// isDue reports whether a run of a project may begin: if its schedule allows one, and if memories have changed since the last
+// run, or that run has failed. A run that has not ended goes on as soon as the schedule allows; one of the user goes on at
+// once.
+func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) (bool, error) {
 	d.mu.Lock()
 	isBusy := len(d.running) > 0
 	d.mu.Unlock()
 	if project == "" || isBusy {
 		return false, nil
 	}
-	runs, err := d.Store.Runs.Of(ctx, memories.DreamerOf(project), maxFailures)
-	if err != nil {
-		return false, err
+	p, err := d.past(ctx, project)
+	if err != nil || p.isUnfinished && p.account.IsManual {
+		return err == nil, err
+	}
+	now := d.Clock.Now()
+	if isAllowed, err := d.isAllowed(ctx, cfg.Dreamer); err != nil || !isAllowed || p.isUnfinished {
+		return isAllowed, err
 	}
 	last := int64(0)
-	if len(runs) > 0 {
-		last = runs[0].EndedAt
+	if len(p.runs) > 0 {
+		last = p.runs[0].EndedAt
+		if p.runs[0].Status == work.Failed {
+			return now >= p.Retry && now >= d.brokenUntil(p.runs), nil
+		}
 	}
-	isBroken := len(runs) == maxFailures && !slices.ContainsFunc(runs, func(r work.RunRow) bool { return r.Status != work.Failed || r.Reason != runs[0].Reason })
-	if isBroken || last > 0 && d.Clock.Now()-last < apart.Milliseconds() {
+	if last > 0 && now-last < apart.Milliseconds() {
 		return false, nil
 	}
-	known, err := d.Store.Memories.Of(ctx, project, d.Clock.Now())
+	known, err := d.Store.Memories.Of(ctx, project, now)
 	return slices.ContainsFunc(known.Memories, func(m chronicle.Memory) bool {
 		return m.Project == project && max(m.CreatedAt, m.UpdatedAt) > last
 	}), err
+}
+
+// isAllowed reports whether the schedule lets a run begin now: in its hours, or when nobody has used a harness for some time.
+func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
+	now := time.UnixMilli(d.Clock.Now())
+	if isWithin(cfg.Schedule, now.In(d.Zone)) {
+		return true, nil
+	}
+	if cfg.IdleMinutes == 0 {
+		return false, nil
+	}
+	used, err := d.Store.LastPassAt(ctx)
+	return now.Sub(time.UnixMilli(used)) >= time.Duration(cfg.IdleMinutes)*time.Minute, err
+}
+
+// brokenUntil returns the time until which the newest runs of a project end its schedule, or 0. It is the day after the last
+// one of several equal failures.
+func (d *Dreamer) brokenUntil(runs []work.RunRow) int64 {
+	isOther := func(r work.RunRow) bool { return r.Status != work.Failed || r.Reason != runs[0].Reason }
+	if len(runs) < maxFailures || slices.ContainsFunc(runs, isOther) {
+		return 0
+	}
+	return d.tomorrow(runs[0].EndedAt)
+}
+
+// tomorrow returns the time at which the day after a time begins.
+func (d *Dreamer) tomorrow(at int64) int64 {
+	year, month, day := time.UnixMilli(at).In(d.Zone).Date()
+	return time.Date(year, month, day+1, 0, 0, 0, 0, d.Zone).UnixMilli()
+}
+
+// retry returns the time from which another run may follow one that has failed.
+func (d *Dreamer) retry(err error) int64 {
+	now := d.Clock.Now()
+	switch {
+	case ask.Classify(err) == ask.OverBudget:
+		return d.tomorrow(now) // when the next budget begins
+	case errors.Is(err, errRuntime):
+		return now + apart.Milliseconds()
+	}
+	return now + retryAfter.Milliseconds()
 }
 
 // isWithin reports whether a time of day is in a schedule, for example "22:00-06:00". The end is not part of it.

@@ -1,8 +1,12 @@
 package dream
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
 func TestScheduleIsATimeOfDay(t *testing.T) {
@@ -27,6 +31,25 @@ func TestScheduleIsATimeOfDay(t *testing.T) {
 		}
 		if got := isWithin(test.schedule, at); got != test.want {
 			t.Errorf("%s in %q: %t", test.at, test.schedule, got)
+		}
+	}
+}
+
+// A run that has used up its time goes on in the next night, one without a budget on the next day, and any other one soon.
+func TestFailedRunIsTriedAgain(t *testing.T) {
+	now := time.Date(2026, 11, 16, 13, 0, 0, 0, time.UTC)
+	d := New(Options{Clock: clock.NewManual(now.UnixMilli()), Zone: time.UTC})
+	for _, test := range []struct {
+		err  error
+		want time.Time
+	}{
+		{errRuntime, now.Add(apart)},
+		{&ask.Error{Kind: ask.OverBudget}, now.Add(11 * time.Hour)},
+		{errors.New("401 unauthorized"), now.Add(retryAfter)},
+		{nil, now.Add(retryAfter)}, // only some tasks have failed
+	} {
+		if got := time.UnixMilli(d.retry(test.err)).UTC(); !got.Equal(test.want) {
+			t.Errorf("%v: again at %v, want %v", test.err, got, test.want)
 		}
 	}
 }

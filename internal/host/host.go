@@ -163,9 +163,9 @@ func New(o Options) *Host {
 	})
 	h.dreamer = dream.New(dream.Options{
 		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told,
-		Worst: h.governor.Worst, Clock: o.Clock, Zone: time.Local, Log: o.Log,
+		Stopped: h.governor.Stopped, Worst: h.governor.Worst, Clock: o.Clock, Zone: time.Local, Log: o.Log,
 	})
-	h.status.Dream = h.dreamer.Progress
+	h.status.Dream = h.dreamer.Status
 	if o.Dreams {
 		go h.dreamer.Watch(h.background.Lifetime())
 	}

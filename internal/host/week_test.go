@@ -33,25 +33,28 @@ type week struct {
 	tokens map[string]int
 	asked  int
 	undone int
+	// isKilled means that the host has been killed during a question. kills counts that.
+	isKilled bool
+	kills    int
 }
 
 // In random weeks, no budget of a day is exceeded by one token, no memory is lost, and each run of the dreamer can be
-// undone.
+// undone, even if the host is killed during it.
 func TestRandomWeeks(t *testing.T) {
-	asked, undone := 0, 0
+	asked, undone, kills := 0, 0, 0
 	for seed := range *weeks {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			w := newWeek(t, uint64(seed))
 			for day := range 7 {
 				w.live(day)
 			}
-			asked, undone = asked+w.asked, undone+w.undone
+			asked, undone, kills = asked+w.asked, undone+w.undone, kills+w.kills
 		})
 	}
-	if *weeks > 2 && (asked == 0 || undone == 0) {
-		t.Errorf("%d questions, %d runs undone: the weeks test nothing", asked, undone)
+	if *weeks > 9 && (asked == 0 || undone == 0 || kills == 0) {
+		t.Errorf("%d questions, %d runs undone, %d kills: the weeks test nothing", asked, undone, kills)
 	}
-	t.Logf("%d questions, %d runs undone", asked, undone)
+	t.Logf("%d questions, %d runs undone, %d kills", asked, undone, kills)
 }
 
 func newWeek(t *testing.T, seed uint64) *week {
@@ -68,13 +71,20 @@ func newWeek(t *testing.T, seed uint64) *week {
 		b.Percent, b.AtLeast = 0, []float64{0, 0.2, 1, 5}[w.random.IntN(4)]
 		b.Tokens = []int{20_000, 200_000, 1_000_000}[w.random.IntN(3)]
 	}
-	w.restart()
 	w.project = t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(w.project, "lib"), 0o700))
 	must(t, os.WriteFile(filepath.Join(w.project, "lib", "x.go"), nil, 0o600))
-	_, err := w.host.Initialize(w.ctx, w, schema.InitializeParams{Harness: w.kind, Directory: w.project})
-	must(t, err)
+	w.revive()
 	return w
+}
+
+// revive replaces the host by another one.
+func (w *week) revive() {
+	w.t.Helper()
+	w.restart()
+	if _, err := w.host.Initialize(w.ctx, w, schema.InitializeParams{Harness: w.kind, Directory: w.project}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // live plays one day: the session goes on, memories are learned, and the dreamer runs.
@@ -88,14 +98,14 @@ func (w *week) live(day int) {
 		category := chronicle.Categories[w.random.IntN(len(chronicle.Categories))]
 		w.edits(func(e *memories.Editor) error {
 			source := []chronicle.Source{chronicle.FromHistorian, chronicle.FromUser}[w.random.IntN(2)]
-			_, _, err := e.Write(chronicle.Memory{Project: w.row().Project, Directory: "/p", Category: category, Content: fmt.Sprintf("The thing %c is about src/x.go and has some more words.", 'a'+rune(4*day+i)), Source: source})
+			_, _, err := e.Write(chronicle.Memory{Project: w.row().Project, Directory: "/p", Category: category, Content: fmt.Sprintf("%she thing %c is about src/x.go and has some more words.", []string{"T", "We agreed that t"}[w.random.IntN(2)], 'a'+rune(4*day+i)), Source: source})
 			return err
 		})
 	}
 	for range w.random.IntN(3) {
 		w.clock.Advance(time.Hour)
 		before := w.stored(false)
-		w.dream("")
+		w.dreamToTheEnd()
 		w.check()
 		told := regexp.MustCompile(`--run (\d+)`).FindStringSubmatch(w.shown[len(w.shown)-1])
 		if told == nil || w.random.IntN(2) == 0 {
@@ -109,6 +119,25 @@ func (w *week) live(day int) {
 		})
 		if after := w.stored(false); !slices.EqualFunc(before, after, func(a, b chronicle.Memory) bool { return a.ID == b.ID && a.Content == b.Content }) {
 			w.t.Fatalf("run %d was undone: %+v, want %+v", run, after, before)
+		}
+	}
+}
+
+// dreamToTheEnd starts a run, and goes on with it whenever the host was killed or the harness has cut an answer off.
+func (w *week) dreamToTheEnd() {
+	for told := w.shown; ; {
+		w.dream("")
+		if w.isKilled {
+			w.isKilled, w.shown = false, told // what the killed host tells reaches nobody
+			w.revive()
+			continue
+		}
+		state, err := w.store.Runs.State(w.ctx, memories.DreamerOf(w.row().Project))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if state.Unfinished == "" {
+			return
 		}
 	}
 }
@@ -164,6 +193,11 @@ func (w *week) run(p schema.AgentRunParams) schema.AgentRunResult {
 	day := agents + time.UnixMilli(w.clock.Now()).Format(time.DateOnly)
 	w.billed[day] += (float64(input)*w.price.Write + float64(output)*w.price.Output) / 1e6
 	w.tokens[day] += input + output
+	if agents == "others" && w.random.IntN(12) == 0 {
+		w.isKilled = true
+		w.kills++
+		w.store.Close()
+	}
 	text := w.answer(p)
 	answers := []json.Value{json.Value(fmt.Sprintf(
 		`{"info":{"id":"x","role":"assistant","providerID":"p","modelID":"m","finish":"stop","tokens":{"input":0,"output":%d,"cache":{"read":0,"write":%d}}},"parts":[{"type":"text","text":%s}]}`, output, input, json.Quote(text)))}
@@ -186,7 +220,7 @@ func (w *week) answer(p schema.AgentRunParams) string {
 	for range 1 + w.random.IntN(4) {
 		i := w.random.IntN(len(notes))
 		one, other := notes[i], notes[(i+1+w.random.IntN(2))%len(notes)]
-		switch w.random.IntN(6) {
+		switch w.random.IntN(7) {
 		case 0:
 			fmt.Fprintf(&b, `<merge ids="%s,%s">%s</merge>`, one[1], other[1], strings.TrimSuffix(one[2], ".")+" "+other[2])
 		case 1:
@@ -199,6 +233,8 @@ func (w *week) answer(p schema.AgentRunParams) string {
 			fmt.Fprintf(&b, `<archive ids="%d"></archive>`, w.random.IntN(40))
 		case 5:
 			b.WriteString("<none/>")
+		case 6:
+			fmt.Fprintf(&b, `<update ids="%s">%s</update>`, one[1], strings.TrimPrefix(one[2], "We agreed that t"))
 		}
 	}
 	return b.String()

@@ -38,6 +38,12 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, h.load()); diff != "" {
 		t.Errorf("the defaults in the comments are wrong:\n%s\n%s", uncommented, diff)
 	}
+	block := regexp.MustCompile(`(?ms)^  // "dreamer": \{$.*?^  // \},$`).FindString(uncommented)
+	h.write(plan.Settings.File, strings.Replace(uncommented, block, regexp.MustCompile(`(?m)^  // `).ReplaceAllString(block, "  "), 1))
+	want.Dreamer.Disable = false
+	if diff := cmp.Diff(want, h.load()); diff != "" || !strings.Contains(block, `"schedule": "02:00-06:00"`) {
+		t.Errorf("the defaults of the dreamer are wrong:\n%s\n%s", block, diff)
+	}
 	for _, key := range []string{`"protected_tags": 20`, `"skip_signatures": ["`} {
 		if !strings.Contains(uncommented, key) {
 			t.Errorf("%s is missing", key)

@@ -54,8 +54,8 @@ type Options struct {
 	Notices *notice.Notices
 	// Budget returns the reason why no hidden agent works on a subject today, or nil.
 	Budget func(work.Subject) *schema.BudgetStop
-	// Dream returns the run of a project's dreamer, or nil.
-	Dream func(project string) *schema.DreamStatus
+	// Dream describes the dreamer's work on a project. It returns nil if there is nothing to say.
+	Dream func(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus
 	// Embedder gives vectors to the texts of the index.
 	Embedder embedding.Embedder
 }
@@ -154,8 +154,9 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	if st.History != nil {
 		sb.addWork(st.History, s)
 	}
+	cfg := sb.Clients.KnownConfig(st.Harness, st.Directory)
 	if s.Project != "" {
-		st.Dream = sb.Dream(s.Project)
+		st.Dream = sb.Dream(ctx, cfg, s.Project)
 	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
@@ -169,7 +170,6 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	}
 	facts := sb.Models.Facts(ctx, st.Model)
 	st.ContextTokens, st.LimitSource, st.LimitAt = facts.Window.Tokens, facts.Window.Source, facts.Window.At
-	cfg := sb.Clients.KnownConfig(st.Harness, st.Directory)
 	b := sb.Models.CacheLife(ctx, s.Key.Harness, cfg, st.Model, facts.Row.NPM)
 	st.Spending, st.Carried = cfg.Spending, carried(s.Rent, facts)
 	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()

@@ -27,7 +27,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 		{Label: "history", Text: historyOf(st)},
 		{Label: "in prompt", Text: headOf(st.Head, st.Tokens.Head, now)},
 		{Label: "historian", Text: historianOf(st.History, now)},
-		{Label: "budget", Text: budgetOf(st.History, now)},
+		{Label: "budget", Text: budgetsOf(st, now)},
 		{Label: "dreamer", Text: dreamOf(st.Dream, now)},
 		{Label: "next bust", Text: NextBust(st)},
 		{Label: "last bust", Text: lastBustOf(st, now)},

@@ -147,19 +147,46 @@ func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
 		stop schema.BudgetStop
 		want []string
 	}{
-		{schema.BudgetStop{Agents: "historian", Until: until, Money: 5, SpentMoney: 4, NeedsMoney: 1.5, Tokens: 9}, []string{"$5.00 a day for the historian", "$4.00 spent", "may need $1.50", "asked again in 3h"}},
-		{schema.BudgetStop{Until: until, Money: 1, NeedsMoney: 1.5, Tokens: 9}, []string{"$1.00 a day for all agents", "until you raise it"}},
-		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 90_000, SpentTokens: 70_000, NeedsTokens: 30_000}, []string{"90k tokens a day", "70k spent", "may need 30k", "asked again in 3h"}},
+		{schema.BudgetStop{Agents: "historian", Until: until, Money: 5, SpentMoney: 4, NeedsMoney: 1.5, Tokens: 9}, []string{"$5.00 a day for the historian", "$4.00 spent", "may need $1.50", "asks a model again in 3h00m; until then, a full window gets extracts"}},
+		{schema.BudgetStop{Until: until, Money: 1, NeedsMoney: 1.5, Tokens: 9}, []string{"$1.00 a day for all agents,", "until you raise it, and a full window gets extracts"}},
+		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 90_000, SpentTokens: 70_000, NeedsTokens: 30_000}, []string{"90k tokens a day", "70k spent", "may need 30k", "asks a model again in 3h00m; until then, a full window gets extracts"}},
 		{schema.BudgetStop{Until: until, Money: 5, NeedsMoney: 1.5, Tokens: 20_000, NeedsTokens: 30_000}, []string{"20k tokens a day", "until you raise it"}},
 	} {
-		text := budgetOf(&schema.HistoryStatus{Budget: &test.stop}, noon)
+		text := budgetsOf(schema.SessionStatus{History: &schema.HistoryStatus{Budget: &test.stop}}, noon)
 		for _, want := range test.want {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q lacks %q", text, want)
 			}
 		}
 	}
-	if text := budgetOf(&schema.HistoryStatus{}, noon); text != "" {
+	if text := budgetsOf(schema.SessionStatus{History: &schema.HistoryStatus{}, Dream: &schema.DreamStatus{}}, noon); text != "" {
 		t.Errorf("with enough budget: %q", text)
+	}
+}
+
+// Once, the status named only the historian's budget, so a dreamer without money seemed to rest.
+func TestBudgetOfTheDreamerIsNamed(t *testing.T) {
+	stop := schema.BudgetStop{Agents: "others", Until: noon.Add(time.Hour).UnixMilli(), Money: 2, SpentMoney: 1.9, NeedsMoney: 0.2, Tokens: 9}
+	st := schema.SessionStatus{Dream: &schema.DreamStatus{Budget: &stop}}
+	if got, want := budgetsOf(st, noon), "$2.00 a day for all agents but the historian, $1.90 spent or reserved; the next call may need $0.20. The dreamer asks a model again in 1h00m"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	st.History = &schema.HistoryStatus{Budget: &stop}
+	if got := budgetsOf(st, noon); strings.Count(got, "asks a model again") != 2 {
+		t.Errorf("both agents: %q", got)
+	}
+}
+
+// The status says why no run of the dreamer is under way.
+func TestDreamerSaysWhyItRests(t *testing.T) {
+	for want, d := range map[string]*schema.DreamStatus{
+		"": {},
+		"task 2 of 4 (verify), for 5m, 4.1k tokens so far":                                                         {Task: "verify", Number: 2, Of: 4, Since: noon.Add(-5 * time.Minute).UnixMilli(), Tokens: 4100},
+		"task 2 of 4 (verify), for 5m, 0 tokens so far; interrupted, goes on with the schedule or /ctx-dream":      {Task: "verify", Number: 2, Of: 4, Since: noon.Add(-5 * time.Minute).UnixMilli(), Waits: true},
+		"3 equal failures ended the schedule; it goes on in 8h00m, or when /ctx-dream succeeds. The last one: 401": {Failures: 3, Failure: "401", Until: noon.Add(8 * time.Hour).UnixMilli()},
+	} {
+		if got := dreamOf(d, noon); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -215,14 +215,30 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// budgetOf says why no hidden agent asks a model, and when it goes on. It is "" if there is enough budget.
-func budgetOf(h *schema.HistoryStatus, now time.Time) string {
-	if h == nil || h.Budget == nil {
-		return ""
+// budgetsOf says which agents ask no model because of their budget. It is "" if there is enough.
+func budgetsOf(st schema.SessionStatus, now time.Time) string {
+	var stops []string
+	if h := st.History; h != nil && h.Budget != nil {
+		stops = append(stops, budgetOf("historian", *h.Budget, now))
 	}
-	b, agents := *h.Budget, "all agents"
-	if b.Agents != "" {
-		agents = "the " + b.Agents
+	if d := st.Dream; d != nil && d.Budget != nil {
+		stops = append(stops, budgetOf("dreamer", *d.Budget, now))
+	}
+	return strings.Join(stops, ". ")
+}
+
+// budgetOf says why an agent asks no model, and when it goes on. The historian makes extracts in the meantime.
+func budgetOf(agent string, b schema.BudgetStop, now time.Time) string {
+	agents := "all agents"
+	switch b.Agents {
+	case "historian":
+		agents = "the historian"
+	case "others":
+		agents = "all agents but the historian"
+	}
+	extracts := ""
+	if agent == "historian" {
+		extracts = ", and a full window gets extracts without a model"
 	}
 	size, spent, needs := format.Dollars(b.Money), format.Dollars(b.SpentMoney), format.Dollars(b.NeedsMoney)
 	isTooSmall := b.Money == 0 || b.NeedsMoney > b.Money
@@ -232,17 +248,27 @@ func budgetOf(h *schema.HistoryStatus, now time.Time) string {
 	}
 	text := fmt.Sprintf("%s a day for %s, %s spent or reserved; the next call may need %s. ", size, agents, spent, needs)
 	if isTooSmall {
-		return text + "So no model is asked until you raise it, and a full window gets extracts without a model"
+		return text + "So the " + agent + " asks no model until you raise it" + extracts
 	}
-	return text + fmt.Sprintf("A model is asked again in %s; until then, a full window gets extracts without a model", format.Age(time.UnixMilli(b.Until).Sub(now)))
+	return text + fmt.Sprintf("The %s asks a model again in %s%s", agent, format.Age(time.UnixMilli(b.Until).Sub(now)), strings.Replace(extracts, ", and", "; until then,", 1))
 }
 
-// dreamOf describes the dreamer's run under way, or is "".
+// dreamOf describes the dreamer's run, or why there is none. It is "" if there is nothing to say.
 func dreamOf(d *schema.DreamStatus, now time.Time) string {
-	if d == nil {
+	switch {
+	case d == nil:
+		return ""
+	case d.Failures > 0:
+		return fmt.Sprintf("%s ended the schedule; it goes on in %s, or when /ctx-dream succeeds. The last one: %s",
+			format.Count(d.Failures, "equal failure"), format.Age(time.UnixMilli(d.Until).Sub(now)), format.Clean(d.Failure))
+	case d.Task == "":
 		return ""
 	}
-	return fmt.Sprintf("task %d of %d (%s), for %s, %s tokens so far", d.Number, d.Of, format.Clean(d.Task), format.Age(now.Sub(time.UnixMilli(d.Since))), format.Tokens(d.Tokens))
+	text := fmt.Sprintf("task %d of %d (%s), for %s, %s tokens so far", d.Number, d.Of, format.Clean(d.Task), format.Age(now.Sub(time.UnixMilli(d.Since))), format.Tokens(d.Tokens))
+	if d.Waits {
+		text += "; interrupted, goes on with the schedule or /ctx-dream"
+	}
+	return text
 }
 
 // errandNames are the kinds of runs that a user has begun.

@@ -456,6 +456,7 @@ CREATE TABLE agent_work (
 	failed_at     INTEGER NOT NULL DEFAULT 0,
 	retry         INTEGER NOT NULL DEFAULT 0, -- no attempt before this pass of the session; for a project, this time
 	throttle      TEXT    NOT NULL DEFAULT '', -- JSON
+	unfinished    TEXT    NOT NULL DEFAULT '', -- JSON: what a run has done that has not ended yet; '' for none
 	-- sums over all runs, because old runs are forgotten
 	runs          INTEGER NOT NULL DEFAULT 0,
 	input_tokens  INTEGER NOT NULL DEFAULT 0,

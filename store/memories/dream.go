@@ -26,23 +26,26 @@ type Tended struct {
 	Reason  string // of an archive
 }
 
-// Tend makes changes of a run of the dreamer, all or none, and returns those that it has made. It leaves out a change of
-// memories that somebody has changed since the dreamer read them. run is the number under which Undo takes the changes
-// back; if it is 0, Tend chooses it. If the run no longer has its lease, the error is work.ErrLeaseLost.
-func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended) (number int, made []Tended, err error) {
+// Tend makes changes of a run of the dreamer, all or none. It leaves out a change of memories that somebody has changed
+// since the dreamer read them. run is the number under which Undo takes the changes back; if it is 0, Tend chooses it. account
+// gets this number and the changes that Tend has made, and returns what the run has done so far, which the same transaction
+// stores, even if there are no changes. If the run no longer has its lease, the error is work.ErrLeaseLost.
+func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
-	err = s.db.Update(ctx, func(tx *database.Tx) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
 		if err := work.CheckLease(tx, w, holder, 0, now); err != nil {
 			return err
 		}
-		if number = run; number == 0 {
+		number := run
+		if number == 0 {
 			err := tx.Scan(`SELECT coalesce(max(run), 0) + 1 FROM memory_changes WHERE project = ?`, func(row *sqlite3.Stmt) { number = row.ColumnInt(0) }, project)
 			if err != nil {
 				return err
 			}
 		}
 		e := &Editor{tx, now, number}
+		var made []Tended
 		for _, c := range changes {
 			isMade, err := e.tend(project, c)
 			if err != nil {
@@ -52,12 +55,15 @@ func (s *Memories) Tend(ctx context.Context, project, holder string, run int, ch
 				made = append(made, c)
 			}
 		}
+		if err := work.SaveUnfinished(tx, w, account(number, made)); err != nil {
+			return err
+		}
 		return work.Credit(tx, holder, 0, len(made))
 	})
 	if err != nil {
-		return 0, nil, fmt.Errorf("tend memories of %s: %w", project, err)
+		return fmt.Errorf("tend memories of %s: %w", project, err)
 	}
-	return number, made, nil
+	return nil
 }
 
 // tend makes one change, if its memories are as the dreamer has read them.

@@ -45,7 +45,7 @@ func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 				c.Old = rapid.SliceOfN(rapid.SampledFrom(known), 1, 3).Draw(r, "of")
 				return c
 			}), 0, 3).Draw(r, "changes")
-			number, made, err := s.Memories.Tend(t.Context(), project, "1.1", run, changes)
+			number, made, err := tend(s, project, run, changes)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -71,6 +71,15 @@ func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 		}
 		check(r, s, project)
 	})
+}
+
+// tend makes changes of the run that has the lease.
+func tend(s *store.Store, project string, run int, changes []memories.Tended) (number int, made []memories.Tended, err error) {
+	err = s.Memories.Tend(context.Background(), project, "1.1", run, changes, func(n int, m []memories.Tended) string {
+		number, made = n, m
+		return fmt.Sprint(len(m))
+	})
+	return number, made, err
 }
 
 // editing changes memories in one transaction.
@@ -145,14 +154,14 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 		})
 	}
 	merge := []memories.Tended{{Old: known[:2], Content: "One and two."}, {Old: known[2:], Reason: "code: it is clear"}}
-	if _, _, err := s.Memories.Tend(t.Context(), project, "1.1", 0, merge); !errors.Is(err, work.ErrLeaseLost) {
+	if _, _, err := tend(s, project, 0, merge); !errors.Is(err, work.ErrLeaseLost) {
 		t.Errorf("without a lease: %v", err)
 	}
 	for _, of := range []string{project, "git:other"} {
 		_, err := s.Leases.Acquire(t.Context(), memories.DreamerOf(of), "1.1")
 		storetest.Must(t, err)
 	}
-	if _, made, err := s.Memories.Tend(t.Context(), "git:other", "1.1", 0, merge); err != nil || len(made) != 0 {
+	if _, made, err := tend(s, "git:other", 0, merge); err != nil || len(made) != 0 {
 		t.Errorf("another project's dreamer has made %+v, %v", made, err)
 	}
 	storetest.Advance(s, time.Second)
@@ -160,7 +169,7 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 		_, err := e.Update(project, known[0].ID, func(m *chronicle.Memory) { m.Content = "One!" })
 		return err
 	})
-	run, made, err := s.Memories.Tend(t.Context(), project, "1.1", 0, merge)
+	run, made, err := tend(s, project, 0, merge)
 	if err != nil || len(made) != 1 || made[0].Reason == "" {
 		t.Errorf("made %+v, %v", made, err)
 	}
@@ -181,6 +190,13 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 		return err
 	})
 	storetest.Same(t, "memories", contentsOf(t, s, 0), []string{"One!", "Two."})
+	if state, err := s.Runs.State(t.Context(), memories.DreamerOf(project)); err != nil || state.Unfinished != "1" {
+		t.Errorf("stored with the changes: %q, %v", state.Unfinished, err)
+	}
+	storetest.Must(t, s.Runs.Record(t.Context(), memories.DreamerOf(project), work.RunRow{Status: work.Success}, 0))
+	if state, err := s.Runs.State(t.Context(), memories.DreamerOf(project)); err != nil || state.Unfinished != "" {
+		t.Errorf("after the end of the run: %q, %v", state.Unfinished, err)
+	}
 	for _, wrong := range []int{0, run + 1} {
 		err := s.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := memories.Editing(tx, s.Clock.Now()).Undo(project, wrong)

@@ -140,6 +140,15 @@ func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error 
 	return nil
 }
 
+// SaveUnfinished stores what a run has done so far, a JSON object. InsertRun clears it.
+func SaveUnfinished(tx *database.Tx, w Work, unfinished string) error {
+	_, err := tx.Exec(`
+		UPDATE agent_work
+		SET unfinished = ?3
+		WHERE subject = ?1 AND agent = ?2`, w.Subject.String(), w.Agent, unfinished)
+	return err
+}
+
 // State returns the state of a work.
 func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {

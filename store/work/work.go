@@ -44,6 +44,9 @@ type State struct {
 	Retry     int64
 	// Throttle is the state of the caller's throttle, a JSON object.
 	Throttle string
+	// Unfinished is what a run has done that has not ended yet, a JSON object, or "". If no run is under way, the next one
+	// goes on with it.
+	Unfinished string
 	// The sums over all runs. They are stored separately, because only keptRuns runs are kept.
 	Runs  int
 	Usage Usage
@@ -58,9 +61,9 @@ func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 		r = State{
 			RunningSince: s.ColumnInt64(0),
 			Failures:     database.Count(s, 1), LastError: s.ColumnText(2), FailedAt: s.ColumnInt64(3), Retry: s.ColumnInt64(4),
-			Throttle: s.ColumnText(5),
-			Runs:     database.Count(s, 6),
-			Usage:    Usage{Input: database.Count(s, 7), CacheRead: database.Count(s, 8), CacheWrite: database.Count(s, 9), Output: database.Count(s, 10)},
+			Throttle: s.ColumnText(5), Unfinished: s.ColumnText(6),
+			Runs:  database.Count(s, 7),
+			Usage: Usage{Input: database.Count(s, 8), CacheRead: database.Count(s, 9), CacheWrite: database.Count(s, 10), Output: database.Count(s, 11)},
 		}
 	}, w.Subject.String(), w.Agent, now)
 	return r, err

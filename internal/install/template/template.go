@@ -84,9 +84,8 @@ func (w *writer) property(describe, prefix, name string, v hujson.Value, owner r
 		}
 		return
 	}
-	if field.Type == reflect.TypeFor[schema.Dreamer]() { // the block itself switches this agent on
-		w.line("%s// %s: {},", prefix, json.Quote(name))
-		return
+	if field.Type == reflect.TypeFor[schema.Dreamer]() { // if the user uncomments the whole file, this block does not switch its agent on
+		prefix += "// "
 	}
 	w.line("%s%s: {", prefix, json.Quote(name))
 	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {

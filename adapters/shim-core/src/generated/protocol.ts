@@ -260,16 +260,30 @@ export interface CompartmentScore {
   fidelity: number
 }
 
-/** DreamStatus describes a run of the dreamer under way. */
+/** DreamStatus describes the dreamer's work on a project. */
 export interface DreamStatus {
-  /** task is the present task, for example "verify". It is task Number of Of. */
-  task: string
-  number: number
-  of: number
+  /**
+   * task is the present task of a run, for example "verify", or "" if there is no run. It is task Number of
+   * Of.
+   */
+  task?: string
+  number?: number
+  of?: number
   /** since is the time at which the run began (Unix ms). */
-  since: number
+  since?: number
   /** tokens are the tokens of its questions and answers so far. */
-  tokens: number
+  tokens?: number
+  /** waits means that the run was interrupted, and has not gone on yet. */
+  waits?: boolean
+  /**
+   * failures is the number of equal failures that have ended the schedule, Failure is the report of the
+   * newest one, and the schedule goes on at Until (Unix ms).
+   */
+  failures?: number
+  failure?: string
+  until?: number
+  /** budget is the reason why the dreamer asks no model for the rest of the day. */
+  budget?: BudgetStop
 }
 
 /** DroppedUnit is a piece of the conversation that is no longer sent. */
@@ -479,7 +493,7 @@ export interface HistoryStatus {
   isOverdue?: boolean
   /** lastPublish is the newest publication. */
   lastPublish?: HistoryPublish
-  /** budget is the reason why no model is asked for the rest of the day. */
+  /** budget is the reason why the historian asks no model for the rest of the day. */
   budget?: BudgetStop
 }
 
@@ -941,7 +955,7 @@ export interface SessionStatus {
   head?: HeadStatus
   /** history is absent until the historian has run in the session. */
   history?: HistoryStatus
-  /** dream is the dreamer's run in the session's project. */
+  /** dream is the dreamer's work on the session's project. */
   dream?: DreamStatus
   /**
    * memories counts the memories that the session may see, and Notes its open notes and those of its project.

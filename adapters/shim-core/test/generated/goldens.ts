@@ -344,7 +344,21 @@ export const hostCalls: HostCalls = {
       "number": 2,
       "of": 3,
       "since": 1795730000000,
-      "tokens": 4100
+      "tokens": 4100,
+      "waits": true,
+      "failures": 3,
+      "failure": "The dreamer has changed nothing. Verify has failed: 401 unauthorized.",
+      "until": 1795737600000,
+      "budget": {
+        "agents": "others",
+        "until": 1795737600000,
+        "money": 2,
+        "spentMoney": 1.9,
+        "needsMoney": 0.2,
+        "tokens": 20000000,
+        "spentTokens": 900000,
+        "needsTokens": 30000
+      }
     },
     "memories": 12,
     "notes": 3,
@@ -752,7 +766,21 @@ export const hostCalls: HostCalls = {
           "number": 2,
           "of": 3,
           "since": 1795730000000,
-          "tokens": 4100
+          "tokens": 4100,
+          "waits": true,
+          "failures": 3,
+          "failure": "The dreamer has changed nothing. Verify has failed: 401 unauthorized.",
+          "until": 1795737600000,
+          "budget": {
+            "agents": "others",
+            "until": 1795737600000,
+            "money": 2,
+            "spentMoney": 1.9,
+            "needsMoney": 0.2,
+            "tokens": 20000000,
+            "spentTokens": 900000,
+            "needsTokens": 30000
+          }
         },
         "memories": 12,
         "notes": 3,
@@ -1193,7 +1221,21 @@ export const shimNotifications: ShimNotifications = {
       "number": 2,
       "of": 3,
       "since": 1795730000000,
-      "tokens": 4100
+      "tokens": 4100,
+      "waits": true,
+      "failures": 3,
+      "failure": "The dreamer has changed nothing. Verify has failed: 401 unauthorized.",
+      "until": 1795737600000,
+      "budget": {
+        "agents": "others",
+        "until": 1795737600000,
+        "money": 2,
+        "spentMoney": 1.9,
+        "needsMoney": 0.2,
+        "tokens": 20000000,
+        "spentTokens": 900000,
+        "needsTokens": 30000
+      }
     },
     "memories": 12,
     "notes": 3,

@@ -1,0 +1,60 @@
+package dreamer
+
+import (
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
+
+// The marks of a part of a document that stays as it is. Each stands in a comment of its own line.
+const (
+	protectedStart = "mc:protected START"
+	protectedEnd   = "mc:protected END"
+)
+
+// maxLines bounds the lines of a document, which a stranger may have written, so that their paths are soon looked for.
+const maxLines = 500
+
+// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and the id is
+// the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines whose blanks have a meaning.
+func Lines(name, document string) (all []chronicle.Memory) {
+	isCode, isProtected := false, false
+	for i, line := range strings.Split(document, "\n") {
+		content := strings.TrimSpace(line)
+		isFence := strings.HasPrefix(content, "```") || strings.HasPrefix(content, "~~~")
+		switch {
+		case len(all) == maxLines:
+			return all
+		case strings.Contains(line, protectedStart):
+			isProtected = true
+		case strings.Contains(line, protectedEnd):
+			isProtected = false
+		case isProtected:
+		case isFence:
+			isCode = !isCode
+		case isCode, strings.HasPrefix(content, "#"), content != strings.Join(strings.Fields(content), " "), len(Paths(content)) == 0:
+		default:
+			all = append(all, chronicle.Memory{ID: int64(i + 1), Category: name, Content: content})
+		}
+	}
+	return all
+}
+
+// Revise returns a document after changes of its lines. An update keeps the blanks around a line, and an archive removes the
+// line.
+func Revise(document string, changes []Change) string {
+	lines := strings.SplitAfter(document, "\n")
+	for _, ch := range changes {
+		for _, id := range ch.IDs {
+			line := lines[id-1]
+			if ch.Kind == Archive {
+				lines[id-1] = ""
+				continue
+			}
+			content := strings.TrimSpace(line)
+			before, after, _ := strings.Cut(line, content)
+			lines[id-1] = before + ch.Content + after
+		}
+	}
+	return strings.Join(lines, "")
+}

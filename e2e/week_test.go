@@ -1,0 +1,241 @@
+package e2e
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The memories of the scripted week: as the model writes them, and as the dreamer leaves them.
+const (
+	zebraHelpers = "Zebra helpers go into src/zebra.go."
+	zebraAgain   = "Put all zebra helpers into src/zebra.go."
+	zebraPack    = "The script tools/zebra.sh packs the release."
+	zebraStory   = "We discussed the zebra today, and we agreed that its retries go into conf/zebra.toml and that there are 3 of them."
+
+	zebraMerged = "All zebra helpers go into src/zebra.go."
+	zebraMoved  = "All zebra helpers go into lib/zebra.go."
+	zebraFact   = "The zebra retries go into conf/zebra.toml; there are 3."
+)
+
+// weekQuestions is the number of questions that the dreamer asks in the week, if nothing interrupts it.
+const weekQuestions = 4
+
+// weekNotes is a file as large as those that a session reads.
+var weekNotes = strings.Repeat("A line of the notes about nothing in particular.\n", 200)
+
+// A week is the scripted week of one user: five sessions in two projects, and a dreamer that works after two of them. The
+// provider answers the dreamer's questions, and can kill the host during one of them.
+type week struct {
+	*world
+	player
+	another string
+	day     int
+	asked   int
+	killAt  int // the number of the question during which the host is killed, 0 for none
+	// isRough means that the host is killed at any moment, so nobody knows how many questions are asked twice.
+	isRough bool
+}
+
+// A player plays the parts of a week with a real host.
+type player interface {
+	// visit ends the last session, and begins one in a project. The model calls ctx_memory with some arguments. The result is
+	// what the first request of the session holds.
+	visit(project string, calls ...map[string]any) (first string)
+	// dream runs /ctx-dream in the session until the run ends. If the host is killed, the user runs it again.
+	dream()
+	// leave ends the session.
+	leave()
+	// kill kills the host.
+	kill()
+	// prompts returns what the prompts have cost, in $.
+	prompts() float64
+}
+
+func newWeek(t *testing.T, h schema.Harness, killAt int, settings string, play func(*week) player) *week {
+	w := &week{killAt: killAt, world: newWorldOf(t, h, suite.Root(t), map[string]string{
+		"src/zebra.go": "package zebra\n", "tools/zebra.sh": "tar c src\n", "conf/zebra.toml": "retries = 3\n", "notes.txt": weekNotes,
+	})}
+	w.configure(settings)
+	w.another = w.addProject("another", map[string]string{"notes.txt": weekNotes + "Another project.\n"})
+	w.player = play(w)
+	return w
+}
+
+// clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
+func (w *week) clock() string { return filepath.Join(w.root, "clock") }
+
+// begin moves the clock to a day of the week.
+func (w *week) begin(day int) {
+	w.t.Helper()
+	shift := strconv.FormatInt((time.Duration(day) * 24 * time.Hour).Milliseconds(), 10)
+	next := w.clock() + ".next" // a rename, so that the host never reads a half-written number
+	if err := os.WriteFile(next, []byte(shift), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Rename(next, w.clock()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// live plays the week.
+func (w *week) live() {
+	w.t.Helper()
+	var writes []map[string]any
+	for category, contents := range map[string][]string{"NAMING": {zebraHelpers, zebraAgain}, "ARCHITECTURE": {zebraPack, zebraStory}} {
+		for _, content := range contents {
+			writes = append(writes, map[string]any{"action": "write", "category": category, "content": content})
+		}
+	}
+	slices.SortFunc(writes, func(a, b map[string]any) int { return cmp.Compare(a["content"].(string), b["content"].(string)) })
+	w.begin(0)
+	w.wants("On Monday, the project", w.visit(w.project, writes...), zebraHelpers, zebraAgain, zebraPack, zebraStory)
+	w.dream()
+	w.begin(1)
+	w.wants("On Tuesday, the other project", w.visit(w.another), "zebra")
+	w.begin(2)
+	w.wants("On Wednesday, the project", w.visit(w.project), zebraHelpers, zebraAgain, zebraStory, "+", zebraMerged, zebraFact, zebraPack)
+	if err := os.Mkdir(filepath.Join(w.project, "lib"), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	w.run(w.project, "git", "mv", "src/zebra.go", "lib/zebra.go")
+	w.run(w.project, "git", "rm", "-q", "tools/zebra.sh")
+	w.dream()
+	w.begin(4)
+	w.wants("On Friday, the project", w.visit(w.project), zebraMerged, zebraPack, "+", zebraMoved, zebraFact)
+	w.begin(6)
+	w.wants("On Sunday, the other project", w.visit(w.another), "zebra")
+	w.leave()
+}
+
+// wants checks that a request has none of the texts before "+", and each text after it.
+func (w *week) wants(when, request string, texts ...string) {
+	w.t.Helper()
+	want := false
+	for _, text := range texts {
+		if text == "+" {
+			want = true
+		} else if got := strings.Contains(request, text); got != want {
+			w.t.Errorf("%s sees %q: %t, want %t, in %s", when, text, got, want, tail(request, 4_000))
+		}
+	}
+}
+
+// answer answers a question of the dreamer. If isKilled is true, the host is gone.
+func (w *week) answer(system, prompt string) (text string, isKilled bool) {
+	if w.asked++; w.asked == w.killAt {
+		w.kill()
+		return "", true
+	}
+	id := func(content string) string {
+		found := regexp.MustCompile(`<note id="(\d+)"[^>]*>` + regexp.QuoteMeta(html.EscapeString(content)) + `</note>`).FindStringSubmatch(prompt)
+		if found == nil {
+			return ""
+		}
+		return found[1]
+	}
+	for _, of := range []struct{ task, form, first, second string }{
+		{"say the same", `<merge ids="%s,%s">` + zebraMerged + `</merge>`, zebraHelpers, zebraAgain},
+		{"each has a finding", `<update ids="%s">` + zebraMoved + `</update><archive ids="%s">The script was removed.</archive>`, zebraMerged, zebraPack},
+		{"tell what happened", `<update ids="%s">` + zebraFact + `</update>%s`, zebraStory, ""},
+	} {
+		if first := id(of.first); strings.Contains(system, of.task) && first != "" {
+			return fmt.Sprintf(of.form, first, id(of.second)), false
+		}
+	}
+	return "<none/>", false
+}
+
+// left returns what the week has left: each memory with its category and status.
+func (w *week) left() (all []string) {
+	w.t.Helper()
+	var exported struct {
+		Memories []struct{ Category, Content, Status string }
+	}
+	out := w.hostSays("memory", "export")
+	if err := json.Unmarshal([]byte(out), &exported); err != nil {
+		w.t.Fatalf("%v: %s", err, out)
+	}
+	for _, m := range exported.Memories {
+		all = append(all, m.Status+" "+m.Category+": "+m.Content)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// wantEnd checks what the week has left and cost.
+func (w *week) wantEnd() {
+	w.t.Helper()
+	want := []string{
+		"active ARCHITECTURE: " + zebraFact, "active NAMING: " + zebraMoved, "archived ARCHITECTURE: " + zebraPack,
+		"superseded ARCHITECTURE: " + zebraStory, "superseded NAMING: " + zebraMerged, "superseded NAMING: " + zebraAgain, "superseded NAMING: " + zebraHelpers,
+	}
+	slices.Sort(want)
+	if got := w.left(); !slices.Equal(got, want) {
+		w.t.Errorf("the week has left %q, want %q", got, want)
+	}
+	questions := weekQuestions
+	if w.killAt > 0 {
+		questions++ // the question is asked again
+	}
+	money, calls, changes := 0.0, 0, 0
+	for _, row := range w.spent().Rows {
+		if money, calls, changes = money+row.Money, calls+row.Calls, changes+row.Memories; row.Agent != "dreamer" {
+			w.t.Errorf("%s has asked, too", row.Agent)
+		}
+	}
+	if !w.isRough && (calls != questions || w.asked != questions) || changes != 4 {
+		w.t.Errorf("%d calls are booked, and %d questions were asked, want %d; they made %d changes", calls, w.asked, questions, changes)
+	}
+	if prompts := w.prompts(); money <= 0 || money > prompts/20 {
+		w.t.Errorf("the dreamer has cost $%.4f, and the prompts $%.4f", money, prompts)
+	}
+	w.hostSays("memory", "restore", "--run", "2", "--project", w.project)
+	w.hostSays("memory", "restore", "--run", "1", "--project", w.project)
+	for _, content := range []string{zebraHelpers, zebraAgain, zebraPack, zebraStory} {
+		if !slices.ContainsFunc(w.left(), func(m string) bool { return strings.HasPrefix(m, "active") && strings.HasSuffix(m, content) }) {
+			w.t.Errorf("after an undo of both runs, %q is missing: %q", content, w.left())
+		}
+	}
+}
+
+// testWeek plays the week, and again with a host that is killed during a random question. The end is the same. With a budget of
+// nothing, nothing is asked, and the prompts are sent all the same.
+func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
+	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {
+		t.Run(fmt.Sprint("killed during question ", killAt), func(t *testing.T) {
+			needs(t, h)
+			t.Parallel()
+			w := newWeek(t, h, killAt, `{"dreamer": {}}`, play)
+			w.live()
+			w.wantEnd()
+		})
+	}
+	t.Run("without a budget", func(t *testing.T) {
+		needs(t, h)
+		t.Parallel()
+		w := newWeek(t, h, 0, `{"dreamer": {}, "budget": {"money": 0}}`, play)
+		w.begin(0)
+		w.visit(w.project, map[string]any{"action": "write", "category": "NAMING", "content": zebraHelpers}, map[string]any{"action": "write", "category": "NAMING", "content": zebraAgain})
+		w.dream()
+		w.begin(2)
+		w.wants("Without a budget, the project", w.visit(w.project), "+", zebraHelpers, zebraAgain)
+		w.leave()
+		if s := w.spent(); w.asked != 0 || len(s.Rows) != 0 || w.prompts() == 0 {
+			t.Errorf("asked %d times: %+v", w.asked, s)
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The test itself is the harness, and speaks with the host over a pipe. So the week takes a second.
+func TestWeekOverAPipe(t *testing.T) {
+	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
+}
+
+// The host is killed at a random moment after each /ctx-dream, also between two tasks or when all are done.
+func TestRoughWeekOverAPipe(t *testing.T) {
+	rounds := 2
+	if suite.All() {
+		rounds = 20
+	}
+	random := rand.New(rand.NewPCG(*killSeed, 2))
+	for i := range rounds {
+		delays := []time.Duration{time.Duration(random.Int64N(int64(rough))), time.Duration(random.Int64N(int64(rough)))}
+		t.Run(fmt.Sprint(i, " ", delays), func(t *testing.T) {
+			needs(t, schema.HarnessOpenCode)
+			t.Parallel()
+			w := newWeek(t, schema.HarnessOpenCode, 0, `{"dreamer": {}}`, func(w *week) player { return &pipe{week: w, delays: delays} })
+			w.isRough = true
+			w.live()
+			w.wantEnd()
+		})
+	}
+}
+
+// rough is about as long as a run takes, so that a kill meets each part of it.
+const rough = 60 * time.Millisecond
+
+// A pipe is a harness that starts a host of its own for each session.
+type pipe struct {
+	*week
+	host     *exec.Cmd
+	client   *rpc.Client
+	told     chan string // the notices
+	project  string
+	session  string
+	sessions int
+	messages []string
+	used     []usage
+	delays   []time.Duration // if there are any left, the host is killed so long after a command
+}
+
+// A usage is the usage of a request, in tokens.
+type usage struct{ input, output, read, write int }
+
+func (u usage) dollars() float64 {
+	return (float64(u.input)*sonnet.Fresh + float64(u.output)*sonnet.Output + float64(u.read)*sonnet.Read + float64(u.write)*sonnet.Write) / 1e6
+}
+
+var sonnet = schema.Price{Fresh: 3, Output: 15, Read: 0.3, Write: 3.75} // $ per million tokens
+
+func (p *pipe) prompts() (dollars float64) {
+	for _, u := range p.used {
+		dollars += u.dollars()
+	}
+	return dollars
+}
+
+// connect starts the host, and opens the project.
+func (p *pipe) connect() {
+	p.t.Helper()
+	p.host = exec.CommandContext(p.ctx, p.user.Product.Host, "stdio", "--solo", "--data-dir", p.user.DataDir)
+	p.host.Dir, p.host.Env = p.project, p.user.Home.Env(p.project, "MAGICCTX_TEST_CLOCK="+p.clock())
+	in, err := p.host.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out, err := p.host.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.host.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	told := make(chan string, 10)
+	p.told = told
+	p.client = rpc.NewClient(struct {
+		io.Reader
+		io.WriteCloser
+	}{out, in}, func(_ context.Context, method string, params json.Value) (any, error) {
+		return p.handle(told, method, params)
+	}, nil)
+	p.call(schema.MethodInitialize, schema.InitializeParams{
+		Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "test", Harness: schema.HarnessOpenCode, Directory: p.project,
+	}, nil)
+	p.command("--dry-run") // it waits until the host knows the project
+}
+
+// handle answers the calls of the host.
+func (p *pipe) handle(told chan<- string, method string, params json.Value) (any, error) {
+	switch method {
+	case schema.MethodModelLimits:
+		return schema.ModelLimits{ContextTokens: 200_000, NPM: "@ai-sdk/anthropic", Price: sonnet}, nil
+	case schema.MethodNotifyShow:
+		var n schema.NotifyShowParams
+		if err := json.Unmarshal(params, &n); err != nil {
+			return nil, err
+		}
+		told <- n.Message
+		return schema.Empty{}, nil
+	case schema.MethodAgentRun:
+		var q schema.AgentRunParams
+		if err := json.Unmarshal(params, &q); err != nil {
+			return nil, err
+		}
+		text, isKilled := p.answer(q.System, q.Prompt)
+		if isKilled {
+			return nil, io.ErrUnexpectedEOF
+		}
+		u := usage{input: tokens.Count(q.System) + tokens.Count(q.Prompt), output: tokens.Count(text)}
+		return schema.AgentRunResult{Answers: []json.Value{json.Value(answerOf("answer", text, u))}}, nil
+	}
+	return schema.Empty{}, nil
+}
+
+// answerOf returns an answer in OpenCode's format.
+func answerOf(id, text string, u usage) string {
+	return fmt.Sprintf(`{"info":{"id":%q,"role":"assistant","providerID":"anthropic","modelID":"claude-sonnet-4-5","finish":"stop",`+
+		`"tokens":{"input":%d,"output":%d,"cache":{"read":%d,"write":%d}}},"parts":[{"id":"p-%s","type":"text","text":%s}]}`,
+		id, u.input, u.output, u.read, u.write, id, json.Quote(text))
+}
+
+func (p *pipe) call(method string, params, result any) {
+	p.t.Helper()
+	if err := p.client.Call(p.ctx, method, params, result); err != nil {
+		p.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (p *pipe) command(arguments string) (said schema.CommandExecuteResult) {
+	p.t.Helper()
+	p.call(schema.MethodCommandExecute, schema.CommandExecuteParams{Session: p.session, Directory: p.project, Command: "ctx-dream", Arguments: arguments}, &said)
+	return said
+}
+
+// visit plays a session of ten requests, as long as those of a usual turn.
+func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
+	p.t.Helper()
+	p.leave()
+	p.sessions++
+	p.project, p.session, p.messages = project, fmt.Sprint("ses_week", p.sessions), nil
+	p.connect()
+	p.messages = append(p.messages, fmt.Sprintf(
+		`{"info":{"id":"msg_0","sessionID":%q,"role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"claude-sonnet-4-5"}},"parts":[{"id":"p0","type":"text","text":"Go on."}]}`, p.session))
+	for i := range 10 {
+		var m schema.WireMutation
+		params := schema.TransformParams{Session: p.session, Directory: p.project}
+		array := []byte("[" + strings.Join(p.messages, ",") + "]")
+		if err := p.client.CallWithAttachment(p.ctx, schema.MethodTransform, params, array, &m); err != nil {
+			p.t.Fatal(err)
+		}
+		if i == 0 {
+			for _, message := range m.Head {
+				first += string(message)
+			}
+			first += p.messages[0]
+		}
+		if i < len(calls) {
+			args, err := json.Marshal(calls[i])
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			var r schema.ToolExecuteResult
+			p.call(schema.MethodToolExecute, schema.ToolExecuteParams{Session: p.session, Directory: p.project, Tool: "ctx_memory", CallID: fmt.Sprint("call_", i), Args: args}, &r)
+			if !strings.HasPrefix(r.Output, "Saved") {
+				p.t.Fatalf("ctx_memory says %q", r.Output)
+			}
+		}
+		u := usage{input: 200, output: 300, read: 30_000 + 2_000*i, write: 1_800}
+		p.used = append(p.used, u)
+		p.messages = append(p.messages, answerOf(fmt.Sprint("msg_", i+1), "Done.", u))
+	}
+	return first
+}
+
+func (p *pipe) dream() {
+	p.t.Helper()
+	p.command("")
+	if len(p.delays) > 0 {
+		time.Sleep(p.delays[0]) // the random moment
+		p.delays = p.delays[1:]
+		p.kill()
+		<-p.client.Done()
+		p.revive()
+		return
+	}
+	select {
+	case <-p.told:
+	case <-p.client.Done():
+		if said := p.revive(); !strings.Contains(said, "goes on with the run that was interrupted") {
+			p.t.Errorf("after the crash: %q", said)
+		}
+	case <-time.After(time.Minute):
+		p.t.Fatal("the run has not ended")
+	}
+}
+
+// revive starts a host in place of the killed one, and runs the command again. It returns what the command said.
+func (p *pipe) revive() (said string) {
+	p.t.Helper()
+	_ = p.client.Close(p.ctx) // the connection has ended already
+	_ = p.host.Wait()         // the host was killed
+	p.connect()
+	said = p.command("").Message
+	select {
+	case <-p.told:
+	case <-time.After(time.Minute):
+		p.t.Fatal("the run has not ended after the crash")
+	}
+	return said
+}
+
+func (p *pipe) leave() {
+	p.t.Helper()
+	if p.client == nil {
+		return
+	}
+	if err := p.client.Close(p.ctx); err != nil {
+		p.t.Error(err)
+	}
+	if err := p.host.Wait(); err != nil {
+		p.t.Errorf("the host has ended: %v", err)
+	}
+	p.client = nil
+}
+
+func (p *pipe) kill() { _ = p.host.Process.Signal(os.Kill) }

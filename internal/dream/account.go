@@ -1,0 +1,111 @@
+package dream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/dreamer"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/store/memories"
+)
+
+// An account is what a run has done so far. The store keeps it until the run ends. So if the host ends first, the next one
+// goes on at the same task.
+type account struct {
+	StartedAt int64 // Unix ms
+	// IsManual means that the user has started the run.
+	IsManual bool
+	// Done are the names of the tasks that are done. Tries counts how often the next one has begun.
+	Done  []string
+	Tries int
+	// Number is N of "memory restore --run N", which undoes the changes. It is 0 until the run has changed something.
+	Number int
+	// Merged memories have become Into ones. The other numbers count memories, too, and Rejected counts changes that break
+	// a rule.
+	Merged, Into, Updated, Archived, Improved, Rejected int
+	Problems                                            []string
+	// Proposed counts the corrections of documents, and Patch is the file that holds them.
+	Proposed int
+	Patch    string
+	Model    string
+	Usage    ask.Usage
+}
+
+func (a account) text() string {
+	data, _ := json.Marshal(a) // numbers and texts always have a form in JSON
+	return string(data)
+}
+
+// accountOf reads a stored account.
+func accountOf(text string) (a account, err error) {
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return account{}, fmt.Errorf("read an unfinished run of the dreamer: %w", err)
+	}
+	return a, nil
+}
+
+// next returns the task that comes next, and its number from 1 on. If all tasks are done, found is false.
+func (a account) next(tasks []dreamer.Task) (t dreamer.Task, number int, found bool) {
+	i := slices.IndexFunc(tasks, func(t dreamer.Task) bool { return !slices.Contains(a.Done, t.Name) })
+	if i < 0 {
+		return dreamer.Task{}, 0, false
+	}
+	return tasks[i], i + 1, true
+}
+
+// after returns the account after a task that has made changes.
+func (a account) after(task string, number int, made []memories.Tended) account {
+	a.Done, a.Tries = append(slices.Clone(a.Done), task), 0
+	for _, c := range made {
+		a.Number = number
+		switch {
+		case c.Content == "":
+			a.Archived += len(c.Old)
+		case len(c.Old) > 1:
+			a.Merged, a.Into = a.Merged+len(c.Old), a.Into+1
+		case task == dreamer.Improve:
+			a.Improved++
+		default:
+			a.Updated++
+		}
+	}
+	return a
+}
+
+// changed counts the changes.
+func (a account) changed() int { return a.Into + a.Updated + a.Archived + a.Improved }
+
+// report says what the run has done in a directory, and how to undo it.
+func (a account) report(directory string) string {
+	var done []string
+	if a.Into > 0 {
+		done = append(done, fmt.Sprintf("made %s out of %d", format.Count(a.Into, "memory"), a.Merged))
+	}
+	for _, of := range []struct {
+		verb string
+		n    int
+	}{{"corrected", a.Updated}, {"archived", a.Archived}, {"rewritten", a.Improved}} {
+		if of.n > 0 {
+			done = append(done, of.verb+" "+format.Count(of.n, "memory"))
+		}
+	}
+	sentences := []string{"The dreamer has changed nothing."}
+	if len(done) > 0 {
+		sentences = []string{fmt.Sprintf("The dreamer has %s. magicctx-host memory restore --run %d --project %s undoes that.", strings.Join(done, ", "), a.Number, program.Quote(directory))}
+	}
+	if a.Proposed > 0 {
+		sentences = append(sentences, fmt.Sprintf("It proposes %s of the project's documents: git -C %s apply %s makes them.",
+			format.Count(a.Proposed, "correction"), program.Quote(directory), program.Quote(a.Patch)))
+	}
+	if a.Rejected > 0 {
+		sentences = append(sentences, fmt.Sprintf("It has rejected %s that broke its rules.", format.Count(a.Rejected, "change")))
+	}
+	for _, p := range a.Problems {
+		sentences = append(sentences, strings.ToUpper(p[:1])+p[1:]+".")
+	}
+	return strings.Join(sentences, " ")
+}

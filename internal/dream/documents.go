@@ -1,0 +1,61 @@
+package dream
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/agents/dreamer"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/project"
+)
+
+// documents returns the questions about the documents in the project's root. A document with a character that a diff does not
+// show, for example the end of a line in Windows, is left out.
+func (r *run) documents(ctx context.Context) (all []part, err error) {
+	resolved, err := filepath.EvalSymlinks(r.directory)
+	if root := project.Root(r.directory); err != nil || root != r.directory && root != resolved {
+		return nil, err // the paths in the documents of a deeper directory may begin there
+	}
+	docs, err := r.docs.Read(ctx, r.directory)
+	if err != nil {
+		return nil, err
+	}
+	for _, refused := range docs.Refused {
+		r.Log.Info("a document is not maintained", "directory", r.directory, "error", refused)
+	}
+	for _, d := range docs.Files {
+		text := string(d.Content)
+		if text != format.CleanAll(text) {
+			continue
+		}
+		j := r.job()
+		j.Memories = dreamer.Lines(d.Name, text)
+		r.find(&j)
+		all = append(all, part{j, d.Name, text})
+	}
+	return all, nil
+}
+
+// propose writes a diff of the project's documents to a file in the data directory, and returns its path. Only the user
+// applies it. Without a diff, propose removes the file of an earlier run.
+func (r *run) propose(diff string) (path string, err error) {
+	path = filepath.Join(filepath.Dir(r.Store.Path()), "proposals", fmt.Sprintf("%.8x.patch", sha256.Sum256([]byte(r.project))))
+	if diff == "" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("remove an old proposal: %w", err)
+		}
+		return "", nil
+	}
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		err = os.WriteFile(path, []byte(diff), 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write a proposal: %w", err)
+	}
+	return path, nil
+}
