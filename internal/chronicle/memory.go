@@ -135,7 +135,9 @@ type Note struct {
 	Content   string     `json:"content"`
 	Condition string     `json:"condition,omitzero"`
 	Status    NoteStatus `json:"status"`
-	CreatedAt int64      `json:"createdAt"` // Unix ms
+	// Reason says why the condition of a ready note holds, for example "api.md exists".
+	Reason    string `json:"reason,omitzero"`
+	CreatedAt int64  `json:"createdAt"` // Unix ms
 }
 
 // A NoteStatus says whether a note is still open.
@@ -144,5 +146,6 @@ type NoteStatus string
 const (
 	NoteIsActive    NoteStatus = "active"
 	NoteIsPending   NoteStatus = "pending" // it waits for its condition
+	NoteIsReady     NoteStatus = "ready"   // the host has found that its condition holds
 	NoteIsDismissed NoteStatus = "dismissed"
 )

@@ -592,7 +592,10 @@ CREATE TABLE notes (
 	message    INTEGER NOT NULL DEFAULT 0, -- ordinal of the message that wrote it, 0 if it is not known
 	content    TEXT    NOT NULL,
 	condition  TEXT    NOT NULL DEFAULT '',
-	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'dismissed')),
+	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'ready', 'dismissed')),
+	reason     TEXT    NOT NULL DEFAULT '', -- why the condition of a ready note holds
+	told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1)), -- a model was told that it is ready
+	seen       TEXT    NOT NULL DEFAULT '', -- the newest commit of the branch for which it waits, not merged
 	created_at INTEGER NOT NULL,
 	updated_at INTEGER NOT NULL,
 	CHECK ((session_id IS NULL) = (condition <> '')),

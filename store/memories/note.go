@@ -14,13 +14,14 @@ import (
 var ErrNoNote error = Refusal("there is no such open note")
 
 const noteSQL = `
-	SELECT id, coalesce(harness, ''), coalesce(session_id, ''), project, message, content, condition, status, created_at
+	SELECT id, coalesce(harness, ''), coalesce(session_id, ''), project, message, content, condition, status, created_at, reason
 	FROM notes`
 
 func readNote(s *sqlite3.Stmt) chronicle.Note {
 	return chronicle.Note{
 		ID: s.ColumnInt64(0), Harness: s.ColumnText(1), Session: s.ColumnText(2), Project: s.ColumnText(3), Message: s.ColumnInt(4),
 		Content: s.ColumnText(5), Condition: s.ColumnText(6), Status: chronicle.NoteStatus(s.ColumnText(7)), CreatedAt: s.ColumnInt64(8),
+		Reason: s.ColumnText(9),
 	}
 }
 
@@ -44,7 +45,7 @@ const maxNotes = 200
 
 // WriteNote stores a note of a session. If it has a condition, it belongs to the project.
 func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
-	if err := checkNote(&n, maxContent); err != nil {
+	if err := checkWritten(&n); err != nil {
 		return n, err
 	}
 	return e.insertNote(n)
@@ -81,6 +82,17 @@ func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 	return n, err
 }
 
+// checkWritten is checkNote for a note that a model writes here. It can still correct a condition.
+func checkWritten(n *chronicle.Note) error {
+	err := checkNote(n, maxContent)
+	if err == nil {
+		if _, _, wrong := chronicle.ParseCondition(n.Condition); wrong != nil {
+			err = Refusal(wrong.Error())
+		}
+	}
+	return err
+}
+
 func checkNote(n *chronicle.Note, most int) error {
 	n.Content, n.Condition = textOf(n.Content), textOf(n.Condition)
 	for _, text := range []string{n.Content, n.Condition} {
@@ -98,7 +110,7 @@ func checkNote(n *chronicle.Note, most int) error {
 }
 
 // UpdateNote changes the content or the condition of an open note of the session or its project. An empty text stays
-// as it is. A note of a session cannot get a condition.
+// as it is. A note of a session cannot get a condition. A note with a new condition waits again.
 func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error {
 	n, err := e.openNote(of)
 	if err != nil {
@@ -110,11 +122,15 @@ func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error 
 	if condition != "" && n.Condition == "" {
 		return Refuse("this note belongs to the session and has no condition; write a new note with one")
 	}
+	before := n.Condition
 	n.Content, n.Condition = cmp.Or(content, n.Content), cmp.Or(condition, n.Condition)
-	if err := checkNote(&n, maxContent); err != nil {
+	if err := checkWritten(&n); err != nil {
 		return err
 	}
 	_, err = e.tx.Exec(`UPDATE notes SET content = ?2, condition = ?3, updated_at = ?4 WHERE id = ?1`, n.ID, n.Content, n.Condition, e.now)
+	if err == nil && n.Condition != before {
+		_, err = e.tx.Exec(`UPDATE notes SET status = 'pending', reason = '', told = 0, seen = '' WHERE id = ?`, n.ID)
+	}
 	return err
 }
 
