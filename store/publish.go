@@ -21,6 +21,10 @@ type Publication struct {
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
+	// Observations are about the user. PromoteAt is the number of sessions that must have made one, so that it becomes a
+	// memory.
+	Observations []chronicle.Observation
+	PromoteAt    int
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    work.RunRow
@@ -93,10 +97,13 @@ func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the facts of a publication, and the record of its run.
+// insertFindings stores the facts and observations of a publication, and the record of its run.
 func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	learned, err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now)
 	if err != nil {
+		return err
+	}
+	if err := memories.Observe(tx, p.Observations, p.PromoteAt, p.Key.Harness, p.Key.Session, now); err != nil {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]

@@ -44,6 +44,8 @@ type Job struct {
 	// WithoutFacts discards the facts of an answer: the user has switched memory off, or the facts of the
 	// same messages were published before.
 	WithoutFacts bool
+	// Observes takes observations about the user: the user has consented.
+	Observes bool
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
 	// needs the space, or if no later run will continue.
 	KeepLast bool
@@ -74,6 +76,8 @@ type Ports struct {
 type Result struct {
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
+	// Observations are about the user.
+	Observations []chronicle.Observation
 	// Unconfirmed counts the parts that were left out because the raw messages do not confirm them.
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal that no compartment covers. The facts of the messages from Next on are left
@@ -409,6 +413,7 @@ func (r *run) result(c *candidate) Result {
 	return r.finish(Result{
 		Compartments: kept,
 		Facts:        factsUntil(kept[len(kept)-1].End, c.draft.Facts),
+		Observations: observationsUntil(kept[len(kept)-1].End, c.draft.Observations),
 		Unconfirmed:  c.unconfirmed,
 		Discarded:    discarded,
 		MadeBy:       c.madeBy,

@@ -118,6 +118,14 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
 		{"restore", "name numbers of memories, or --run", exitFailed},
+		{"list --user", "remembers nothing yet", exitOK},
+		{"add --user Likes zebras.", "About you, in all projects\n     3  USER_PREFERENCES (from user): Likes zebras.", exitOK},
+		{"list --user", "3  USER_PREFERENCES", exitOK},
+		{"list --project PLACE", "2  PROJECT_RULES", exitOK},
+		{"edit 3 --category NAMING", "category is", exitFailed},
+		{"archive 3", "3  USER_PREFERENCES (archived, from user)", exitOK},
+		{"list --user --all", "archived", exitOK},
+		{"show 3", "project user, importance 75", exitOK},
 		{"restore --run 1 --project PLACE", "the project's dreamer has changed no memories in a run 1", exitFailed},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))

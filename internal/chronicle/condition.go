@@ -20,7 +20,7 @@ type Condition struct {
 	Date string
 	// CommandLine is a command that must have ended with the exit status Status.
 	CommandLine string
-	Status  int
+	Status      int
 }
 
 // A ConditionKind says what a Condition waits for.

@@ -164,7 +164,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 		"workspaces: 2 of 3; 1 its name cannot be used",
 		"workspace_members: 3 of 4; 1 its project is not known",
 		"git_commits: 2 of 3; 1 a value is none that the plugin writes",
-		"user_memories: 0 of 1; 1 magicctx keeps no profile of the user; memory add stores what one project needs",
+		"user_memories: 0 of 1; 1 magicctx makes its own profile of you (dreamer.user_memories); memory add --user adds to it",
 		"tags: 0 of 2; 2 only the plugin itself uses such rows",
 		"surprise: 0 of 1; 1 this program does not know the table",
 	}

@@ -29,6 +29,9 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 			h.Log.Warn("new memories are not read", "session", s.Key.Session, "error", err)
 		}
 		memories, changes = s.Chronicle.Memories.Memories, s.Chronicle.MemoryChanges
+		if ps.Config.Dreamer.UserMemories.Enabled {
+			memories = slices.Concat(memories, s.Chronicle.UserMemories)
+		}
 	}
 	isAlone := len(s.Chronicle.Compartments)+len(s.Chronicle.Withdrawn) == 0
 	if isAlone && len(memories) == 0 && !s.Pipe.State.Head.Exists() {

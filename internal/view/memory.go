@@ -23,7 +23,11 @@ func PrintMemories(w io.Writer, all []chronicle.Memory) error {
 	for _, m := range all {
 		if m.Project != project {
 			project = m.Project
-			fmt.Fprintf(w, "%s (%s)\n", format.Clean(cmp.Or(newest[project].Directory, "unknown directory")), format.Clean(project))
+			if project == chronicle.UserProject {
+				fmt.Fprintln(w, "About you, in all projects")
+			} else {
+				fmt.Fprintf(w, "%s (%s)\n", format.Clean(cmp.Or(newest[project].Directory, "unknown directory")), format.Clean(project))
+			}
 		}
 		if _, err := fmt.Fprintln(w, memoryLine(m)); err != nil {
 			return err

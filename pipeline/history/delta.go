@@ -50,11 +50,13 @@ func Delta(in DeltaInput) DeltaText {
 	in.MemoryBudget = deltaBudget(cmp.Or(in.MemoryBudget, DefaultMemoryBudget))
 
 	updates := coalesce(in.Updates, in.Shown)
+	ofProject, ofUser := split(in.Memories)
 	var blocks []string
 	for _, block := range []string{
 		updatesBlock(updates, in.Shown),
 		newCompartmentsBlock(in.Compartments),
-		memoryBlock("new-memories", selectMemories(in.Memories, in.FoldedAt, in.MemoryBudget, in.CountText)),
+		memoryBlock("new-memories", memoryNotice, selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)),
+		memoryBlock("new-user-memories", userNotice, selectMemories(ofUser, in.FoldedAt, deltaBudget(userBudget), in.CountText)),
 	} {
 		if block != "" {
 			blocks = append(blocks, block)

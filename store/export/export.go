@@ -44,7 +44,7 @@ var exported = []struct{ name, where string }{
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
 	{sequences, `WHERE name = 'memories'`},                // prompts name a memory by its id, so the next memory has to get the same one
-	{"memories", ofProject + ` OR (project, category) IN (
+	{"memories", ofProject + ` OR project = 'user' OR (project, category) IN (
 		SELECT other.project, s.category
 		FROM sessions
 		JOIN workspace_members AS me USING (project)
@@ -54,7 +54,8 @@ var exported = []struct{ name, where string }{
 	{"workspaces", ""},
 	{"workspace_shares", ""},
 	{"workspace_members", ""},
-	{"memory_changes", ofProject},
+	{"memory_changes", ofProject + ` OR project = 'user'`},
+	{"user_candidates", ofSession},
 	{"notes", ofSession},
 	{"model_limits", ""},
 	{"model_windows", ""},

@@ -565,6 +565,21 @@ CREATE TABLE memory_changes (
 
 CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
 
+-- What the historian has noticed about the user in a session. When enough sessions have it, it becomes a memory of the
+-- project 'user', and these rows go.
+CREATE TABLE user_candidates (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	message    INTEGER NOT NULL, -- ordinal
+	words      TEXT    NOT NULL, -- hash of the user's words that show it
+	content    TEXT    NOT NULL,
+	created_at INTEGER NOT NULL,
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT;
+
+CREATE INDEX user_candidates_of_session ON user_candidates (harness, session_id);
+
 -- A workspace is a group of projects. Each sees those memories of the others that have a shared category.
 CREATE TABLE workspaces (
 	name TEXT NOT NULL PRIMARY KEY
