@@ -47,6 +47,7 @@ func (c *candidate) confirm(j *Job) {
 		return
 	}
 	c.draft.Observations = confirmObservations(c.draft.Observations, j)
+	c.confirmItems(j)
 	c.unconfirmed.Unsourced = c.draft.Unsourced
 	chunk, e := j.Chunk.Range, newEvidence(j.Raw())
 	c.draft.Facts = slices.DeleteFunc(c.draft.Facts, func(f chronicle.Fact) bool {

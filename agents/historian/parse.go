@@ -21,6 +21,9 @@ type Draft struct {
 	Facts        []chronicle.Fact
 	// Observations still end with the words of the user that show them.
 	Observations []chronicle.Observation
+	// Items are the numbers of the chosen promises, and Closed the earlier ones that the answer closes.
+	Items  []int
+	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages as their source.
 	Unsourced int
 	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
@@ -59,6 +62,8 @@ func Parse(answer string) Draft {
 	answer = withoutThinking(clean(answer))
 	rest := d.takeCompartments(answer)
 	_, rest, _ = cutElement(rest, "events") // the prompt asks for this element, but no code uses it
+	items, rest, _ := cutElement(rest, "open_items")
+	d.parseItems(items)
 	observations, rest, _ := cutElement(rest, "user_observations")
 	for _, line := range bullets(observations) {
 		if source, content, ok := cutSource(line); ok && len(d.Observations) < maxObservations {
@@ -114,7 +119,7 @@ func withoutThinking(answer string) string {
 }
 
 // ends are the tags that end a compartment that has no end tag.
-var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
+var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<open_items>", "<meta>", "</output>"}
 
 // An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
 // after it begins at next. isOpen means that the answer stopped within the compartment.

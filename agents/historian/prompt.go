@@ -61,6 +61,9 @@ func Prompt(j *Job) string {
 	if j.takesObservations() {
 		sections = append(sections, strings.TrimSpace(withObservations))
 	}
+	if section := promiseSection(j.promises(), j.open()); section != "" {
+		sections = append(sections, section)
+	}
 	messages := fmt.Sprintf("Messages %d-%d:\n\n%s", j.Chunk.Start, j.Chunk.End, j.Chunk.Text)
 	return paragraphs(append(sections, data("new_messages", messages)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -179,6 +180,27 @@ func TestNotesAreListed(t *testing.T) {
 	}
 	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "pi session s1: look at tabs\n") || !strings.Contains(out, "project git:1, waits for: 2.0 is out: remove it\n") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "done", "2", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no such open note: number 9") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	third := chronicle.Promise{Words: "We must \x1b[31mship.", By: chronicle.ByUser, Message: 5}
+	if err := s.Update(t.Context(), func(tx *database.Tx) error {
+		return memories.Keep(tx, "git:1", []chronicle.Promise{third}, nil, "pi", "s1", 1)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "project git:1, said by the user in pi session s1, message 5: We must ship.\n") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "done", "3", "--data-dir", dir); code != exitOK || out != "Done: 1 note.\n" {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, _, _ := runReal(t, "notes", "--data-dir", dir); strings.Contains(out, "ship") {
+		t.Error(out)
+	}
+	if out, _, _ := runReal(t, "notes", "--all", "--data-dir", dir); !strings.Contains(out, "     3  done, ") {
+		t.Error(out)
 	}
 	if out, errs, code := runReal(t, "notes", "rm", "1", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no note 9") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)

@@ -157,7 +157,7 @@ func publication(p *run, r historian.Result) store.Publication {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
 	if out.Project != "" { // without a project, no session could find the facts again
-		out.Facts = r.Facts
+		out.Facts, out.Promises, out.Closed = r.Facts, r.Promises, r.Closed
 	}
 	out.Observations, out.PromoteAt = r.Observations, p.facts.config.Dreamer.UserMemories.PromotionThreshold
 	return out

@@ -80,12 +80,14 @@ func notePage(notes []chronicle.Note) string {
 	lines := make([]string, len(notes))
 	for i, n := range notes {
 		about := fmt.Sprintf("%d.", n.ID)
-		if n.Status == chronicle.NoteIsDismissed {
-			about += " (dismissed)"
+		if !n.IsOpen() {
+			about += fmt.Sprintf(" (%s)", n.Status)
 		}
 		switch {
 		case n.Status == chronicle.NoteIsReady:
 			about += fmt.Sprintf(" Ready: %s. Note:", flat(n.Reason))
+		case n.SaidBy != "":
+			about += fmt.Sprintf(" Said by the %s in session %s:", n.SaidBy, flat(n.Session))
 		case n.Condition != "":
 			about += fmt.Sprintf(" Waits for: %s. Note:", flat(n.Condition))
 		}

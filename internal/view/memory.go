@@ -99,8 +99,11 @@ func PrintNotes(w io.Writer, notes []chronicle.Note, at *time.Location) error {
 		if n.Condition != "" {
 			of = fmt.Sprintf("project %s, waits for: %s", n.Project, n.Condition)
 		}
+		if n.SaidBy != "" {
+			of = fmt.Sprintf("project %s, said by the %s in %s session %s, message %d", n.Project, n.SaidBy, n.Harness, n.Session, n.Message)
+		}
 		if n.Reason != "" {
-			of = fmt.Sprintf("project %s, %s", n.Project, n.Reason)
+			of = fmt.Sprintf("%s, %s", of, n.Reason)
 		}
 		if _, err := fmt.Fprintf(w, "%6d  %s, %s, %s: %s\n", n.ID, n.Status, minute(n.CreatedAt, at), format.Clean(of), format.Clean(n.Content)); err != nil {
 			return err

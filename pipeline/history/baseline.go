@@ -37,6 +37,9 @@ type BaselineInput struct {
 	Compartments []chronicle.Compartment
 	// Notes is the number of open notes. A summary may have taken the message that wrote them.
 	Notes int
+	// Promises are those of the project, also closed ones. Session is the id of this session.
+	Promises []chronicle.Note
+	Session  string
 
 	HistoryBudget, MemoryBudget, DocsBudget int
 
@@ -78,6 +81,7 @@ func Baseline(in BaselineInput) BaselineText {
 		record,
 		memoryBlock("project-memory", memoryNotice, memories),
 		memoryBlock("user-memory", userNotice, aboutUser),
+		openItems(in.Promises, in.Session, in.CountText),
 		noteLine(in.Notes),
 	}
 

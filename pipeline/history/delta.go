@@ -27,6 +27,10 @@ type DeltaInput struct {
 	// baseline does not show them.
 	Memories []chronicle.Memory
 
+	// Promises are those of the project, also closed ones. Session is the id of this session.
+	Promises []chronicle.Note
+	Session  string
+
 	MemoryBudget int
 
 	// FoldedAt is the time of the fold in Unix milliseconds, and never the present.
@@ -57,6 +61,7 @@ func Delta(in DeltaInput) DeltaText {
 		newCompartmentsBlock(in.Compartments),
 		memoryBlock("new-memories", memoryNotice, selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)),
 		memoryBlock("new-user-memories", userNotice, selectMemories(ofUser, in.FoldedAt, deltaBudget(userBudget), in.CountText)),
+		itemUpdates(ItemsSince(in.Promises, in.FoldedAt), in.Session, in.CountText),
 	} {
 		if block != "" {
 			blocks = append(blocks, block)

@@ -43,7 +43,7 @@ var exported = []struct{ name, where string }{
 	{"thinking", ofSession},
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
-	{sequences, `WHERE name = 'memories'`},                // prompts name a memory by its id, so the next memory has to get the same one
+	{sequences, `WHERE name IN ('memories', 'notes')`},    // prompts name a memory by its id, so the next memory has to get the same one
 	{"memories", ofProject + ` OR project = 'user' OR (project, category) IN (
 		SELECT other.project, s.category
 		FROM sessions
@@ -56,7 +56,7 @@ var exported = []struct{ name, where string }{
 	{"workspace_members", ""},
 	{"memory_changes", ofProject + ` OR project = 'user'`},
 	{"user_candidates", ofSession},
-	{"notes", ofSession},
+	{"notes", ofSession + ` OR session_id IS NULL AND project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`},
 	{"model_limits", ""},
 	{"model_windows", ""},
 	{"cache_lives", ""},

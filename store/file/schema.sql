@@ -598,22 +598,26 @@ CREATE TABLE workspace_members (
 	UNIQUE (workspace, name)
 ) STRICT, WITHOUT ROWID;
 
--- A note with a condition belongs to its project. Any other note belongs to its session.
+-- A note with a condition, and a promise, belong to their project. Any other note belongs to its session.
 CREATE TABLE notes (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	harness    TEXT, -- NULL for a note of a project
 	session_id TEXT,
+	-- of a promise: who has said it, and in which session
+	said_by        TEXT NOT NULL DEFAULT '' CHECK (said_by IN ('', 'user', 'agent')),
+	source_harness TEXT NOT NULL DEFAULT '',
+	source_session TEXT NOT NULL DEFAULT '',
 	project    TEXT    NOT NULL DEFAULT '', -- identity
 	message    INTEGER NOT NULL DEFAULT 0, -- ordinal of the message that wrote it, 0 if it is not known
 	content    TEXT    NOT NULL,
 	condition  TEXT    NOT NULL DEFAULT '',
-	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'ready', 'dismissed')),
-	reason     TEXT    NOT NULL DEFAULT '', -- why the condition of a ready note holds
+	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'ready', 'done', 'dismissed')),
+	reason     TEXT    NOT NULL DEFAULT '', -- why the condition of a ready note holds, or where a promise was closed
 	told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1)), -- a model was told that it is ready
 	seen       TEXT    NOT NULL DEFAULT '', -- the newest commit of the branch for which it waits, not merged
 	created_at INTEGER NOT NULL,
 	updated_at INTEGER NOT NULL,
-	CHECK ((session_id IS NULL) = (condition <> '')),
+	CHECK ((session_id IS NULL) = (condition <> '' OR said_by <> '')),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT;
 

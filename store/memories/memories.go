@@ -146,12 +146,12 @@ func (s *Memories) Version(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// OpenNotes returns the number of open notes of a session and its project.
+// OpenNotes returns the number of open notes of a session and its project, without promises.
 func (s *Memories) OpenNotes(ctx context.Context, harness, session, project string) (n int, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
 			SELECT count(*) FROM notes
-			WHERE status <> 'dismissed' AND (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3)`,
+			WHERE status NOT IN ('done', 'dismissed') AND said_by = '' AND (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3)`,
 			func(row *sqlite3.Stmt) { n = row.ColumnInt(0) }, harness, session, project)
 	})
 	return n, err

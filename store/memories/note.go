@@ -3,6 +3,7 @@ package memories
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
@@ -14,22 +15,23 @@ import (
 var ErrNoNote error = Refusal("there is no such open note")
 
 const noteSQL = `
-	SELECT id, coalesce(harness, ''), coalesce(session_id, ''), project, message, content, condition, status, created_at, reason
+	SELECT id, coalesce(harness, source_harness), coalesce(session_id, source_session), project, message, content, condition, status, created_at, reason,
+		said_by, updated_at
 	FROM notes`
 
 func readNote(s *sqlite3.Stmt) chronicle.Note {
 	return chronicle.Note{
 		ID: s.ColumnInt64(0), Harness: s.ColumnText(1), Session: s.ColumnText(2), Project: s.ColumnText(3), Message: s.ColumnInt(4),
 		Content: s.ColumnText(5), Condition: s.ColumnText(6), Status: chronicle.NoteStatus(s.ColumnText(7)), CreatedAt: s.ColumnInt64(8),
-		Reason: s.ColumnText(9),
+		Reason: s.ColumnText(9), SaidBy: chronicle.Speaker(s.ColumnText(10)), UpdatedAt: s.ColumnInt64(11),
 	}
 }
 
-// Notes returns the notes of a session, and those with a condition of its project, newest first. all also returns the
-// dismissed ones.
+// Notes returns the notes of a session, and those with a condition and the promises of its project, newest first. all also
+// returns those that are done or dismissed.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`
-		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status <> 'dismissed')
+		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status NOT IN ('done', 'dismissed'))
 		ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, harness, session, project, all)
 	return notes, err
 }
@@ -70,6 +72,7 @@ func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 	if err != nil {
 		return n, err
 	}
+	open = slices.DeleteFunc(open, func(n chronicle.Note) bool { return n.SaidBy != "" })
 	n.CreatedAt = e.past(n.CreatedAt)
 	if len(open) >= maxNotes {
 		return n, Refuse("there are %d open notes; dismiss those that are done", len(open))
@@ -118,6 +121,9 @@ func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error 
 	}
 	if content == "" && condition == "" {
 		return Refuse("content or condition must say what changes")
+	}
+	if n.SaidBy != "" {
+		return Refuse("note %d holds what was said, so it does not change; dismiss it when it is done", n.ID)
 	}
 	if condition != "" && n.Condition == "" {
 		return Refuse("this note belongs to the session and has no condition; write a new note with one")

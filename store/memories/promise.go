@@ -1,0 +1,81 @@
+package memories
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// maxPromises bounds the open promises of a project. What is said then is not kept, so that a model that promises all the
+// time does not bury what the user has said.
+const maxPromises = 200
+
+// Keep stores the promises of a session as notes of its project, and closes earlier ones. A promise that is known stays as
+// it is, also if it was done or dismissed.
+func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
+	e := Editing(tx, now)
+	for _, c := range closed {
+		status, how := chronicle.NoteIsDismissed, "withdrawn"
+		if c.IsDone {
+			status, how = chronicle.NoteIsDone, "done"
+		}
+		err := e.exec(`
+			UPDATE notes SET status = ?3, reason = ?4, updated_at = ?5
+			WHERE id = ?1 AND project = ?2 AND said_by <> '' AND status = 'active'`,
+			c.ID, project, string(status), fmt.Sprintf("%s in %s session %s, message %d", how, harness, session, c.Message), now)
+		if err != nil {
+			return fmt.Errorf("close promise %d: %w", c.ID, err)
+		}
+	}
+	open := 0
+	known := map[string]bool{}
+	err := tx.Scan(`SELECT content, status = 'active' FROM notes WHERE project = ? AND said_by <> ''`, func(s *sqlite3.Stmt) {
+		known[hash(s.ColumnText(0))] = true
+		open += s.ColumnInt(1)
+	}, project)
+	for _, p := range made {
+		words := textOf(p.Words)
+		if err != nil || words == "" || known[hash(words)] || open >= maxPromises {
+			continue
+		}
+		known[hash(words)] = true
+		open++
+		err = e.exec(`
+			INSERT INTO notes (project, source_harness, source_session, said_by, message, content, status, created_at, updated_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'active', ?7, ?7)`, project, harness, session, string(p.By), p.Message, words, now)
+	}
+	if err != nil {
+		return fmt.Errorf("promises: %w", err)
+	}
+	return nil
+}
+
+// Promises returns the open promises of a project, and those that were closed after a time (Unix ms), oldest first.
+func (s *Memories) Promises(ctx context.Context, project string, after int64) (all []chronicle.Note, err error) {
+	if project == "" {
+		return nil, nil
+	}
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, noteSQL+`
+			WHERE project = ? AND said_by <> '' AND (status = 'active' OR updated_at > ?)
+			ORDER BY id`, func(row *sqlite3.Stmt) { all = append(all, readNote(row)) }, project, after)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read promises of project %s: %w", project, err)
+	}
+	return all, nil
+}
+
+// FinishNote closes an open note or promise of any session or project, because it is done.
+func (e *Editor) FinishNote(id int64) error {
+	changed, err := e.tx.Exec(`UPDATE notes SET status = 'done', updated_at = ?2 WHERE id = ?1 AND status NOT IN ('done', 'dismissed')`, id, e.now)
+	if err == nil && changed == 0 {
+		err = fmt.Errorf("%w: number %d", ErrNoNote, id)
+	}
+	return err
+}
