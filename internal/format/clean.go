@@ -33,6 +33,9 @@ func Quote(text string) string { return `"` + Plain(text) + `"` }
 // Plain is Quote without the quotation marks.
 func Plain(text string) string { return strings.Join(strings.Fields(markup.Replace(Clean(text))), " ") }
 
+// WithoutMarkup is Plain for a text of several lines.
+func WithoutMarkup(text string) string { return markup.Replace(CleanLines(text)) }
+
 // markup are the characters with which the host and the harnesses mark their own words.
 var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "“", "'", "”", "'")
 

@@ -171,7 +171,7 @@ func New(o Options) *Host {
 	}
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: h.dreamer, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: h.dreamer, Attach: h.prompts.Attach, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

@@ -2,5 +2,5 @@
 // system prompt, and reminders. It attaches to the passes as a feature.
 //
 // It may import internal/client, internal/clock, internal/format, internal/json, internal/learn, internal/mode, internal/model,
-// internal/pass, internal/session, internal/tokens, pipeline, schema and store.
+// internal/pass, internal/session, internal/tokens, pipeline, pipeline/transcript, schema and store.
 package prompt

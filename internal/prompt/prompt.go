@@ -35,6 +35,7 @@ func (pr *Prompts) Feature() pass.Feature {
 	return pass.Feature{
 		Copied: pr.copyNudge,
 		Decided: func(ctx context.Context, ps *pass.Pass) {
+			pr.augment(ps)
 			pr.nudge(ctx, ps)
 			pr.tellReady(ctx, ps)
 		},
