@@ -11,9 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// maxPromises bounds the open promises of a project. What is said then is not kept, so that a model that promises all the
-// time does not bury what the user has said.
-const maxPromises = 200
+const (
+	// maxPromises bounds the open promises of a project. What is said then is not kept, so that a model that promises all the
+	// time does not bury what the user has said.
+	maxPromises = 200
+	// maxClosed bounds the closed ones. They are kept so that they do not come back.
+	maxClosed = 1_000
+)
 
 // Keep stores the promises of a session as notes of its project, and closes earlier ones. A promise that is known stays as
 // it is, also if it was done or dismissed.
@@ -48,6 +52,14 @@ func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []ch
 		err = e.exec(`
 			INSERT INTO notes (project, source_harness, source_session, said_by, message, content, status, created_at, updated_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'active', ?7, ?7)`, project, harness, session, string(p.By), p.Message, words, now)
+	}
+	if err == nil {
+		err = e.exec(`
+			DELETE FROM notes WHERE id IN (
+				SELECT id FROM notes
+				WHERE project = ? AND said_by <> '' AND status <> 'active'
+				ORDER BY updated_at DESC, id DESC
+				LIMIT -1 OFFSET ?)`, project, maxClosed)
 	}
 	if err != nil {
 		return fmt.Errorf("promises: %w", err)

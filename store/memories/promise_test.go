@@ -96,6 +96,24 @@ func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	}
 }
 
+// The oldest closed promises are forgotten.
+func TestClosedPromisesAreBounded(t *testing.T) {
+	s := storetest.Open(t, t.TempDir())
+	for i := range int64(11) {
+		var made []chronicle.Promise
+		var closed []chronicle.Closing
+		for j := range int64(100) {
+			made = append(made, chronicle.Promise{Words: fmt.Sprint("must ", i, " ", j), By: chronicle.ByUser})
+			closed = append(closed, chronicle.Closing{ID: i*100 + j + 1, IsDone: true})
+		}
+		keep(t, s, project, 2*i+1, made)
+		keep(t, s, project, 2*i+2, nil, closed...)
+	}
+	if got := open(t, s, project, 0); len(got) != 1_000 || got[0] != "101 done must 1 0" {
+		t.Errorf("%d are kept: %.100q", len(got), got)
+	}
+}
+
 // A model that promises all the time fills no table, and takes no room from its own notes.
 func TestPromisesAreBounded(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
