@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -86,7 +87,12 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 			continue
 		}
 		result := memories.Tested{Waiting: w}
-		if result.Reason, result.Seen, err = place.test(ctx, c, w); err != nil {
+		result.Reason, result.Seen, err = place.test(ctx, c, w)
+		if errors.Is(err, errLater) {
+			t.forget(w)
+			continue
+		}
+		if err != nil {
 			t.Log.Debug("the condition of a note is not tested", "note", w.ID, "error", err)
 			continue
 		}
@@ -121,6 +127,17 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 		}
 	}
 	return due
+}
+
+// errLater means that a test has used up its runs of git. The note's turn comes in the next test, so that the oldest notes
+// do not keep the others from being tested.
+var errLater = errors.New("git has run often enough")
+
+// forget takes back that a note was tested.
+func (t *Tester) forget(w memories.Waiting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.tried, attempt{w.ID, w.Since})
 }
 
 // A site is the place in which conditions are tested.
@@ -158,8 +175,11 @@ func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiti
 		}
 		return reason, "", nil
 	case chronicle.ForMerge:
-		if s.merges--; s.merges < 0 || !project.IsRepository(s.identity) {
+		if !project.IsRepository(s.identity) {
 			return "", "", errUnknown
+		}
+		if s.merges--; s.merges < 0 {
+			return "", "", errLater
 		}
 		newest, isMerged, err := project.Merged(ctx, s.directory, c.Branch, c.Into, w.Seen)
 		switch {
