@@ -32,7 +32,7 @@ type History struct {
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that memories are a reason for a head, even if there is no compartment. Such a head covers
+	// StandsAlone says that memories or promises are a reason for a head, even if there is no compartment. Such a head covers
 	// nothing. It frees no space, so it is added, changed and removed only when the prefix is gone anyway, or when
 	// the user asks for a flush.
 	StandsAlone bool
