@@ -17,6 +17,7 @@ import (
 type notesCmd struct {
 	List notesListCmd `cmd:"" default:"withargs" help:"List what models have noted for later, and what they or you have promised."`
 	Done notesDoneCmd `cmd:"" help:"Close notes and promises: they are done, or no longer wanted."`
+	Open notesOpenCmd `cmd:"" help:"Open notes and promises again that are done or dismissed."`
 	Rm   notesRmCmd   `cmd:"" help:"Delete notes."`
 }
 
@@ -92,5 +93,12 @@ type notesDoneCmd struct{ noteIDs }
 
 // Run closes notes.
 func (cmd *notesDoneCmd) Run(ctx context.Context, s streams) error {
-	return cmd.each(ctx, s, "Done", (*memories.Editor).FinishNote)
+	return cmd.each(ctx, s, "Done", func(e *memories.Editor, id int64) error { return e.SetDone(id, true) })
+}
+
+type notesOpenCmd struct{ noteIDs }
+
+// Run opens notes again.
+func (cmd *notesOpenCmd) Run(ctx context.Context, s streams) error {
+	return cmd.each(ctx, s, "Open again", func(e *memories.Editor, id int64) error { return e.SetDone(id, false) })
 }

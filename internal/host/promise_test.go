@@ -65,7 +65,7 @@ func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 			t.Errorf("another project sees it: %s", m.Head)
 		}
 		h.project = mine
-		h.edits(func(e *memories.Editor) error { return e.FinishNote(1) })
+		h.edits(func(e *memories.Editor) error { return e.SetDone(1, true) })
 		before := h.wire()
 		h.tool("b1", "x", "stop", 20_000)
 		h.user("b2", "go on")
@@ -88,7 +88,7 @@ func TestDeltaTellsThatAPromiseIsClosed(t *testing.T) {
 	h.flush()
 	h.pass()
 	h.clock.Advance(time.Second)
-	if err := memories.Edit(h.ctx, h.dir, h.clock.Now(), func(e *memories.Editor) error { return e.FinishNote(1) }); err != nil {
+	if err := memories.Edit(h.ctx, h.dir, h.clock.Now(), func(e *memories.Editor) error { return e.SetDone(1, true) }); err != nil {
 		t.Fatal(err)
 	}
 	h.clock.Advance(time.Second)

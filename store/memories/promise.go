@@ -83,11 +83,20 @@ func (s *Memories) Promises(ctx context.Context, project string, after int64) (a
 	return all, nil
 }
 
-// FinishNote closes an open note or promise of any session or project, because it is done.
-func (e *Editor) FinishNote(id int64) error {
-	changed, err := e.tx.Exec(`UPDATE notes SET status = 'done', updated_at = ?2 WHERE id = ?1 AND status NOT IN ('done', 'dismissed')`, id, e.now)
+// SetDone closes an open note or promise of any session or project, because it is done, or opens one again that is done or
+// dismissed. If it has a condition, it then waits for it again.
+func (e *Editor) SetDone(id int64, isDone bool) error {
+	query, problem := `UPDATE notes SET status = 'done', updated_at = ?2 WHERE id = ?1 AND status NOT IN ('done', 'dismissed')`, fmt.Errorf("%w: number %d", ErrNoNote, id)
+	if !isDone {
+		problem = Refuse("no note %d is done or dismissed", id)
+		query = `
+			UPDATE notes
+			SET status = CASE condition WHEN '' THEN 'active' ELSE 'pending' END, reason = '', told = 0, seen = '', updated_at = ?2
+			WHERE id = ?1 AND status IN ('done', 'dismissed')`
+	}
+	changed, err := e.tx.Exec(query, id, e.now)
 	if err == nil && changed == 0 {
-		err = fmt.Errorf("%w: number %d", ErrNoNote, id)
+		err = problem
 	}
 	return err
 }

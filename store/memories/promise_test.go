@@ -55,9 +55,12 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	want("closed since", 19, "1 done TODO one", "2 dismissed must two", "3 active never three")
 	keep(t, s, project, 30, promised("todo one", "Must two", "never three"))
 	want("said again", math.MaxInt64, "3 active never three")
-	storetest.Must(t, tryEdit(t, s, func(e *memories.Editor) error { return e.FinishNote(3) }))
-	assertIs(t, tryEdit(t, s, func(e *memories.Editor) error { return e.FinishNote(3) }), memories.ErrNoNote)
+	storetest.Must(t, tryEdit(t, s, func(e *memories.Editor) error { return e.SetDone(3, true) }))
+	assertIs(t, tryEdit(t, s, func(e *memories.Editor) error { return e.SetDone(3, true) }), memories.ErrNoNote)
 	want("done", math.MaxInt64)
+	storetest.Must(t, tryEdit(t, s, func(e *memories.Editor) error { return e.SetDone(2, false) }))
+	want("open again", math.MaxInt64, "2 active must two")
+	storetest.Must(t, tryEdit(t, s, func(e *memories.Editor) error { return e.SetDone(2, true) }))
 	storetest.Must(t, memories.View(t.Context(), dir, func(r *memories.Reader) error {
 		all, err := r.AllNotes()
 		if len(all) != 3 || all[2].Reason != "done in "+key.Harness+" session "+key.Session+", message 9" {
