@@ -175,28 +175,35 @@ func sendsThinking(e *entry, in units) bool {
 
 // thinkingIn estimates how many tokens of reasoning the first n messages send with these
 // units. The host's count of these messages does not include reasoning.
-func (s *content) thinkingIn(n int, in units) int { return s.thinkingBetween(0, n, in) }
-
-func (s *content) thinkingBetween(first, end int, in units) int {
+func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
-	for i := first; i < end; i++ {
-		if e := &s.entries[i]; e.traits.thought > 0 && sendsThinking(e, in) && !s.hasLostThinking(e) {
-			tokens += e.traits.thought / BytesPerToken
-		}
+	for i := range s.entries[:n] {
+		tokens += s.thinkingOf(&s.entries[i], in)
 	}
 	return tokens
 }
 
-// Thinking estimates how many tokens of reasoning the newest wire sends. If the wire begins like
-// the one before, Thinking counts only the messages that are new since the last call.
-func (s *memo) Thinking(isBust bool) int {
-	if isBust || s.thought.messages > len(s.entries) {
-		s.thought.messages, s.thought.tokens = 0, 0
+func (s *content) thinkingOf(e *entry, in units) int {
+	if e.traits.thought > 0 && sendsThinking(e, in) && !s.hasLostThinking(e) {
+		return e.traits.thought / BytesPerToken
 	}
-	s.thought.tokens += s.thinkingBetween(s.thought.messages, len(s.entries), s.State)
-	s.thought.messages = len(s.entries)
-	return s.thought.tokens
+	return 0
 }
+
+// thinkingSent is thinkingIn with the frozen state. It visits only the messages that are new
+// since the last call, or that were weighed again.
+func (s *content) thinkingSent(n int) int {
+	for i := len(s.thinking); i < n; i++ {
+		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
+	}
+	if n == 0 {
+		return 0
+	}
+	return s.thinking[n-1]
+}
+
+// Thinking estimates how many tokens of reasoning the newest wire sends.
+func (s *memo) Thinking() int { return s.thinkingSent(len(s.entries)) }
 
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.

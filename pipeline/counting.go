@@ -133,9 +133,7 @@ func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool
 // textTokens returns the host's count of a message's texts and tool calls on the wire,
 // and the host's estimate of its files and thinking.
 func (s *content) textTokens(e *entry) (text, other int) {
-	if e.traits.thought > 0 && sendsThinking(e, s.State) && !s.hasLostThinking(e) {
-		other = e.traits.thought / BytesPerToken
-	}
+	other = s.thinkingOf(e, s.State)
 	for _, it := range e.items {
 		switch u := s.State.ByTag(it.Tag); {
 		case u == nil:

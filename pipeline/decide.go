@@ -195,7 +195,7 @@ func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
 	}
-	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size), s.State), a.Gauge.Own)
+	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingSent(s.measuredUpTo(a.Size)), a.Gauge.Own)
 }
 
 // propose asks the rules for edits, and weighs the bust against its gain.

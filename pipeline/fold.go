@@ -377,7 +377,7 @@ func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 			}
 		}
 	}
-	return freed, s.thinkingIn(n, s.State) - s.thinkingIn(n, shown)
+	return freed, s.thinkingSent(n) - s.thinkingIn(n, shown)
 }
 
 // marksOf returns the highest ids of memories and of their updates.

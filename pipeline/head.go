@@ -143,10 +143,8 @@ func (s *Session) Summary() (key, text string) {
 // SummaryKey returns the key of the newest summary by the harness. It is empty if the array begins with the
 // session's first message.
 func (s *array) SummaryKey() string {
-	for i := range slices.Backward(s.entries) {
-		if s.entries[i].isSummary() {
-			return s.entries[i].header.key
-		}
+	if n := len(s.entries); n > 0 {
+		return s.entries[n-1].header.newestSummary
 	}
 	return ""
 }

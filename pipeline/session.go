@@ -89,6 +89,8 @@ type content struct {
 	array
 	State *frozen.State
 	own   int // the host's count of all entries, in tokens
+	// thinking[i] is thinkingSent(i+1), as far as it is known.
+	thinking []int
 }
 
 // A memo is the rendering of each message with the frozen state, and the part of it that the
@@ -122,8 +124,6 @@ type memo struct {
 	unstored []frozen.Binding
 	// answered holds prompts of the session's original; see Answered.
 	answered map[string]bool
-	// thought is the result of Thinking for the first messages.
-	thought struct{ messages, tokens int }
 	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
 	// framedFor is the model that the memo was rendered for.
@@ -183,6 +183,8 @@ type header struct {
 	// the agent that the newest message up to this one names.
 	asked schema.Model
 	agent string
+	// newestSummary is the key of the newest summary by the harness, up to this message.
+	newestSummary string
 	// wrote is the model that wrote the answer.
 	wrote schema.Model
 	// afterCalls means that a message before this one has called tools.
@@ -278,7 +280,7 @@ func (s *content) coverLate(i int) {
 func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, traits: t, header: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
-		asked: s.asked(), agent: s.agent(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, stays: m.Stays, nameless: m.Nameless, usage: m.Usage,
+		asked: s.asked(), agent: s.agent(), newestSummary: s.SummaryKey(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, stays: m.Stays, nameless: m.Nameless, usage: m.Usage,
 	}}
 	if n := len(s.entries); n > 0 {
 		e.header.afterCalls = s.entries[n-1].header.afterCalls || s.entries[n-1].header.hasTools
@@ -291,6 +293,9 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	}
 	if m.Agent != "" {
 		e.header.agent = m.Agent
+	}
+	if history.IsSummary(m) {
+		e.header.newestSummary = m.Key
 	}
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
@@ -414,6 +419,9 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Commit(d.Additions.Additions)
 	s.State.Lose(w.Lost)
+	if d.Setup != nil || len(w.Lost) > 0 {
+		s.thinking = nil
+	}
 	s.proposed = frozen.Additions{}
 	s.weighMessages(d.Edits)
 	if d.Head != nil {

@@ -208,7 +208,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
 	}
-	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries), s.State), s.counted())
+	return ratio(size.Current-g.Base-s.thinkingSent(len(s.entries)), s.counted())
 }
 
 // afterFailure returns the host's count of the messages after the newest failed answer, 0 if
@@ -322,6 +322,7 @@ func (s *content) weigh(i int) {
 	n := s.tokensOf(e)
 	s.own += n - e.own
 	e.own, e.whole = n, 0
+	s.thinking = s.thinking[:min(i, len(s.thinking))]
 	for _, it := range e.items {
 		if u := s.State.ByTag(it.Tag); u != nil {
 			e.whole += u.Tokens + u.InputTokens

@@ -197,6 +197,15 @@ func (w *world) queue(tags ...int) {
 	}
 }
 
+// countThinking checks that the sums that the session keeps are those of all its messages.
+func (w *world) countThinking() {
+	w.t.Helper()
+	n := w.session.Len()
+	if kept, all := w.session.thinkingSent(n), w.session.thinkingIn(n, w.session.State); kept != all {
+		w.t.Fatalf("the session keeps %d tokens of thinking, and its messages send %d", kept, all)
+	}
+}
+
 // pass runs one pass and commits it. If the store is busy, the pass falls back to a
 // steady one.
 func (w *world) pass() {
@@ -211,6 +220,7 @@ func (w *world) pass() {
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
 	w.askModel()
+	w.countThinking()
 	w.held = len(w.raw)
 	w.readings.Now = w.now
 	if w.profileOf != nil {
@@ -243,6 +253,7 @@ func (w *world) pass() {
 	}
 	w.store.bind(w.session.Unstored(), r.Lost)
 	w.session.Commit(d, r, w.session.After(d, r, w.now))
+	w.countThinking()
 	w.store.setup, w.store.meta, w.store.head = w.session.State.Setup, w.session.Meta, w.session.State.Head
 	if h := w.readings.History; h != nil { // the host does the same after a revert
 		kept, restored := w.session.Standing(h)

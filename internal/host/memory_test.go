@@ -38,12 +38,13 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits changes memories as the user does on the command line, while the host runs.
+// edits changes memories as the user does on the command line, while the host runs. The host knows of it a second later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
 	if err := memories.Edit(h.ctx, h.dir, 1, change); err != nil {
 		h.t.Fatal(err)
 	}
+	h.clock.Advance(time.Second)
 }
 
 func (h *harness) forgets(id int64) {

@@ -75,7 +75,7 @@ type Treatment struct {
 }
 
 // Active reports whether the content is still on the wire.
-func (t Treatment) Active() bool { return !t.Covered && strength[t.Edit] < strength[Withhold] }
+func (t Treatment) Active() bool { return !t.Covered && (t.Edit == NoEdit || t.Edit == Clamp) }
 
 // Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -20,6 +21,9 @@ type DB struct {
 	*file.File
 	Log   *slog.Logger
 	Clock clock.Clock
+
+	// MemoryWrites counts the transactions of this process that have stored or changed memories or notes.
+	MemoryWrites atomic.Int64
 
 	// statements may be used only by the holder of the writer's connection.
 	statements statements
@@ -44,7 +48,10 @@ func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB
 // the commit of every pass: database/sql would wake a goroutine for each transaction and convert every
 // argument twice.
 type Tx struct {
-	Conn     *sqlite3.Conn
+	Conn *sqlite3.Conn
+	// WritesMemories is set by a transaction that stores or changes memories or notes.
+	WritesMemories bool
+
 	prepared statements
 	fault    func(query string) error // see DB.Fault
 }
@@ -89,7 +96,11 @@ func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 			}
 			ctx = workOf(ctx)
 			c.SetInterrupt(ctx)
-			return tx.run(f)
+			err := tx.run(f)
+			if tx.WritesMemories {
+				d.MemoryWrites.Add(1)
+			}
+			return err
 		})
 	}()
 	return d.Explain(ctx, err)

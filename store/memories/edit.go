@@ -260,6 +260,7 @@ func (e *Editor) withContent(m chronicle.Memory) (*chronicle.Memory, error) {
 }
 
 func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
+	e.tx.WritesMemories = true
 	_, err = e.tx.Exec(memoryInsertSQL, m.Project, m.Category, m.Content, hash(m.Content), cmp.Or(m.Importance, importance[m.Source]),
 		string(m.Source), m.Harness, m.Session, m.Message, m.ExpiresAt, storedStatus(m), m.Directory, m.SupersededBy,
 		max(1, m.Seen), e.past(m.SeenAt), e.past(m.CreatedAt), e.past(m.UpdatedAt), m.Check)
@@ -489,6 +490,7 @@ func (e *Editor) Delete(project string, id int64) (chronicle.Memory, error) {
 }
 
 func (e *Editor) log(ch chronicle.MemoryChange) error {
+	e.tx.WritesMemories = true
 	_, err := e.tx.Exec(`
 		INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, run, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ch.Project, string(ch.Kind), ch.Memory, ch.SupersededBy, ch.Category, ch.Content, e.run, e.now)

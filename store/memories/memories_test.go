@@ -240,6 +240,36 @@ func TestBugK10ArchivedMemoryCanBeWrittenAgain(t *testing.T) {
 	}
 }
 
+// The version of the memories is kept for a second, but what this process writes counts at once.
+func TestVersionGrowsWithEachChange(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.Open(t, dir)
+	last := int64(-1)
+	grows := func(when string) {
+		t.Helper()
+		version, err := s.Memories.Version(t.Context())
+		storetest.Must(t, err)
+		if version <= last {
+			t.Errorf("%s: %d after %d", when, version, last)
+		}
+		last = version
+	}
+	write := func(content string) func(*memories.Editor) error {
+		return func(e *memories.Editor) error {
+			_, _, err := e.Write(chronicle.Memory{Project: project, Category: "NAMING", Content: content, Source: chronicle.FromUser})
+			return err
+		}
+	}
+	grows("at first")
+	edit(t, s, write("one"))
+	grows("after a write")
+	edit(t, s, archive(project, 1))
+	grows("after a change")
+	storetest.Must(t, memories.Edit(t.Context(), dir, s.Clock.Now(), write("two")))
+	storetest.Advance(s, time.Second)
+	grows("a second after a write of another process")
+}
+
 // A memory can repeat any text. Credentials, and characters that hide a text or change its direction, are not stored.
 func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())

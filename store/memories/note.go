@@ -63,6 +63,7 @@ func (e *Editor) TakeNote(n chronicle.Note) error {
 }
 
 func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
+	e.tx.WritesMemories = true
 	var harness, session any = n.Harness, n.Session
 	if n.Status = chronicle.NoteIsActive; n.Condition != "" {
 		n.Status, n.Harness, n.Session = chronicle.NoteIsPending, "", ""
@@ -149,8 +150,9 @@ func (e *Editor) DismissNote(of chronicle.Note) error {
 	return err
 }
 
-// openNote returns the note with the id of `of`, if it belongs to the session or the project of `of`.
+// openNote returns, for a change, the note with the id of `of`, if it belongs to the session or the project of `of`.
 func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
+	e.tx.WritesMemories = true
 	open, err := e.Reader().Notes(of.Harness, of.Session, of.Project, false)
 	for _, n := range open {
 		if n.ID == of.ID {
@@ -162,6 +164,7 @@ func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
 
 // DeleteNote deletes a note of any session or project.
 func (e *Editor) DeleteNote(id int64) error {
+	e.tx.WritesMemories = true
 	changed, err := e.tx.Exec(`DELETE FROM notes WHERE id = ?`, id)
 	if err == nil && changed == 0 {
 		err = Refuse("there is no note %d", id)

@@ -23,6 +23,7 @@ const (
 // it is, also if it was done or dismissed.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
+	tx.WritesMemories = true
 	for _, c := range closed {
 		status, how := chronicle.NoteIsDismissed, "withdrawn"
 		if c.IsDone {
@@ -68,19 +69,21 @@ func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []ch
 }
 
 // Promises returns the open promises of a project, and those that were closed after a time (Unix ms), oldest first.
-func (s *Memories) Promises(ctx context.Context, project string, after int64) (all []chronicle.Note, err error) {
+func (s *Memories) Promises(ctx context.Context, project string, after int64) ([]chronicle.Note, error) {
 	if project == "" {
 		return nil, nil
 	}
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, noteSQL+`
-			WHERE project = ? AND said_by <> '' AND (status = 'active' OR updated_at > ?)
-			ORDER BY id`, func(row *sqlite3.Stmt) { all = append(all, readNote(row)) }, project, after)
+	return s.notes(question{"promises", project, after}, func() (all []chronicle.Note, err error) {
+		err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+			return file.Scan(c, noteSQL+`
+				WHERE project = ? AND said_by <> '' AND (status = 'active' OR updated_at > ?)
+				ORDER BY id`, func(row *sqlite3.Stmt) { all = append(all, readNote(row)) }, project, after)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read promises of project %s: %w", project, err)
+		}
+		return all, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read promises of project %s: %w", project, err)
-	}
-	return all, nil
 }
 
 // SetDone closes an open note or promise of any session or project, because it is done, or opens one again that is done or
@@ -94,6 +97,7 @@ func (e *Editor) SetDone(id int64, isDone bool) error {
 			SET status = CASE condition WHEN '' THEN 'active' ELSE 'pending' END, reason = '', told = 0, seen = '', updated_at = ?2
 			WHERE id = ?1 AND status IN ('done', 'dismissed')`
 	}
+	e.tx.WritesMemories = true
 	changed, err := e.tx.Exec(query, id, e.now)
 	if err == nil && changed == 0 {
 		err = problem

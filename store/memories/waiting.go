@@ -48,6 +48,7 @@ func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all 
 // Settle stores the results of tests. It leaves out a note that somebody has changed since it was read.
 func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 	return s.db.Update(ctx, func(tx *database.Tx) error {
+		tx.WritesMemories = true
 		for _, t := range all {
 			_, err := tx.Exec(`
 				UPDATE notes
@@ -62,22 +63,25 @@ func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 }
 
 // Untold returns the ready notes of a project of which no model was told, the oldest first, and at most limit.
-func (s *Memories) Untold(ctx context.Context, project string, limit int) (all []chronicle.Note, err error) {
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, noteSQL+`
-			WHERE project = ? AND session_id IS NULL AND status = 'ready' AND told = 0
-			ORDER BY id
-			LIMIT ?`, func(row *sqlite3.Stmt) { all = append(all, readNote(row)) }, project, limit)
+func (s *Memories) Untold(ctx context.Context, project string, limit int) ([]chronicle.Note, error) {
+	return s.notes(question{"untold", project, int64(limit)}, func() (all []chronicle.Note, err error) {
+		err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+			return file.Scan(c, noteSQL+`
+				WHERE project = ? AND session_id IS NULL AND status = 'ready' AND told = 0
+				ORDER BY id
+				LIMIT ?`, func(row *sqlite3.Stmt) { all = append(all, readNote(row)) }, project, limit)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the ready notes of project %s: %w", project, err)
+		}
+		return all, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the ready notes of project %s: %w", project, err)
-	}
-	return all, nil
 }
 
 // Told records that a model was told of ready notes.
 func Told(tx *database.Tx, notes []int64) error {
 	for _, id := range notes {
+		tx.WritesMemories = true
 		if _, err := tx.Exec(`UPDATE notes SET told = 1 WHERE id = ?`, id); err != nil {
 			return fmt.Errorf("note %d: %w", id, err)
 		}
