@@ -33,7 +33,7 @@ type saying struct {
 }
 
 // promises returns the sentences of a chunk that may be promises, oldest first. It reads the lines of the user and the agent
-// in the text of the chunk, because most runs of a bad model never read the raw messages. confirmItems compares what the
+// in the text of the chunk, because a run whose model fails never reads the raw messages. confirmItems compares what the
 // model chooses with these.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
