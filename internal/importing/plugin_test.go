@@ -199,8 +199,8 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 		}
 		notes, err2 := r.AllNotes()
 		storetest.Same(t, "notes", notes, []chronicle.Note{
-			{ID: 2, Project: "git:1", Message: 3, Content: "remove it", Condition: "2.0 is out", Status: chronicle.NoteIsPending, CreatedAt: 21},
-			{ID: 1, Harness: "opencode", Session: "ses_1", Message: 3, Content: "look at tabs", Status: chronicle.NoteIsActive, CreatedAt: 21},
+			{ID: 2, Project: "git:1", Message: 3, Content: "remove it", Condition: "2.0 is out", Status: chronicle.NoteIsPending, CreatedAt: 21, UpdatedAt: 21},
+			{ID: 1, Harness: "opencode", Session: "ses_1", Message: 3, Content: "look at tabs", Status: chronicle.NoteIsActive, CreatedAt: 21, UpdatedAt: 21},
 		})
 		workspaces, err3 := r.Workspaces()
 		storetest.Same(t, "workspaces", workspaces, []memories.Workspace{
