@@ -183,8 +183,10 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
     if (returns && pass.size > window && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
     // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
-    // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi).
-    return off <= (returns ? 0.25 : 0.2) * window || (ratio <= 2.2 && ratio >= 0.45)
+    // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi). If a new model has
+    // counted several times as many tokens as the host, that excess counts as part of them, and the host frees space
+    // too early once (-seed 4017956 in Pi).
+    return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return
   report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${window}`)

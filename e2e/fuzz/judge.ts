@@ -420,10 +420,10 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last. There are two exceptions. Before
-   * the host disappeared, the shim may have learned of a bust from an answer that it did not use, because it had guessed
-   * the array wrongly (-seed 100182). And if a message comes back with its branch, the shim does not have its patches,
-   * because the host made it forget them when the message went away (-seed 4017093).
+   * In a pass without the host, each unchanged message must go out as it was sent last, perhaps in a pass that the host
+   * could not store (-seed 4018010). There are two exceptions. Before the host disappeared, the shim may have learned of
+   * a bust from an answer that it did not use, because it had guessed the array wrongly (-seed 100182). And if a message
+   * comes back with its branch, the host had made the shim forget its patches (-seed 4017093).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, { outcome, model }: Attempt, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -431,7 +431,7 @@ export class Judge {
     if (this.habits.removesProofs && model !== this.good.model) return
     for (const { info: { id } } of raw) {
       const [last, now] = [this.good.rows.get(id), rows.get(id)!]
-      if (!last || last.raw !== now.raw || last.substance === now.substance || this.halfKnown?.rows.has(id) === false) continue
+      if (!last || last.raw !== now.raw || last.substance === now.substance || this.halfKnown?.rows.has(id) === false || this.halfKnown?.rows.get(id)?.substance === now.substance) continue
       this.report("fallback", `without the host (${outcome}) the prompt has ${tokens} tokens where ${expected} were to be expected; ${id} was sent as ${excerpt(last.substance, 120)} and is sent as ${excerpt(now.substance, 120)}`)
       return
     }

@@ -88,6 +88,24 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 	}
 }
 
+// BenchmarkSteadyWithSubscribers measures steady passes of two sessions in turn. 200 clients follow one of them. The
+// passes follow each other with a pause, because a status is sent in the background.
+func BenchmarkSteadyWithSubscribers(b *testing.B) {
+	sessions := [2]*harness{long(b, 1000, 0), long(b, 1000, 0)}
+	followed(b, sessions[1])
+	var took [2][]time.Duration
+	for b.Loop() {
+		for i, h := range sessions {
+			took[i] = append(took[i], h.steadyPass(b))
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	without, with := medianMicros(took[0]), medianMicros(took[1])
+	b.ReportMetric(0, "ns/op") // the total time of both sessions says nothing
+	b.ReportMetric(without, "without-p50-µs")
+	b.ReportMetric(with/without, "ratio")
+}
+
 // BenchmarkSteadyWithFailingHistorian measures steady passes of two sessions in turn. One has no historian. The
 // historian of the other fails, so its messages stay uncovered, and the host checks again and again whether a run
 // should begin. Each pass begins as soon as the shim has received the answer to the previous pass, as in a harness

@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -187,13 +188,17 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	}
 }
 
-// A follower is a client that counts the statuses it is sent.
+// A follower is a client that counts the statuses it is sent, and encodes each as a connection does.
 type follower struct {
 	mute
 	told int
+	last []byte
 }
 
-func (c *follower) SessionChanged(schema.SessionStatus) { c.told++ }
+func (c *follower) SessionChanged(st schema.SessionStatus) {
+	c.told++
+	c.last, _ = json.Marshal(st)
+}
 
 // The status line of Pi subscribes once for each connection, and must still be updated after the database
 // was lost.

@@ -3,10 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -258,5 +260,40 @@ func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	competitor = ""
 	if r, err = h.host.Initialize(t.Context(), h, openP); err != nil || !r.Enabled {
 		t.Errorf("when it is gone: %+v (%v)", r, err)
+	}
+}
+
+// followed lets 200 clients follow the session of h.
+func followed(t testing.TB, h *harness) []*follower {
+	all := make([]*follower, 200)
+	for i := range all {
+		all[i] = &follower{}
+		if _, err := h.host.Subscribe(t.Context(), all[i], schema.SubscribeParams{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// Steps can follow each other faster than a person reads. Each subscriber gets a few statuses a second, and the last one
+// shows the last pass.
+func TestSubscribersAreToldAFewTimesASecond(t *testing.T) {
+	const passes = 60
+	h := newHarness(t)
+	all := followed(t, h)
+	began := time.Now()
+	for i := range passes {
+		h.user(fmt.Sprint("u", i), "go on")
+		h.pass()
+	}
+	h.host.background.Wait()
+	most := int(time.Since(began)/(250*time.Millisecond)) + 2
+	for _, c := range all {
+		if c.told == 0 || c.told > most {
+			t.Fatalf("%d statuses in %v, want at most %d", c.told, time.Since(began), most)
+		}
+		if want := fmt.Sprintf(`"passes":%d,`, passes); !strings.Contains(string(c.last), want) {
+			t.Fatalf("the last status lacks %s: %s", want, c.last)
+		}
 	}
 }

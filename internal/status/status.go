@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -26,11 +27,17 @@ type Statuses struct {
 	Options
 	savings savings
 	Titles  titles
-	// waiting are the sessions whose status is about to be sent. publishing is held while a status is read and sent, so
-	// that no older one follows a newer one.
-	waiting    sync.Map
+	// waiting are the sessions whose status is about to be sent.
+	waiting sync.Map
+	// publishing is held while a status is read and sent, so that no older one follows a newer one.
 	publishing sync.Mutex
+	// sent holds when the statuses of the last publishEvery were sent. It belongs to the holder of publishing.
+	sent map[store.Key]time.Time
 }
+
+// publishEvery is the time between two statuses of a session. The steps of a turn can follow each other faster than a
+// person reads, and each subscriber's status is read and encoded.
+const publishEvery = 250 * time.Millisecond
 
 // Options configure Statuses.
 type Options struct {
@@ -55,7 +62,7 @@ type Options struct {
 
 // New returns the statuses of a host.
 func New(o Options) *Statuses {
-	return &Statuses{Options: o, savings: savings{known: make(map[store.Key]saving)}, Titles: titles{stored: make(map[store.Key]string)}}
+	return &Statuses{Options: o, sent: make(map[store.Key]time.Time), savings: savings{known: make(map[store.Key]saving)}, Titles: titles{stored: make(map[store.Key]string)}}
 }
 
 // Feature attaches the statuses to the passes.
@@ -227,8 +234,9 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// Publish sends the session's status to its subscribers, in the background: no pass waits for that. If there are no
-// subscribers, it costs nothing.
+// Publish sends the session's status to its subscribers, in the background: no pass waits for that. If a status was
+// sent less than publishEvery ago, the next one waits, and stands for all changes until then. If there are no
+// subscribers, Publish costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	if len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return
@@ -239,10 +247,16 @@ func (sb *Statuses) Publish(key store.Key) {
 }
 
 func (sb *Statuses) publish(key store.Key) {
+	ctx := sb.Notices.Background.Lifetime()
+	select {
+	case <-time.After(sb.rest(key)):
+	case <-ctx.Done():
+		return
+	}
 	sb.publishing.Lock()
 	defer sb.publishing.Unlock()
 	sb.waiting.Delete(key)
-	ctx := sb.Notices.Background.Lifetime()
+	sb.sent[key] = time.Now()
 	report, found, err := sb.Store.Reports.Of(ctx, key)
 	if err != nil || !found {
 		return
@@ -251,6 +265,18 @@ func (sb *Statuses) publish(key store.Key) {
 	for _, c := range sb.Clients.Listeners(key.Harness, key.Session) {
 		c.SessionChanged(st)
 	}
+}
+
+// rest returns how long the next status of a session has to wait.
+func (sb *Statuses) rest(key store.Key) time.Duration {
+	sb.publishing.Lock()
+	defer sb.publishing.Unlock()
+	maps.DeleteFunc(sb.sent, func(_ store.Key, at time.Time) bool { return time.Since(at) >= publishEvery })
+	at, isRecent := sb.sent[key]
+	if !isRecent {
+		return 0
+	}
+	return publishEvery - time.Since(at)
 }
 
 // removedBy returns the removals of a session by rule and cause, for a status.
