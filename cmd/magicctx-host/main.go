@@ -87,6 +87,7 @@ type cli struct {
 	Workspace workspaceCmd `cmd:"" help:"Let projects see memories of each other."`
 	Notes     notesCmd     `cmd:"" help:"Show what models have put off."`
 	Spend     spendCmd     `cmd:"" help:"Show what magicctx's own questions to models have cost, and what came of them."`
+	Dashboard dashboardCmd `cmd:"" help:"Show sessions, memories and costs on a page in the browser."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay    replayCmd    `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
 	Trace     traceCmd     `cmd:"" help:"Record sessions for replay, or stop that."`

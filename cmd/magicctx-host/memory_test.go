@@ -202,10 +202,10 @@ func TestNotesAreListed(t *testing.T) {
 	if out, _, _ := runReal(t, "notes", "--all", "--data-dir", dir); !strings.Contains(out, "     3  done, ") {
 		t.Error(out)
 	}
-	if out, errs, code := runReal(t, "notes", "open", "3", "--data-dir", dir); code != exitOK || out != "Open again: 1 note.\n" {
+	if out, errs, code := runReal(t, "notes", "done", "--undo", "3", "--data-dir", dir); code != exitOK || out != "Open again: 1 note.\n" {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
-	if out, errs, code := runReal(t, "notes", "open", "3", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "no note 3 is done or dismissed") {
+	if out, errs, code := runReal(t, "notes", "done", "--undo", "3", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "no note 3 is done or dismissed") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 	if out, _, _ := runReal(t, "notes", "--data-dir", dir); !strings.Contains(out, "     3  active, ") {

@@ -17,7 +17,6 @@ import (
 type notesCmd struct {
 	List notesListCmd `cmd:"" default:"withargs" help:"List what models have noted for later, and what they or you have promised."`
 	Done notesDoneCmd `cmd:"" help:"Close notes and promises: they are done, or no longer wanted."`
-	Open notesOpenCmd `cmd:"" help:"Open notes and promises again that are done or dismissed."`
 	Rm   notesRmCmd   `cmd:"" help:"Delete notes."`
 }
 
@@ -33,22 +32,15 @@ func (cmd *notesListCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	notes := []chronicle.Note{}
-	err = memories.View(ctx, dir, func(r *memories.Reader) error {
-		all, err := r.AllNotes()
-		for _, n := range all {
-			if cmd.All || n.IsOpen() {
-				notes = append(notes, n)
-			}
-		}
+	err = memories.View(ctx, dir, func(r *memories.Reader) (err error) {
+		notes, err = r.AllNotes(cmd.All)
 		return err
 	})
 	switch {
 	case err != nil && !errors.Is(err, store.ErrMissing):
 		return err
 	case cmd.JSON:
-		return printJSON(s.out, struct {
-			Notes []chronicle.Note `json:"notes"`
-		}{notes})
+		return printJSON(s.out, map[string][]chronicle.Note{"notes": notes})
 	case len(notes) == 0:
 		_, err := fmt.Fprintln(s.out, "There are no open notes.")
 		return err
@@ -68,13 +60,11 @@ func (f noteIDs) each(ctx context.Context, s streams, done string, change func(e
 	if err != nil {
 		return err
 	}
-	err = memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
+	err = memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) (err error) {
 		for _, id := range f.IDs {
-			if err := change(e, id); err != nil {
-				return err
-			}
+			err = errors.Join(err, change(e, id))
 		}
-		return nil
+		return err
 	})
 	if err == nil {
 		_, err = fmt.Fprintf(s.out, "%s: %s.\n", done, format.Count(len(f.IDs), "note"))
@@ -89,16 +79,13 @@ func (cmd *notesRmCmd) Run(ctx context.Context, s streams) error {
 	return cmd.each(ctx, s, "Deleted", (*memories.Editor).DeleteNote)
 }
 
-type notesDoneCmd struct{ noteIDs }
-
-// Run closes notes.
-func (cmd *notesDoneCmd) Run(ctx context.Context, s streams) error {
-	return cmd.each(ctx, s, "Done", func(e *memories.Editor, id int64) error { return e.SetDone(id, true) })
+type notesDoneCmd struct {
+	noteIDs
+	Undo bool `help:"Open again those that are done or dismissed."`
 }
 
-type notesOpenCmd struct{ noteIDs }
-
-// Run opens notes again.
-func (cmd *notesOpenCmd) Run(ctx context.Context, s streams) error {
-	return cmd.each(ctx, s, "Open again", func(e *memories.Editor, id int64) error { return e.SetDone(id, false) })
+// Run closes notes, or opens them again.
+func (cmd *notesDoneCmd) Run(ctx context.Context, s streams) error {
+	done := map[bool]string{false: "Done", true: "Open again"}[cmd.Undo]
+	return cmd.each(ctx, s, done, func(e *memories.Editor, id int64) error { return e.SetDone(id, !cmd.Undo) })
 }

@@ -30,24 +30,7 @@ func browser() (string, error) {
 }
 
 func TestPageInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts Chromium")
-	}
-	chromium, err := browser()
-	if err != nil {
-		t.Skip(err)
-	}
-	repo, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(repo, "node_modules", "playwright-core")); err != nil {
-		t.Skip("playwright-core is not installed, run npm ci in the repository")
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip(err)
-	}
+	chromium, node, repo := tools(t)
 	ctx, cancel := context.WithTimeout(t.Context(), browserTimeout)
 	defer cancel()
 

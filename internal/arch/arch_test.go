@@ -98,7 +98,7 @@ var importers = []struct {
 	{"github.com/invopop/jsonschema", "schema/gen", "schemas are generated"},
 	{"github.com/ncruces/go-sqlite3", "store internal/rawhistory/rawhistorytest", "SQL lives in the store; tests lay out OpenCode's database"},
 	{"database/sql", "store", "SQL lives in the store"},
-	{"net/http", "internal/embedding e2e", "the host talks to no provider itself, only through the harness; a service for vectors is an exception"},
+	{"net/http", "internal/embedding cmd/magicctx-host/dashboard e2e", "the host talks to no provider itself, only through the harness; a service for vectors is an exception, and the dashboard only serves"},
 	{"github.com/tailscale/hujson", "internal/install internal/jsonc", "only files that people edit have comments in their JSON"},
 	{"github.com/alecthomas/kong", "cmd/magicctx-host", "the command line is the outermost layer"},
 	{"github.com/lmittmann/tint", "cmd/magicctx-host", "the logger is passed in"},

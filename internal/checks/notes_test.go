@@ -111,7 +111,7 @@ func (b *bench) test() map[int64]string {
 	must(b.t, b.TestNotes(b.t.Context(), b.dir, identity))
 	ready := map[int64]string{}
 	must(b.t, memories.View(b.t.Context(), b.IndexDir, func(r *memories.Reader) error {
-		all, err := r.AllNotes()
+		all, err := r.AllNotes(true)
 		for _, n := range all {
 			if n.Status == chronicle.NoteIsReady {
 				ready[n.ID] = n.Reason

@@ -197,7 +197,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 				memoriesTaken[i] = ""
 			}
 		}
-		notes, err2 := r.AllNotes()
+		notes, err2 := r.AllNotes(true)
 		storetest.Same(t, "notes", notes, []chronicle.Note{
 			{ID: 2, Project: "git:1", Message: 3, Content: "remove it", Condition: "2.0 is out", Status: chronicle.NoteIsPending, CreatedAt: 21, UpdatedAt: 21},
 			{ID: 1, Harness: "opencode", Session: "ses_1", Message: 3, Content: "look at tabs", Status: chronicle.NoteIsActive, CreatedAt: 21, UpdatedAt: 21},

@@ -35,6 +35,9 @@ func MarshalIndent(v any) ([]byte, error) {
 // Unmarshal decodes data into v.
 func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, untouched) }
 
+// UnmarshalRead decodes the whole of r.
+func UnmarshalRead(r io.Reader, v any) error { return jsonv2.UnmarshalRead(r, v, untouched) }
+
 // IsValid reports whether Unmarshal can read data.
 func IsValid(data []byte) bool { return Value(data).IsValid(untouched) }
 

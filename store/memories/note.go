@@ -36,9 +36,10 @@ func (r *Reader) Notes(harness, session, project string, all bool) (notes []chro
 	return notes, err
 }
 
-// AllNotes returns the notes of all sessions and projects, newest first.
-func (r *Reader) AllNotes() (notes []chronicle.Note, err error) {
-	err = r.scan(noteSQL+` ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) })
+// AllNotes returns the notes of all sessions and projects, newest first. all also returns those that are done or dismissed.
+func (r *Reader) AllNotes(all bool) (notes []chronicle.Note, err error) {
+	notes = []chronicle.Note{} // not nil, so that the JSON of an empty list is []
+	err = r.scan(noteSQL+` WHERE ? OR status NOT IN ('done', 'dismissed') ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, all)
 	return notes, err
 }
 

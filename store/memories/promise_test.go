@@ -62,7 +62,7 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	want("open again", math.MaxInt64, "2 active must two")
 	storetest.Must(t, tryEdit(t, s, func(e *memories.Editor) error { return e.SetDone(2, true) }))
 	storetest.Must(t, memories.View(t.Context(), dir, func(r *memories.Reader) error {
-		all, err := r.AllNotes()
+		all, err := r.AllNotes(true)
 		if len(all) != 3 || all[2].Reason != "done in "+key.Harness+" session "+key.Session+", message 9" {
 			t.Errorf("%+v", all)
 		}

@@ -22,8 +22,10 @@ type Options struct {
 var (
 	//go:embed page.html
 	pageHTML string
+	// Style is the style sheet of the page. The dashboard uses it, too.
+	//
 	//go:embed page.css
-	pageStyle string
+	Style string
 	//go:embed page.js
 	pageScript string
 
@@ -52,7 +54,7 @@ var pagePolicy = func() string {
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy
-	view.Style, view.Script = template.CSS(pageStyle), template.JS(pageScript)
+	view.Style, view.Script = template.CSS(Style), template.JS(pageScript)
 	if err := pageTemplate().Execute(w, view); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}

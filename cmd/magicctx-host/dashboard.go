@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
+)
+
+// dashboardCmd reads the database itself, so it works whether or not a host runs.
+type dashboardCmd struct {
+	dataDirFlag
+	Port uint16 `help:"TCP port on 127.0.0.1; without it, any free one." placeholder:"N"`
+}
+
+// Run serves the page until ctrl-c.
+func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	endpoint, err := daemon.NewEndpoint(dir)
+	if err != nil {
+		return err
+	}
+	return dashboard.Serve(ctx, dashboard.Options{
+		Dir: dir, Port: cmd.Port,
+		Follow: func(ctx context.Context, tell func(dashboard.State)) {
+			follower{endpoint, dir}.follow(ctx, func(n news) { tell(dashboard.State{Status: n.status, Away: n.away}) })
+		},
+		Ready: func(url string) error {
+			_, err := fmt.Fprintf(s.out, "Open this address once; ctrl-c ends the page:\n\n  %s\n", url)
+			return err
+		},
+	})
+}

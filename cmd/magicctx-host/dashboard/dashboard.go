@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/view/page"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/work"
+)
+
+// Options describe a dashboard.
+type Options struct {
+	// Dir is the data directory.
+	Dir string
+	// Port is the TCP port on the loopback address, 0 for any free one.
+	Port uint16
+	// Follow calls tell with the state of the host, at first and after each change, until ctx ends.
+	Follow func(ctx context.Context, tell func(State))
+	// Ready is called with the address for the browser, which works once.
+	Ready func(url string) error
+}
+
+// A State is what the page shows of the host.
+type State struct {
+	Status *schema.StatusResult `json:"status,omitempty"`
+	// Away is the reason why there is no status.
+	Away string `json:"away,omitempty"`
+}
+
+// Serve serves the page on the loopback address until ctx ends.
+func Serve(ctx context.Context, o Options) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.Port))))
+	if err != nil {
+		return fmt.Errorf("serve the dashboard: %w; without --port it takes any free port", err)
+	}
+	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow)}
+	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	// A browser sends the part after # to no server, so the token stands in no log.
+	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	context.AfterFunc(ctx, func() { server.Close() })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the dashboard: %w", err)
+	}
+	return nil
+}
+
+//go:embed dashboard.html
+var pageHTML string
+
+//go:embed dashboard.css
+var pageStyle string
+
+//go:embed dashboard.js
+var pageScript string
+
+// pages answer the requests of the browser.
+type pages struct {
+	Options
+	guard *guard
+	feed  *feed
+}
+
+// handler returns the page, which holds no data, and behind the guard the data.
+func (p *pages) handler() http.Handler {
+	api := http.NewServeMux()
+	api.HandleFunc("GET /api/state", p.feed.serve)
+	api.HandleFunc("GET /api/memories", answer(p.memories))
+	api.HandleFunc("POST /api/memories", answer(p.change))
+	api.HandleFunc("GET /api/spend", answer(p.spend))
+	mux := http.NewServeMux()
+	mux.Handle("/api/", p.guard.protect(api))
+	mux.HandleFunc("POST /open", answer(func(r *http.Request) (string, error) {
+		var token string
+		if err := json.UnmarshalRead(r.Body, &token); err != nil {
+			return "", errClosed
+		}
+		return p.guard.open(token)
+	}))
+	for path, file := range map[string]struct{ kind, text string }{
+		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
+		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", file.kind)
+			fmt.Fprint(w, file.text)
+		})
+	}
+	return headers(mux)
+}
+
+// maxBody bounds the body of a request, in bytes. A memory has at most a few kilobytes.
+const maxBody = 64 << 10
+
+// answer returns a handler that sends the result of f as JSON, or its error as text.
+func answer[T any](f func(*http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		result, err := f(r)
+		var encoded []byte
+		if err == nil {
+			encoded, err = json.Marshal(result)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(encoded)
+	}
+}
+
+// memories returns all memories of all projects, whatever their status.
+func (p *pages) memories(r *http.Request) ([]chronicle.Memory, error) {
+	all := []chronicle.Memory{}
+	err := memories.View(r.Context(), p.Dir, func(r *memories.Reader) (err error) {
+		found, err := r.All("", true, time.Now().UnixMilli())
+		all = append(all, found...)
+		return err
+	})
+	if errors.Is(err, store.ErrMissing) {
+		err = nil
+	}
+	return all, err
+}
+
+// spendDays is the number of days that the page shows, with today as the last.
+const spendDays = 7
+
+func (p *pages) spend(r *http.Request) (view.Spend, error) {
+	year, month, day := time.Now().Date()
+	calls, runs, err := work.View(r.Context(), p.Dir, time.Date(year, month, day+1-spendDays, 0, 0, 0, 0, time.Local).UnixMilli())
+	if errors.Is(err, store.ErrMissing) {
+		err = nil
+	}
+	return view.SpendOf(calls, runs, time.Local), err
+}
+
+// A change is the user's change of one memory.
+type change struct {
+	ID      int64  `json:"id"`
+	Action  string `json:"action"` // "archive", "restore" or "edit"
+	Content string `json:"content"`
+}
+
+func (p *pages) change(r *http.Request) (changed chronicle.Memory, err error) {
+	var c change
+	if err := json.UnmarshalRead(r.Body, &c); err != nil {
+		return changed, fmt.Errorf("read the change: %w", err)
+	}
+	err = memories.Edit(r.Context(), p.Dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
+		switch c.Action {
+		case "archive":
+			_, err = e.Archive("", []int64{c.ID}, "the user has archived it in the dashboard")
+		case "restore":
+			_, err = e.Restore("", c.ID)
+		case "edit":
+			_, err = e.Update("", c.ID, func(m *chronicle.Memory) { m.Content = c.Content })
+		default:
+			err = fmt.Errorf("there is no action %q: archive, restore or edit", c.Action)
+		}
+		if err != nil {
+			return err
+		}
+		changed, err = e.Reader().Memory("", c.ID)
+		return err
+	})
+	return changed, err
+}

@@ -1,0 +1,202 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/storetest"
+)
+
+// A served is a dashboard that runs.
+type served struct {
+	t             *testing.T
+	dir           string
+	origin, token string
+	secret        string
+	// tells receives the states of the host.
+	tells chan State
+}
+
+func serve(t *testing.T) *served {
+	s := &served{t: t, dir: t.TempDir(), tells: make(chan State)}
+	ctx, stop := context.WithCancel(t.Context())
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- Serve(ctx, Options{
+			Dir: s.dir,
+			Follow: func(ctx context.Context, tell func(State)) {
+				for {
+					select {
+					case st := <-s.tells:
+						tell(st)
+					case <-ctx.Done():
+						return
+					}
+				}
+			},
+			Ready: func(url string) error { ready <- url; return nil },
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	s.origin, s.token, _ = strings.Cut(<-ready, "/#")
+	return s
+}
+
+// send sends a request with the given headers, and returns the status and the body.
+func (s *served) send(method, path, body string, headers ...string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.origin+path, strings.NewReader(body))
+	storetest.Must(s.t, err)
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	storetest.Must(s.t, err)
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	storetest.Must(s.t, err)
+	if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || answer.Header.Get("Access-Control-Allow-Origin") != "" {
+		s.t.Errorf("%s %s has the policy %q", method, path, policy)
+	}
+	return answer.StatusCode, string(all)
+}
+
+// enter exchanges the token for the secret.
+func (s *served) enter() *served {
+	s.t.Helper()
+	status, body := s.send("POST", "/open", `"`+s.token+`"`)
+	if err := json.Unmarshal([]byte(body), &s.secret); status != http.StatusOK || err != nil {
+		s.t.Fatalf("%d %s", status, body)
+	}
+	return s
+}
+
+func (s *served) api(method, path, body string) (int, string) {
+	s.t.Helper()
+	return s.send(method, path, body, "Authorization", "Bearer "+s.secret)
+}
+
+// remember stores a memory, as the user does on the command line.
+func (s *served) remember(content string) {
+	s.t.Helper()
+	storetest.Must(s.t, memories.Edit(s.t.Context(), s.dir, storetest.Now, func(e *memories.Editor) error {
+		_, _, err := e.Write(chronicle.Memory{Project: storetest.Project, Category: "NAMING", Content: content, Source: chronicle.FromUser})
+		return err
+	}))
+}
+
+// Nobody but the browser with the token gets data: no page of another origin, no other user of the machine, nobody with
+// a token that was used, and no name that was bound to this address.
+func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
+	s := serve(t)
+	storetest.Open(t, s.dir)
+	s.remember("the zebra sleeps at night")
+	for _, token := range []string{`""`, `"wrong"`, `null`, `{`, ``, `["` + s.token + `"]`} {
+		if status, body := s.send("POST", "/open", token); status == http.StatusOK {
+			t.Errorf("token %s: %s", token, body)
+		}
+	}
+	s.enter()
+	if status, body := s.send("POST", "/open", `"`+s.token+`"`); status == http.StatusOK {
+		t.Errorf("the token works twice: %s", body)
+	}
+	archive := `{"id":1,"action":"archive"}`
+	for _, headers := range [][]string{
+		nil,
+		{"Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"},
+		{"Host", "evil.example"},
+		{"Cookie", "magicctx=" + s.secret},
+		{"Authorization", "Bearer "},
+		{"Authorization", "Bearer " + s.token},
+		{"Authorization", s.secret},
+	} {
+		for _, request := range [][2]string{{"GET", "/api/memories"}, {"GET", "/api/state"}, {"GET", "/api/spend"}, {"POST", "/api/memories"}, {"GET", "/api/../api/memories"}} {
+			status, body := s.send(request[0], request[1], archive, headers...)
+			if status != http.StatusUnauthorized || strings.Contains(body, "zebra") {
+				t.Errorf("%v with %v: %d %s", request, headers, status, body)
+			}
+		}
+	}
+	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
+		t.Errorf("the browser with the token gets %s", body)
+	}
+	// A browser asks before it sends the header for a page of another origin. Without permission it does not send it.
+	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
+		t.Errorf("a page of another origin may send the header: %d", status)
+	}
+}
+
+func TestMemoriesAreChanged(t *testing.T) {
+	s := serve(t).enter()
+	storetest.Open(t, s.dir)
+	s.remember("the zebra sleeps")
+	for _, step := range []struct {
+		change string
+		status int
+		want   string
+	}{
+		{`{"id":1,"action":"edit","content":"the zebra sleeps at night"}`, http.StatusOK, "the zebra sleeps at night"},
+		{`{"id":1,"action":"archive"}`, http.StatusOK, `"status":"archived"`},
+		{`{"id":1,"action":"restore"}`, http.StatusOK, `"status":"active"`},
+		{`{"id":1,"action":"edit","content":" "}`, http.StatusUnprocessableEntity, "empty"},
+		{`{"id":1,"action":"delete"}`, http.StatusUnprocessableEntity, "archive, restore or edit"},
+		{`{"id":7,"action":"archive"}`, http.StatusUnprocessableEntity, "7"},
+		{`{"id":1,`, http.StatusUnprocessableEntity, "read the change"},
+		{strings.Repeat(" ", maxBody+1), http.StatusUnprocessableEntity, "too large"},
+	} {
+		if status, body := s.api("POST", "/api/memories", step.change); status != step.status || !strings.Contains(body, step.want) {
+			t.Errorf("%.60s: %d %s, want %d and %q", step.change, status, body, step.status, step.want)
+		}
+	}
+}
+
+func TestWithoutADatabaseThePageIsEmpty(t *testing.T) {
+	s := serve(t).enter()
+	if status, body := s.api("GET", "/api/memories", ""); status != http.StatusOK || body != "[]" {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := s.api("GET", "/api/spend", ""); status != http.StatusOK || !strings.Contains(body, `"rows":[]`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// A tab sees the newest state at once, and each later one.
+func TestTabsFollowTheHost(t *testing.T) {
+	s := serve(t).enter()
+	s.tells <- State{Away: "no host is running"}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.origin+"/api/state", nil)
+	storetest.Must(t, err)
+	r.Header.Set("Authorization", "Bearer "+s.secret)
+	answer, err := http.DefaultClient.Do(r)
+	storetest.Must(t, err)
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	wants := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), want) {
+				return
+			}
+		}
+		t.Fatalf("the tab was not told %s", want)
+	}
+	wants("no host is running")
+	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1"}}}}
+	wants(`"session":"ses_1"`)
+}

@@ -1,0 +1,68 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A feed holds the newest state of the host, for any number of tabs of the browser.
+type feed struct {
+	mu sync.Mutex
+	// newest is encoded.
+	newest []byte
+	// changed is closed when newest is replaced.
+	changed chan struct{}
+}
+
+// newFeed follows the host until ctx ends.
+func newFeed(ctx context.Context, follow func(context.Context, func(State))) *feed {
+	f := &feed{newest: []byte(`{"away":"looking for the host"}`), changed: make(chan struct{})}
+	go follow(ctx, func(s State) {
+		encoded, err := json.Marshal(s)
+		if err != nil {
+			encoded, _ = json.Marshal(State{Away: err.Error()})
+		}
+		f.put(encoded)
+	})
+	return f
+}
+
+func (f *feed) put(encoded []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if string(encoded) == string(f.newest) {
+		return
+	}
+	close(f.changed)
+	f.newest, f.changed = encoded, make(chan struct{})
+}
+
+func (f *feed) get() ([]byte, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.newest, f.changed
+}
+
+// serve sends the state as server-sent events: at once, and after each change. A tab that reads slowly misses states,
+// never the newest one.
+func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for {
+		newest, changed := f.get()
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", newest); err != nil {
+			return
+		}
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// A guard answers only the browser that was given the token. The page exchanges the token for a secret, keeps the
+// secret in the storage of its origin, and sends it with each request as a header. There is no cookie, because a
+// browser sends the cookies of 127.0.0.1 to the servers of all ports, and those may belong to another user.
+//
+// So nobody else gets an answer: no other user of the machine, no page of another origin (a browser sends such a header
+// for no page that the server does not allow), and no name that was bound to this address (DNS rebinding), which is
+// another origin.
+type guard struct {
+	secret string
+
+	mu sync.Mutex
+	// token is empty when it has been used.
+	token string
+}
+
+func newGuard() *guard { return &guard{token: rand.Text(), secret: rand.Text()} }
+
+// policy lets the page load its own files, and nothing from elsewhere. No other page can show it in a frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// headers adds the headers that every answer has.
+func headers(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			w.Header().Set(name, value)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// protect returns h for requests with the secret.
+func (g *guard) protect(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !isBearer || !isSame(got, g.secret) {
+			http.Error(w, errClosed.Error(), http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+var errClosed = errors.New("open the address that magicctx-host dashboard has printed; it works once, so start the command again if you have used it")
+
+// open exchanges the token for the secret.
+func (g *guard) open(token string) (secret string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.token == "" || !isSame(token, g.token) {
+		return "", errClosed
+	}
+	g.token = ""
+	return g.secret, nil
+}
+
+func isSame(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1 }

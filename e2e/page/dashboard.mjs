@@ -1,0 +1,71 @@
+// Uses the dashboard as a person does, and says what is wrong with it. Prints a line when it has seen the first state.
+//
+//   node dashboard.mjs CHROMIUM URL SCREENS
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { chromium } from "playwright-core"
+
+const [executablePath, url, screens] = process.argv.slice(2)
+const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+mkdirSync(screens, { recursive: true })
+const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
+const problems = []
+const check = (what, isRight) => isRight || problems.push(what)
+try {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" })
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  const origin = new URL(url).origin
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`console: ${message.text()}`))
+  page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`))
+  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`))
+  page.on("request", (request) => new URL(request.url()).origin === origin || request.url() === "data:," || problems.push(`asks for ${request.url()}`))
+  await page.goto(url)
+  check("the token stays in the address", !page.url().includes("#"))
+
+  await page.getByText("45% of 200k").waitFor()
+  check("two sessions are two cards", (await page.locator(".card").count()) === 2)
+  console.log("seen")
+  await page.getByText("46% of 200k").waitFor()
+  check("a session that has gone stays", (await page.locator(".card").count()) === 1)
+  check("texts become markup", (await page.locator("main img, main script").count()) === 0)
+  check("the warning is not shown", await page.locator("#warnings li").isVisible())
+
+  const rows = page.locator("#memories tr")
+  check("three memories are three rows", (await rows.count()) === 3)
+  await page.getByLabel("Search").fill("giraffe gil")
+  check("a search finds one memory", (await rows.count()) === 1)
+  await page.getByRole("button", { name: "archive memory 3" }).click()
+  await page.getByText("No memory matches.").waitFor()
+  await page.getByLabel("also archived").check()
+  await page.getByRole("button", { name: "restore memory 3" }).waitFor()
+  await page.getByLabel("Search").fill("")
+  await page.getByRole("button", { name: "edit memory 1" }).click()
+  await page.getByLabel("text of memory 1").fill(" ")
+  await page.getByRole("button", { name: "save" }).click()
+  await page.getByText(/Memory 1 is unchanged/).waitFor()
+  await page.getByLabel("text of memory 1").fill("the zebra sleeps at night")
+  await page.getByRole("button", { name: "save" }).click()
+  await page.getByText("the zebra sleeps at night").waitFor()
+  problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422"))) // the browser reports the refused edit, too
+
+  for (const [width, height, colorScheme] of [[1280, 900, "light"], [1280, 900, "dark"], [400, 800, "light"], [400, 800, "dark"]]) {
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia({ colorScheme })
+    check(`is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+    await page.screenshot({ path: join(screens, `dashboard-${width}x${height}-${colorScheme}.png`), fullPage: true })
+  }
+
+  await page.reload()
+  await page.getByText("46% of 200k").waitFor()
+  const stranger = await (await browser.newContext()).newPage()
+  await stranger.goto(url)
+  await stranger.getByText("it works once").waitFor()
+  check("an address that was used shows data", (await stranger.locator(".card, #memories tr").count()) === 0)
+} catch (err) {
+  problems.push(err.message)
+} finally {
+  await browser.close()
+}
+for (const problem of problems) console.log(problem)
+process.exitCode = problems.length ? 1 : 0

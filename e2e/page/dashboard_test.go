@@ -1,0 +1,127 @@
+package page
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/storetest"
+)
+
+// TestDashboardInBrowser drives the dashboard with the memories of a real database. The sessions are told by the test.
+func TestDashboardInBrowser(t *testing.T) {
+	chromium, node, repo := tools(t)
+	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
+	defer stop()
+	dir := t.TempDir()
+	storetest.Open(t, dir)
+	storetest.Must(t, memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
+		for _, content := range []string{"the zebra sleeps", hostile, "the giraffe is called Gil"} {
+			if _, _, err := e.Write(chronicle.Memory{Project: storetest.Project, Directory: storetest.Directory, Category: "NAMING", Content: content, Source: chronicle.FromUser}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	url, next := make(chan string, 1), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- dashboard.Serve(ctx, dashboard.Options{
+			Dir: dir,
+			Follow: func(ctx context.Context, tell func(dashboard.State)) {
+				tell(dashboard.State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{running("45% of 200k"), running("2% of 8k")}}})
+				select {
+				case <-next:
+					tell(dashboard.State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{running("46% of 200k")}, Warnings: []schema.Warning{{Message: hostile}}}})
+				case <-ctx.Done():
+				}
+			},
+			Ready: func(address string) error { url <- address; return nil },
+		})
+	}()
+	cmd := exec.CommandContext(ctx, node, filepath.Join(repo, "e2e", "page", "dashboard.mjs"), chromium, <-url, filepath.Join(repo, "bin", "screens"))
+	// The script says when it has seen the first state.
+	out := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = &firstLine{out: out, seen: next}, out
+	err := cmd.Run()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+	var left []chronicle.Memory
+	storetest.Must(t, memories.View(ctx, dir, func(r *memories.Reader) (err error) {
+		left, err = r.All("", true, time.Now().UnixMilli())
+		return err
+	}))
+	got := map[int64]string{}
+	for _, m := range left {
+		if m.ID == 2 { // the store has cleaned the hostile text
+			continue
+		}
+		got[m.ID] = string(m.Status) + ": " + m.Content
+	}
+	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil"})
+	stop()
+	<-ended
+}
+
+// running returns the status of a session with hostile names.
+func running(size string) schema.SessionStatus {
+	return schema.SessionStatus{
+		Session: "ses_1", Harness: schema.HarnessOpenCode, Directory: hostile, Title: "A " + hostile,
+		Panel: &schema.Panel{
+			Size: size, Window: 200_000, Bust: 130_000,
+			Parts: []schema.PanelPart{
+				{Source: "system", Name: "system", Tokens: 12_000, Size: "12k"},
+				{Source: "summaries", Name: "summaries", Tokens: 20_000, Size: "20k"},
+				{Source: "conversation", Name: "conversation", Tokens: 8_000, Size: "8k"},
+				{Source: "tools", Name: "tools", Tokens: 50_000, Size: "50k"},
+			},
+			Facts: []schema.PanelFact{{Label: "cache", Text: "93% of the prompt was read from it"}, {Label: "last bust", Text: "14:32, " + hostile}, {Label: "historian", Text: "works", Tone: "work"}},
+		},
+	}
+}
+
+// A firstLine keeps all that is written, and closes seen at the first line.
+type firstLine struct {
+	out  *strings.Builder
+	seen chan struct{}
+}
+
+func (w *firstLine) Write(p []byte) (int, error) {
+	if w.seen != nil {
+		close(w.seen)
+		w.seen = nil
+	}
+	return w.out.Write(p)
+}
+
+// tools returns what a test with a browser needs, or skips the test.
+func tools(t *testing.T) (chromium, node, repo string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts Chromium")
+	}
+	chromium, err := browser()
+	if err != nil {
+		t.Skip(err)
+	}
+	if repo, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(repo, "node_modules", "playwright-core")); err != nil {
+		t.Skip("playwright-core is not installed, run npm ci in the repository")
+	}
+	if node, err = exec.LookPath("node"); err != nil {
+		t.Skip(err)
+	}
+	return chromium, node, repo
+}
