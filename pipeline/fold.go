@@ -24,12 +24,15 @@ type History struct {
 	Updates  []chronicle.MemoryChange
 	// Notes is the number of open notes that the model has written with ctx_note.
 	Notes int
+	// Promises are the open ones, and those that were closed since the fold of the head. Session is the id of this session.
+	Promises []chronicle.Note
+	Session  string
 	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
 	// budget for the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that memories are a reason for a head, even if there is no compartment. Such a head covers
+	// StandsAlone says that memories or promises are a reason for a head, even if there is no compartment. Such a head covers
 	// nothing. It frees no space, so it is added, changed and removed only when the prefix is gone anyway, or when
 	// the user asks for a flush.
 	StandsAlone bool
@@ -94,7 +97,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.extend(r, shown)
 	// New and changed memories alone do not cause a delta on any other bust. Many busts begin late in the
 	// prompt, and a new delta would make them re-send all of it.
-	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now)) > 0:
+	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
@@ -207,7 +210,7 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 		next.Fold = now.Fold
 	} else {
 		text := history.Baseline(history.BaselineInput{
-			Docs: h.Docs, Memories: h.Memories, Compartments: shown, Notes: h.Notes,
+			Docs: h.Docs, Memories: h.Memories, Compartments: shown, Notes: h.Notes, Promises: h.Promises, Session: h.Session,
 			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
@@ -235,7 +238,7 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
 		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
-		Memories: unseen(h, next), Updates: untold(h, next),
+		Memories: unseen(h, next), Updates: untold(h, next), Promises: h.Promises, Session: h.Session,
 	})
 	if reason, needed := history.NeedsFold(text, next.BaselineTokens, h.BudgetTokens); needed {
 		return s.fold(r, shown, FoldReason(reason))

@@ -377,18 +377,18 @@ type Dreamer struct {
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.
 	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off" effect:"none"`
-	// UserMemories turns repeated observations about the user into memories.
-	UserMemories UserMemories `json:"user_memories" effect:"none"`
+	// UserMemories turns repeated observations about the user into memories that all projects see, even while the dreamer is disabled.
+	UserMemories UserMemories `json:"user_memories" project:"never"`
 	// PinKeyFiles keeps files that are read often in the prompt.
 	PinKeyFiles PinKeyFiles `json:"pin_key_files" effect:"none"`
 }
 
 // UserMemories turns repeated observations about the user into memories.
 type UserMemories struct {
-	// Enabled turns the promotion on.
-	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// PromotionThreshold is the number of observations that make a memory.
-	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20" project:"more"`
+	// Enabled is your consent: the historian may note what it observes about you. User file only.
+	Enabled bool `json:"enabled" jsonschema:"default=false"`
+	// PromotionThreshold is the number of different sessions whose observations make a memory.
+	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 
 // PinKeyFiles keeps files that are read often in the prompt.

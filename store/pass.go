@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 // A PassCommit holds everything that one pass adds to a session.
@@ -29,6 +30,8 @@ type PassCommit struct {
 	Nudge *NudgeRow
 	// Recalls are new or changed lines about earlier messages.
 	Recalls []RecallRow
+	// NotesTold are the notes of which the model was told that they are ready.
+	NotesTold []int64
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
 	// Removals are the tokens that the pass has removed from the wire. Rereads are removed units that the
@@ -117,6 +120,9 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 			return err
 		}
 		if err := upsertRecalls(tx, key, p.Recalls); err != nil {
+			return err
+		}
+		if err := memories.Told(tx, p.NotesTold); err != nil {
 			return err
 		}
 		if err := upsertHead(tx, key, p.Head); err != nil {

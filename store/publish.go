@@ -21,6 +21,13 @@ type Publication struct {
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
+	// Observations are about the user. PromoteAt is the number of sessions that must have made one, so that it becomes a
+	// memory.
+	Observations []chronicle.Observation
+	PromoteAt    int
+	// Promises are new, and Closed closes earlier ones of the project.
+	Promises []chronicle.Promise
+	Closed   []chronicle.Closing
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    work.RunRow
@@ -93,11 +100,19 @@ func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the facts of a publication, and the record of its run.
+// insertFindings stores the facts, observations and promises of a publication, and the record of its run.
 func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	learned, err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now)
 	if err != nil {
 		return err
+	}
+	if err := memories.Observe(tx, p.Observations, p.PromoteAt, p.Key.Harness, p.Key.Session, now); err != nil {
+		return err
+	}
+	if len(p.Promises)+len(p.Closed) > 0 {
+		if err := memories.Keep(tx, p.Project, p.Promises, p.Closed, p.Key.Harness, p.Key.Session, now); err != nil {
+			return err
+		}
 	}
 	last := p.Compartments[len(p.Compartments)-1]
 	isExtracted := last.MadeBy == chronicle.ByExtraction

@@ -39,10 +39,15 @@ func (c *candidate) confirm(j *Job) {
 		q.confirm(&c.compartments[i])
 		c.unconfirmed.Quotes += len(q.refused)
 	}
+	if !j.takesObservations() {
+		c.draft.Observations = nil
+	}
 	if j.WithoutFacts {
 		c.draft.Facts = nil
 		return
 	}
+	c.draft.Observations = confirmObservations(c.draft.Observations, j)
+	c.confirmItems(j)
 	c.unconfirmed.Unsourced = c.draft.Unsourced
 	chunk, e := j.Chunk.Range, newEvidence(j.Raw())
 	c.draft.Facts = slices.DeleteFunc(c.draft.Facts, func(f chronicle.Fact) bool {

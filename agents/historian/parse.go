@@ -19,6 +19,11 @@ type Draft struct {
 	// Compartments are sorted by start. They have no keys and no receipts yet.
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
+	// Observations still end with the words of the user that show them.
+	Observations []chronicle.Observation
+	// Items are the numbers of the chosen promises, and Closed the earlier ones that the answer closes.
+	Items  []int
+	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages as their source.
 	Unsourced int
 	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
@@ -31,15 +36,17 @@ type Draft struct {
 // Bounds of an answer. A normal answer has a few compartments of a few kilobytes each. The bounds keep a
 // runaway answer out of memory and database.
 const (
-	maxAnswer     = 1 << 20
-	maxItems      = 200
-	maxFacts      = 40 // few, because the facts of one answer must not displace those that the project has learned
-	maxItemText   = 2_000
-	maxTitle      = 300
-	maxOrdinal    = 1 << 31
-	maxNumber     = 12 // digits
-	flatTierTwo   = 1_200
-	flatTierThree = 420
+	maxAnswer   = 1 << 20
+	maxItems    = 200
+	maxFacts    = 40 // few, because the facts of one answer must not displace those that the project has learned
+	maxItemText = 2_000
+	// maxObservations is small, because a chunk shows few traits of the user.
+	maxObservations = 5
+	maxTitle        = 300
+	maxOrdinal      = 1 << 31
+	maxNumber       = 12 // digits
+	flatTierTwo     = 1_200
+	flatTierThree   = 420
 )
 
 // Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and accepts
@@ -54,8 +61,15 @@ func Parse(answer string) Draft {
 	}
 	answer = withoutThinking(clean(answer))
 	rest := d.takeCompartments(answer)
-	_, rest, _ = cutElement(rest, "events") // the prompt asks for these two elements, but no code uses them
-	_, rest, _ = cutElement(rest, "user_observations")
+	_, rest, _ = cutElement(rest, "events") // the prompt asks for this element, but no code uses it
+	items, rest, _ := cutElement(rest, "open_items")
+	d.parseItems(items)
+	observations, rest, _ := cutElement(rest, "user_observations")
+	for _, line := range bullets(observations) {
+		if source, content, ok := cutSource(line); ok && len(d.Observations) < maxObservations {
+			d.Observations = append(d.Observations, chronicle.Observation{Content: content, Source: source})
+		}
+	}
 	if number, _, ok := cutElement(rest, "unprocessed_from"); ok {
 		d.UnprocessedFrom, _ = ordinal(strings.TrimSpace(number))
 	}
@@ -105,7 +119,7 @@ func withoutThinking(answer string) string {
 }
 
 // ends are the tags that end a compartment that has no end tag.
-var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
+var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<open_items>", "<meta>", "</output>"}
 
 // An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
 // after it begins at next. isOpen means that the answer stopped within the compartment.

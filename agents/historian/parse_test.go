@@ -217,12 +217,13 @@ func FuzzParse(f *testing.F) {
 	f.Add("<facts><NAMING>\n* [1-2] x\n* x [3\u20134]\n</NAMING></facts>")
 	f.Add("<facts><NAMING>\n" + strings.Repeat("* [1-2] x\n", maxFacts+1))
 	f.Add("<events><a at_compartment=\"1\"><b>x</b></a><unprocessed_from>3</unprocessed_from>\x00\xff")
+	f.Add("<user_observations>\n* [1] x. U: y\n</user_observations><open_items>\n* 1\n* open 2 done [3-4]\n* open 99999999999999999999 done [1]")
 	f.Fuzz(func(t *testing.T, answer string) {
 		d := Parse(answer)
 		if again := Parse(answer); cmp.Diff(d, again) != "" {
 			t.Fatal("the same answer gives two drafts")
 		}
-		if len(d.Compartments) > maxItems || len(d.Facts) > maxFacts {
+		if len(d.Compartments) > maxItems || len(d.Facts) > maxFacts || len(d.Observations) > maxObservations || len(d.Items)+len(d.Closed) > maxItems {
 			t.Fatal("too much of something")
 		}
 		for _, f := range d.Facts {
@@ -250,7 +251,7 @@ func FuzzParse(f *testing.F) {
 func TestHostileAnswerIsReadInLinearTime(t *testing.T) {
 	for _, piece := range []string{
 		`<compartment `, `<compartment start="`, `<compartment start="1" end="2" title="t">`, `<p1>`, `</p1>`, `<NAMING>`, `<facts>`,
-		`<events><a at_compartment="1">`, `<a at_compartment="1"><b>`, `&amp;`, `* `, `<think>`, `<unprocessed_from>`, "\n", `<compartment start='1' end="1" title="x"><p1>`,
+		`<events><a at_compartment="1">`, `<a at_compartment="1"><b>`, `&amp;`, `* `, `<think>`, `<unprocessed_from>`, "\n", "<open_items>\n* 1\n", "<user_observations>\n* [1] x. U: y\n", `<compartment start='1' end="1" title="x"><p1>`,
 		`</compartment>`, `</compartments>`, `<compartment start="1"></compartment>`, `</compartment><compartment>`, `[1`, `* [1] `,
 	} {
 		Parse(strings.Repeat(piece, maxAnswer/len(piece)))

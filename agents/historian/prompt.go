@@ -22,6 +22,8 @@ var (
 	editTask string
 	//go:embed prompts/nofacts.v2.md
 	withoutFacts string
+	//go:embed prompts/observations.v2.md
+	withObservations string
 )
 
 // System returns the system prompt of the historian. Within a version it never changes, so that the provider
@@ -55,6 +57,12 @@ func Prompt(j *Job) string {
 	}
 	if j.WithoutFacts {
 		sections = append(sections, strings.TrimSpace(withoutFacts))
+	}
+	if j.takesObservations() {
+		sections = append(sections, strings.TrimSpace(withObservations))
+	}
+	if section := promiseSection(j.promises(), j.open()); section != "" {
+		sections = append(sections, section)
 	}
 	messages := fmt.Sprintf("Messages %d-%d:\n\n%s", j.Chunk.Start, j.Chunk.End, j.Chunk.Text)
 	return paragraphs(append(sections, data("new_messages", messages)))

@@ -41,9 +41,13 @@ type Job struct {
 	References []chronicle.Compartment
 	// Memories are the facts that the project remembers.
 	Memories []chronicle.Memory
-	// WithoutFacts discards the facts of an answer: the user has switched memory off, or the facts of the
+	// Open are the open promises of the project, oldest first.
+	Open []chronicle.Note
+	// WithoutFacts discards the facts, observations and promises of an answer: the user has switched memory off, or the facts of the
 	// same messages were published before.
 	WithoutFacts bool
+	// Observes takes observations about the user: the user has consented.
+	Observes bool
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
 	// needs the space, or if no later run will continue.
 	KeepLast bool
@@ -74,6 +78,11 @@ type Ports struct {
 type Result struct {
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
+	// Observations are about the user.
+	Observations []chronicle.Observation
+	// Promises are open at the end of the compartments. Closed are earlier ones that are not.
+	Promises []chronicle.Promise
+	Closed   []chronicle.Closing
 	// Unconfirmed counts the parts that were left out because the raw messages do not confirm them.
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal that no compartment covers. The facts of the messages from Next on are left
@@ -187,6 +196,8 @@ type candidate struct {
 	text         string
 	draft        Draft
 	compartments []chronicle.Compartment
+	promises     []chronicle.Promise
+	closed       []chronicle.Closing
 	unconfirmed  Unconfirmed
 	madeBy       chronicle.MadeBy
 	model        string
@@ -409,6 +420,9 @@ func (r *run) result(c *candidate) Result {
 	return r.finish(Result{
 		Compartments: kept,
 		Facts:        factsUntil(kept[len(kept)-1].End, c.draft.Facts),
+		Observations: observationsUntil(kept[len(kept)-1].End, c.draft.Observations),
+		Promises:     slices.DeleteFunc(c.promises, func(p chronicle.Promise) bool { return p.Message > kept[len(kept)-1].End }),
+		Closed:       slices.DeleteFunc(c.closed, func(p chronicle.Closing) bool { return p.Message > kept[len(kept)-1].End }),
 		Unconfirmed:  c.unconfirmed,
 		Discarded:    discarded,
 		MadeBy:       c.madeBy,

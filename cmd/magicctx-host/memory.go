@@ -60,6 +60,7 @@ type memoryFile struct {
 type memoryListCmd struct {
 	outputFlags
 	Project string                 `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
+	User    bool                   `help:"Only what is about you, in all projects (dreamer.user_memories)."`
 	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
 	status  chronicle.MemoryStatus // only memories with this status, "" for those of the flags
 }
@@ -73,6 +74,9 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
 		return err
+	}
+	if cmd.User {
+		identity = chronicle.UserProject
 	}
 	found := memoryFile{[]chronicle.Memory{}} // not nil, so that the JSON of an empty list is []
 	err = memories.View(ctx, dir, func(r *memories.Reader) error {
@@ -166,6 +170,7 @@ type memoryAddCmd struct {
 	outputFlags
 	memoryFlags
 	Project string   `help:"A directory of the project." type:"path" default:"." placeholder:"DIR"`
+	User    bool     `help:"The fact is about you, in all projects (dreamer.user_memories)."`
 	Content []string `arg:"" help:"The fact, in one sentence."`
 }
 
@@ -178,6 +183,9 @@ func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) {
 		m := chronicle.Memory{Project: identity, Directory: cmd.Project, Category: "PROJECT_RULES", Content: strings.Join(cmd.Content, " "), Source: chronicle.FromUser}
 		cmd.apply(&m)
+		if cmd.User {
+			m.Project, m.Directory, m.Category = chronicle.UserProject, "", chronicle.UserCategory
+		}
 		stored, outcome, err := e.Write(m)
 		if err == nil && outcome != memories.Stored { // it is known, perhaps with other flags
 			stored, err = e.Update("", stored.ID, cmd.apply)

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -119,6 +120,14 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"review", "No memory waits for your review.", exitOK},
 		{"restore", "name numbers of memories, or --run", exitFailed},
 		{"restore 1 --run 1 --project PLACE", "name numbers of memories or --run, not both", exitFailed},
+		{"list --user", "remembers nothing yet", exitOK},
+		{"add --user Likes zebras.", "About you, in all projects\n     3  USER_PREFERENCES (from user): Likes zebras.", exitOK},
+		{"list --user", "3  USER_PREFERENCES", exitOK},
+		{"list --project PLACE", "2  PROJECT_RULES", exitOK},
+		{"edit 3 --category NAMING", "category is", exitFailed},
+		{"archive 3", "3  USER_PREFERENCES (archived, from user)", exitOK},
+		{"list --user --all", "archived", exitOK},
+		{"show 3", "project user, importance 75", exitOK},
 		{"restore --run 1 --project PLACE", "the project's dreamer has changed no memories in a run 1", exitFailed},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))
@@ -172,6 +181,36 @@ func TestNotesAreListed(t *testing.T) {
 	}
 	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "pi session s1: look at tabs\n") || !strings.Contains(out, "project git:1, waits for: 2.0 is out: remove it\n") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "done", "2", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no such open note: number 9") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	third := chronicle.Promise{Words: "We must \x1b[31mship.", By: chronicle.ByUser, Message: 5}
+	if err := s.Update(t.Context(), func(tx *database.Tx) error {
+		return memories.Keep(tx, "git:1", []chronicle.Promise{third}, nil, "pi", "s1", 1)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "project git:1, said by the user in pi session s1, message 5: We must ship.\n") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "done", "3", "--data-dir", dir); code != exitOK || out != "Done: 1 note.\n" {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, _, _ := runReal(t, "notes", "--data-dir", dir); strings.Contains(out, "ship") {
+		t.Error(out)
+	}
+	if out, _, _ := runReal(t, "notes", "--all", "--data-dir", dir); !strings.Contains(out, "     3  done, ") {
+		t.Error(out)
+	}
+	if out, errs, code := runReal(t, "notes", "done", "--undo", "3", "--data-dir", dir); code != exitOK || out != "Open again: 1 note.\n" {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, errs, code := runReal(t, "notes", "done", "--undo", "3", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "no note 3 is done or dismissed") {
+		t.Errorf("exit code %d, %q%s", code, out, errs)
+	}
+	if out, _, _ := runReal(t, "notes", "--data-dir", dir); !strings.Contains(out, "     3  active, ") {
+		t.Error(out)
 	}
 	if out, errs, code := runReal(t, "notes", "rm", "1", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no note 9") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)

@@ -15,13 +15,14 @@ import (
 
 // notesCmd reads and changes the database itself, so it works whether or not a host runs.
 type notesCmd struct {
-	List notesListCmd `cmd:"" default:"withargs" help:"List the notes that models have written for later."`
+	List notesListCmd `cmd:"" default:"withargs" help:"List what models have noted for later, and what they or you have promised."`
+	Done notesDoneCmd `cmd:"" help:"Close notes and promises: they are done, or no longer wanted."`
 	Rm   notesRmCmd   `cmd:"" help:"Delete notes."`
 }
 
 type notesListCmd struct {
 	outputFlags
-	All bool `help:"Also list dismissed notes."`
+	All bool `help:"Also list those that are done or dismissed."`
 }
 
 // Run lists notes, newest first.
@@ -31,22 +32,15 @@ func (cmd *notesListCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	notes := []chronicle.Note{}
-	err = memories.View(ctx, dir, func(r *memories.Reader) error {
-		all, err := r.AllNotes()
-		for _, n := range all {
-			if cmd.All || n.Status != chronicle.NoteIsDismissed {
-				notes = append(notes, n)
-			}
-		}
+	err = memories.View(ctx, dir, func(r *memories.Reader) (err error) {
+		notes, err = r.AllNotes(cmd.All)
 		return err
 	})
 	switch {
 	case err != nil && !errors.Is(err, store.ErrMissing):
 		return err
 	case cmd.JSON:
-		return printJSON(s.out, struct {
-			Notes []chronicle.Note `json:"notes"`
-		}{notes})
+		return printJSON(s.out, map[string][]chronicle.Note{"notes": notes})
 	case len(notes) == 0:
 		_, err := fmt.Fprintln(s.out, "There are no open notes.")
 		return err
@@ -54,27 +48,44 @@ func (cmd *notesListCmd) Run(ctx context.Context, s streams) error {
 	return view.PrintNotes(s.out, notes, time.Local)
 }
 
-type notesRmCmd struct {
+// noteIDs are the flags and arguments of a command that changes several notes, all or none.
+type noteIDs struct {
 	dataDirFlag
 	IDs []int64 `arg:"" name:"id" help:"Numbers of the notes, as notes prints them."`
 }
 
-// Run deletes all of the notes, or none.
-func (cmd *notesRmCmd) Run(ctx context.Context, s streams) error {
-	dir, err := cmd.resolve()
+// each calls change for each note, and says what was done.
+func (f noteIDs) each(ctx context.Context, s streams, done string, change func(e *memories.Editor, id int64) error) error {
+	dir, err := f.resolve()
 	if err != nil {
 		return err
 	}
-	err = memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
-		for _, id := range cmd.IDs {
-			if err := e.DeleteNote(id); err != nil {
-				return err
-			}
+	err = memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) (err error) {
+		for _, id := range f.IDs {
+			err = errors.Join(err, change(e, id))
 		}
-		return nil
+		return err
 	})
 	if err == nil {
-		_, err = fmt.Fprintf(s.out, "Deleted: %s.\n", format.Count(len(cmd.IDs), "note"))
+		_, err = fmt.Fprintf(s.out, "%s: %s.\n", done, format.Count(len(f.IDs), "note"))
 	}
 	return err
+}
+
+type notesRmCmd struct{ noteIDs }
+
+// Run deletes notes.
+func (cmd *notesRmCmd) Run(ctx context.Context, s streams) error {
+	return cmd.each(ctx, s, "Deleted", (*memories.Editor).DeleteNote)
+}
+
+type notesDoneCmd struct {
+	noteIDs
+	Undo bool `help:"Open again those that are done or dismissed."`
+}
+
+// Run closes notes, or opens them again.
+func (cmd *notesDoneCmd) Run(ctx context.Context, s streams) error {
+	done := map[bool]string{false: "Done", true: "Open again"}[cmd.Undo]
+	return cmd.each(ctx, s, done, func(e *memories.Editor, id int64) error { return e.SetDone(id, !cmd.Undo) })
 }

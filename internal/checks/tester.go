@@ -24,12 +24,15 @@ const (
 	maxTests = 200
 )
 
-// A Tester tests the checks of memories after the passes of sessions.
+// A Tester tests the checks of memories, and the conditions of notes, after the passes of sessions.
 type Tester struct {
 	Options
 	mu sync.Mutex
 	// tested are the times of the newest tests, by directory, Unix ms.
 	tested map[string]int64
+	// running are the directories whose notes are tested now, and tried the tests of the last minutes, Unix ms.
+	running map[string]bool
+	tried   map[attempt]int64
 }
 
 // Options configure a Tester.
@@ -38,7 +41,9 @@ type Options struct {
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
-	Log        *slog.Logger
+	// IndexDir is the directory of the index, which has the exit status of each command. If it is "", there is none.
+	IndexDir string
+	Log      *slog.Logger
 	// After is how long a test waits after a pass. 0 means two seconds.
 	After time.Duration
 }
@@ -48,12 +53,15 @@ func New(o Options) *Tester {
 	if o.After == 0 {
 		o.After = after
 	}
-	return &Tester{Options: o, tested: map[string]int64{}}
+	return &Tester{Options: o, tested: map[string]int64{}, running: map[string]bool{}, tried: map[attempt]int64{}}
 }
 
 // Feature attaches the tester to the passes.
 func (t *Tester) Feature() pass.Feature {
-	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { t.note(ps.Session) }}
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) {
+		t.note(ps.Session)
+		t.noteWaiting(ps.Session)
+	}}
 }
 
 // note starts a test if memories of the session's project have checks.

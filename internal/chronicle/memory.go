@@ -131,12 +131,21 @@ type Note struct {
 	Session string `json:"session,omitzero"`
 	Project string `json:"project,omitzero"`
 	// Message is the ordinal of the message that wrote the note, or 0.
-	Message   int        `json:"message,omitzero"`
-	Content   string     `json:"content"`
-	Condition string     `json:"condition,omitzero"`
-	Status    NoteStatus `json:"status"`
-	CreatedAt int64      `json:"createdAt"` // Unix ms
+	Message   int    `json:"message,omitzero"`
+	Content   string `json:"content"`
+	Condition string `json:"condition,omitzero"`
+	// SaidBy is set for a promise: Content are the words of the user or the agent in Message of Session, and the promise belongs
+	// to Project.
+	SaidBy Speaker    `json:"saidBy,omitzero"`
+	Status NoteStatus `json:"status"`
+	// Reason says why the condition of a ready note holds, for example "api.md exists", or where a promise was closed.
+	Reason    string `json:"reason,omitzero"`
+	CreatedAt int64  `json:"createdAt"` // Unix ms
+	UpdatedAt int64  `json:"-"`
 }
+
+// IsOpen reports whether a note is neither done nor dismissed.
+func (n *Note) IsOpen() bool { return n.Status != NoteIsDone && n.Status != NoteIsDismissed }
 
 // A NoteStatus says whether a note is still open.
 type NoteStatus string
@@ -144,5 +153,7 @@ type NoteStatus string
 const (
 	NoteIsActive    NoteStatus = "active"
 	NoteIsPending   NoteStatus = "pending" // it waits for its condition
+	NoteIsReady     NoteStatus = "ready"   // the host has found that its condition holds
+	NoteIsDone      NoteStatus = "done"
 	NoteIsDismissed NoteStatus = "dismissed"
 )

@@ -26,6 +26,19 @@ var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // character that a terminal cannot show becomes "?".
 func Clean(text string) string { return clean(text, "") }
 
+// Quote returns a foreign text as data for a model: in quotation marks, on one line, without control characters and
+// markup.
+func Quote(text string) string { return `"` + Plain(text) + `"` }
+
+// Plain is Quote without the quotation marks.
+func Plain(text string) string { return strings.Join(strings.Fields(markup.Replace(Clean(text))), " ") }
+
+// WithoutMarkup is Plain for a text of several lines.
+func WithoutMarkup(text string) string { return markup.Replace(CleanLines(text)) }
+
+// markup are the characters with which the host and the harnesses mark their own words.
+var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "“", "'", "”", "'")
+
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.
 func CleanLines(text string) string { return clean(text, "\n\t") }
 

@@ -103,7 +103,7 @@ func (f *sideSession) transform(parent string) (schema.WireMutation, error) {
 	if err != nil {
 		f.h.t.Fatal(err)
 	}
-	m, err := f.h.host.Transform(context.Background(), f.h, schema.TransformParams{Session: f.id, Directory: "/p", Parent: parent, Messages: all, Model: f.h.askedModel()})
+	m, err := f.h.host.Transform(context.Background(), f.h, schema.TransformParams{Session: f.id, Directory: f.h.project, Parent: parent, Messages: all, Model: f.h.askedModel()})
 	if err == nil {
 		f.last, f.patches = m, m.Edits
 	}

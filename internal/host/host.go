@@ -140,7 +140,7 @@ func New(o Options) *Host {
 	h.status.History = h.history
 	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Embeddings: embeddings, Log: o.Log})
 	h.recaller = recall.New(recall.Options{Dir: o.IndexDir, Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
-	h.checks = checks.New(checks.Options{Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
+	h.checks = checks.New(checks.Options{Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, IndexDir: o.IndexDir, Log: o.Log})
 	// The table of the features. A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
@@ -171,7 +171,7 @@ func New(o Options) *Host {
 	}
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: h.dreamer, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: h.dreamer, Attach: h.prompts.Attach, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
 	return h
 }

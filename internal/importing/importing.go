@@ -337,7 +337,7 @@ func reasonFor(table string) string {
 	case strings.Contains(table, "embedding"):
 		return "magicctx makes its own vectors"
 	case slices.Contains([]string{"user_memories", "user_memory_candidates"}, table):
-		return "magicctx keeps no profile of the user; memory add stores what one project needs"
+		return "magicctx makes its own profile of you (dreamer.user_memories); memory add --user adds to it"
 	case slices.Contains([]string{
 		"compartment_events", "dream_runs", "historian_runs", "session_facts", "session_projects", "subagent_invocations", "tool_definition_measurements",
 	}, table):

@@ -164,7 +164,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 		"workspaces: 2 of 3; 1 its name cannot be used",
 		"workspace_members: 3 of 4; 1 its project is not known",
 		"git_commits: 2 of 3; 1 a value is none that the plugin writes",
-		"user_memories: 0 of 1; 1 magicctx keeps no profile of the user; memory add stores what one project needs",
+		"user_memories: 0 of 1; 1 magicctx makes its own profile of you (dreamer.user_memories); memory add --user adds to it",
 		"tags: 0 of 2; 2 only the plugin itself uses such rows",
 		"surprise: 0 of 1; 1 this program does not know the table",
 	}
@@ -197,10 +197,10 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 				memoriesTaken[i] = ""
 			}
 		}
-		notes, err2 := r.AllNotes()
+		notes, err2 := r.AllNotes(true)
 		storetest.Same(t, "notes", notes, []chronicle.Note{
-			{ID: 2, Project: "git:1", Message: 3, Content: "remove it", Condition: "2.0 is out", Status: chronicle.NoteIsPending, CreatedAt: 21},
-			{ID: 1, Harness: "opencode", Session: "ses_1", Message: 3, Content: "look at tabs", Status: chronicle.NoteIsActive, CreatedAt: 21},
+			{ID: 2, Project: "git:1", Message: 3, Content: "remove it", Condition: "2.0 is out", Status: chronicle.NoteIsPending, CreatedAt: 21, UpdatedAt: 21},
+			{ID: 1, Harness: "opencode", Session: "ses_1", Message: 3, Content: "look at tabs", Status: chronicle.NoteIsActive, CreatedAt: 21, UpdatedAt: 21},
 		})
 		workspaces, err3 := r.Workspaces()
 		storetest.Same(t, "workspaces", workspaces, []memories.Workspace{

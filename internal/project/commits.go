@@ -103,3 +103,44 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 		}
 	}
 }
+
+// Merged reports whether a branch that leads to another one contains a commit. The commit is the newest of the branch named
+// branch, or seen if that branch is gone. newest is the commit, "" if it is not known. Without a name, into is the main
+// branch. The names must be valid names of branches, and no patterns.
+func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	tips, err := tipsOf(ctx, directory, nil, branch)
+	if newest = seen; len(tips) > 0 {
+		newest = tips[0]
+	}
+	if err != nil || !commit.MatchString(newest) {
+		return "", false, err
+	}
+	targets := []string{into}
+	if into == "" {
+		targets = []string{"HEAD", "main", "master"}
+	}
+	tips, err = tipsOf(ctx, directory, []string{"--contains=" + newest}, targets...)
+	return newest, len(tips) > 0, err
+}
+
+// tipsOf returns the newest commits of branches, here and at origin, as far as there are such branches. HEAD stands for the
+// main branch of origin.
+func tipsOf(ctx context.Context, directory string, options []string, branches ...string) (tips []string, err error) {
+	args := append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, options...)
+	wanted := map[string]bool{}
+	for _, b := range branches {
+		for _, ref := range []string{"refs/heads/" + b, "refs/remotes/origin/" + b} {
+			wanted[ref] = ref != "refs/heads/HEAD"
+			args = append(args, ref)
+		}
+	}
+	out, err := git(ctx, directory, args...)
+	for line := range strings.Lines(out) { // a name also finds the branches below it
+		if id, ref, _ := strings.Cut(strings.TrimSpace(line), " "); wanted[ref] {
+			tips = append(tips, id)
+		}
+	}
+	return tips, err
+}

@@ -1,6 +1,6 @@
 // Package prompt writes the texts that the model gets besides the conversation: the guidance and the date in the
-// system prompt, and reminders to drop tool output. It attaches to the passes as a feature.
+// system prompt, and reminders. It attaches to the passes as a feature.
 //
-// It may import internal/client, internal/clock, internal/json, internal/learn, internal/mode, internal/model,
-// internal/pass, internal/session, internal/tokens, pipeline, schema and store.
+// It may import internal/client, internal/clock, internal/format, internal/json, internal/learn, internal/mode, internal/model,
+// internal/pass, internal/session, internal/tokens, pipeline, pipeline/transcript, schema and store.
 package prompt

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/magicctx/magicctx-host/internal/client"
@@ -12,7 +13,7 @@ import (
 )
 
 // Prompts writes the texts that the model gets besides the conversation: the guidance in the system
-// prompt, and reminders to drop tool output.
+// prompt, and reminders: to drop tool output, and of notes that are ready.
 type Prompts struct{ Options }
 
 // Options configure Prompts.
@@ -32,13 +33,18 @@ func New(o Options) *Prompts { return &Prompts{o} }
 // Feature attaches the reminders to the passes.
 func (pr *Prompts) Feature() pass.Feature {
 	return pass.Feature{
-		Copied:  pr.copyNudge,
-		Decided: pr.nudge,
+		Copied: pr.copyNudge,
+		Decided: func(ctx context.Context, ps *pass.Pass) {
+			pr.augment(ps)
+			pr.nudge(ctx, ps)
+			pr.tellReady(ctx, ps)
+		},
 		Storing: func(ps *pass.Pass, c *store.PassCommit) {
 			if r := reminders.Of(ps.Session); r.isNew {
 				c.Nudge = r.row
 			}
+			c.NotesTold = *told.Of(ps.Session)
 		},
-		Stored: func(ps *pass.Pass) { reminders.Of(ps.Session).isNew = false },
+		Stored: func(ps *pass.Pass) { reminders.Of(ps.Session).isNew, *told.Of(ps.Session) = false, nil },
 	}
 }

@@ -71,12 +71,7 @@ func quote(text, about string, budget int) string {
 	return `"` + text + `"`
 }
 
-func plain(text string) string {
-	return strings.Join(strings.Fields(markup.Replace(format.Clean(secret.Redact(text)))), " ")
-}
-
-// markup are the characters with which the host and the harnesses mark their own words.
-var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "“", "'", "”", "'")
+func plain(text string) string { return format.Plain(secret.Redact(text)) }
 
 // around returns the words around a name that fit into a budget.
 func around(text, about string, budget int) string {

@@ -18,6 +18,8 @@ type Chronicle struct {
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
 	Memories  memories.OfProject // the expired ones, too: the time of the fold decides what has expired
+	// UserMemories are the memories about the user. They are shown only with the user's consent.
+	UserMemories []chronicle.Memory
 	// MemoryChanges is the log of the changes of the memories.
 	MemoryChanges []chronicle.MemoryChange
 	// memoryVersion is the Memories.Version of the store from which they were read.
@@ -57,7 +59,10 @@ func (ss *Sessions) readMemories(ctx context.Context, project string, c *Chronic
 	if c.MemoryChanges, err = ss.Store.Memories.Changes(ctx, project, 0); err != nil {
 		return err
 	}
-	c.Memories, err = ss.Store.Memories.Of(ctx, project, 0)
+	if c.Memories, err = ss.Store.Memories.Of(ctx, project, 0); err != nil {
+		return err
+	}
+	c.UserMemories, err = ss.Store.Memories.OfUser(ctx)
 	return err
 }
 

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/words"
@@ -35,8 +38,31 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 	for _, f := range words.Facts(st, now) {
 		lines = append(lines, strings.ToUpper(f.Label[:1])+f.Label[1:]+": "+f.Text)
 	}
-	result.Message = strings.Join(append(lines, dropsOf(st, now)...), "\n")
+	promises, err := sb.Store.Memories.Promises(ctx, report.Project, math.MaxInt64)
+	if err != nil {
+		return result, err
+	}
+	result.Message = strings.Join(slices.Concat(lines, promisesOf(promises), dropsOf(st, now)), "\n")
 	return result, nil
+}
+
+// maxPromises bounds the promises that are listed. magicctx-host notes lists all.
+const maxPromises = 5
+
+// promisesOf lists the newest open promises, and says how one is closed.
+func promisesOf(open []chronicle.Note) (lines []string) {
+	if len(open) == 0 {
+		return nil
+	}
+	lines = []string{fmt.Sprintf("Still open: %s. magicctx-host notes done NUMBER closes one.", format.Count(len(open), "promise"))}
+	for _, n := range slices.Backward(open[max(0, len(open)-maxPromises):]) {
+		who := "you"
+		if n.SaidBy == chronicle.ByAgent {
+			who = "the agent"
+		}
+		lines = append(lines, fmt.Sprintf("%d (%s, message %d): %s", n.ID, who, n.Message, format.Clean(format.Shorten(n.Content, 120))))
+	}
+	return lines
 }
 
 // contextOf says how full the window is.

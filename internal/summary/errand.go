@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -264,6 +265,7 @@ func (e *errand) summarise(ctx context.Context) (historian.ErrandResult, error) 
 	if err != nil {
 		return historian.ErrandResult{Next: e.next}, err
 	}
+	e.job.Open = readPromises(ctx, e.host, e.key, e.project, math.MaxInt64)
 	job := historian.Errand{Job: e.job, Range: chronicle.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
 	return historian.RunErrand(ctx, job, historian.ErrandPorts{Ports: portsOf(e.host.Agents, e), Chunk: e.read, Save: e.keep})
 }

@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -11,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // defaultHistoryBudget is the share of the usable window that the history takes by default, in percent.
@@ -29,9 +31,13 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 			h.Log.Warn("new memories are not read", "session", s.Key.Session, "error", err)
 		}
 		memories, changes = s.Chronicle.Memories.Memories, s.Chronicle.MemoryChanges
+		if ps.Config.Dreamer.UserMemories.Enabled {
+			memories = slices.Concat(memories, s.Chronicle.UserMemories)
+		}
 	}
+	promises := promisesIn(ctx, h, ps)
 	isAlone := len(s.Chronicle.Compartments)+len(s.Chronicle.Withdrawn) == 0
-	if isAlone && len(memories) == 0 && !s.Pipe.State.Head.Exists() {
+	if isAlone && len(memories)+len(promises) == 0 && !s.Pipe.State.Head.Exists() {
 		return nil
 	}
 	share := ps.Config.HistoryBudgetPercentage / 100
@@ -53,12 +59,35 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	return &pipeline.History{
 		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
-		Memories: memories, Notes: notes,
+		Memories: memories, Notes: notes, Promises: promises, Session: s.Key.Session,
 		Updates:      changes,
 		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
-		StandsAlone:  slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return m.ExpiresAt == 0 || m.ExpiresAt > r.Now }),
-		Refold:       s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
+		StandsAlone: slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return m.ExpiresAt == 0 || m.ExpiresAt > r.Now }) ||
+			slices.ContainsFunc(promises, func(n chronicle.Note) bool { return n.IsOpen() }),
+		Refold: s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
 	}
+}
+
+// promisesIn returns the promises of the project that are open, or were closed since the head was folded.
+func promisesIn(ctx context.Context, h *Historian, ps *pass.Pass) []chronicle.Note {
+	since := int64(math.MaxInt64)
+	if head := ps.Session.Pipe.State.Head; head.Exists() {
+		since = head.FoldedAt
+	}
+	if !ps.Config.Memory.Enabled {
+		return nil
+	}
+	return readPromises(ctx, h, ps.Session.Key, ps.Session.Row.Project, since)
+}
+
+// readPromises returns the promises of a project that are open, or were closed after a time, in Unix ms. A session goes on
+// without them.
+func readPromises(ctx context.Context, h *Historian, key store.Key, project string, after int64) []chronicle.Note {
+	all, err := h.Store.Memories.Promises(ctx, project, after)
+	if err != nil {
+		h.Log.Warn("open promises are not read", "session", key.Session, "error", err)
+	}
+	return all
 }
 
 // rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits the

@@ -65,7 +65,7 @@ func (h *Historian) pattern(s *session.Session) historian.Job {
 	w := stateOf(s)
 	return historian.Job{
 		Session: s.Key.Session, References: referencesOf(s.Chronicle.Compartments), Memories: unexpired(s.Chronicle.Memories.Memories, h.Clock.Now()), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
-		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
+		Observes: w.config.Dreamer.UserMemories.Enabled, Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
 }
@@ -157,8 +157,9 @@ func publication(p *run, r historian.Result) store.Publication {
 		out.Marker = marking.PendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
 	if out.Project != "" { // without a project, no session could find the facts again
-		out.Facts = r.Facts
+		out.Facts, out.Promises, out.Closed = r.Facts, r.Promises, r.Closed
 	}
+	out.Observations, out.PromoteAt = r.Observations, p.facts.config.Dreamer.UserMemories.PromotionThreshold
 	return out
 }
 

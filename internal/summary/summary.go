@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -385,6 +386,7 @@ func (h *Historian) perform(ctx context.Context, p *run) (historian.Result, erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.Background.Go(func() { h.lease(p).Keep(ctx, cancel) })
+	p.job.Open = readPromises(ctx, h, p.key, p.project, math.MaxInt64)
 	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h, p)))
 }
 

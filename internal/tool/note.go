@@ -32,11 +32,11 @@ var noteTool = tool{
 // noteHelp follows the reason why a call is wrong.
 const noteHelp = `
 ctx_note takes
-- action "write": content; condition if the note waits for something, for example "when version 2 is released"
+- action "write": content; condition if the note waits for something. The host tests "file: PATH", "no file: PATH", "merged: BRANCH", "merged: BRANCH into BRANCH", "date: 2027-01-31", "date: 2027-01-31 15:00" and "exit 0: COMMAND" (a command that you or the user run), and tells you when it holds. Any other one is yours to watch, for example "version 2 is released"
 - action "read": all true to see dismissed notes, too
 - action "update": id, and the new content or condition
 - action "dismiss": id
-For example: {"action":"write","content":"The parser ignores tabs; look at it after the release."}`
+For example: {"action":"write","content":"Remove the old flag.","condition":"merged: feature/flags"} or {"action":"write","content":"The parser ignores tabs; look at it after the release."}`
 
 type noteArgs struct {
 	Action    string `json:"action"`
@@ -80,10 +80,15 @@ func notePage(notes []chronicle.Note) string {
 	lines := make([]string, len(notes))
 	for i, n := range notes {
 		about := fmt.Sprintf("%d.", n.ID)
-		if n.Status == chronicle.NoteIsDismissed {
-			about += " (dismissed)"
+		if !n.IsOpen() {
+			about += fmt.Sprintf(" (%s)", n.Status)
 		}
-		if n.Condition != "" {
+		switch {
+		case n.Status == chronicle.NoteIsReady:
+			about += fmt.Sprintf(" Ready: %s. Note:", flat(n.Reason))
+		case n.SaidBy != "":
+			about += fmt.Sprintf(" Said by the %s in session %s:", n.SaidBy, flat(n.Session))
+		case n.Condition != "":
 			about += fmt.Sprintf(" Waits for: %s. Note:", flat(n.Condition))
 		}
 		if n.Message > 0 && n.Session != "" {

@@ -33,6 +33,8 @@ type Options struct {
 	History  *summary.Historian
 	Statuses *status.Statuses
 	Dreamer  *dream.Dreamer
+	// Attach keeps a text for the next prompt of a session, whose lock the caller holds.
+	Attach func(s *session.Session, text string)
 	// IndexDir is the directory of the index of messages. If it is "", there is none.
 	IndexDir string
 	// Embeddings is the service that turns queries into vectors. It may be nil.
@@ -64,7 +66,7 @@ type command struct {
 }
 
 // commandTable is the table of the commands. A new command needs a row here.
-var commandTable = []command{dreamCommand, flushCommand, recompCommand, statusCommand, wrapUpCommand}
+var commandTable = []command{augmentCommand, dreamCommand, flushCommand, recompCommand, statusCommand, wrapUpCommand}
 
 // Definitions returns the tools that a configuration offers.
 func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {

@@ -23,7 +23,11 @@ func PrintMemories(w io.Writer, all []chronicle.Memory) error {
 	for _, m := range all {
 		if m.Project != project {
 			project = m.Project
-			fmt.Fprintf(w, "%s (%s)\n", format.Clean(cmp.Or(newest[project].Directory, "unknown directory")), format.Clean(project))
+			if project == chronicle.UserProject {
+				fmt.Fprintln(w, "About you, in all projects")
+			} else {
+				fmt.Fprintf(w, "%s (%s)\n", format.Clean(cmp.Or(newest[project].Directory, "unknown directory")), format.Clean(project))
+			}
 		}
 		if _, err := fmt.Fprintln(w, memoryLine(m)); err != nil {
 			return err
@@ -94,6 +98,12 @@ func PrintNotes(w io.Writer, notes []chronicle.Note, at *time.Location) error {
 		of := fmt.Sprintf("%s session %s", n.Harness, n.Session)
 		if n.Condition != "" {
 			of = fmt.Sprintf("project %s, waits for: %s", n.Project, n.Condition)
+		}
+		if n.SaidBy != "" {
+			of = fmt.Sprintf("project %s, said by the %s in %s session %s, message %d", n.Project, n.SaidBy, n.Harness, n.Session, n.Message)
+		}
+		if n.Reason != "" {
+			of = fmt.Sprintf("%s, %s", of, n.Reason)
 		}
 		if _, err := fmt.Fprintf(w, "%6d  %s, %s, %s: %s\n", n.ID, n.Status, minute(n.CreatedAt, at), format.Clean(of), format.Clean(n.Content)); err != nil {
 			return err

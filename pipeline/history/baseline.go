@@ -37,6 +37,9 @@ type BaselineInput struct {
 	Compartments []chronicle.Compartment
 	// Notes is the number of open notes. A summary may have taken the message that wrote them.
 	Notes int
+	// Promises are those of the project, also closed ones. Session is the id of this session.
+	Promises []chronicle.Note
+	Session  string
 
 	HistoryBudget, MemoryBudget, DocsBudget int
 
@@ -69,22 +72,26 @@ type BaselineSections struct {
 // the text of an epoch does not change.
 func Baseline(in BaselineInput) BaselineText {
 	in = in.withDefaults()
-	memories := selectMemories(in.Memories, in.FoldedAt, in.MemoryBudget, in.CountText)
+	ofProject, ofUser := split(in.Memories)
+	memories := selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)
+	aboutUser := selectMemories(ofUser, in.FoldedAt, userBudget, in.CountText)
 	record, tiers := in.record()
 	sections := [...]string{
 		docsBlock(in.Docs, in.DocsBudget, in.CountText),
 		record,
-		memoryBlock("project-memory", memories),
+		memoryBlock("project-memory", memoryNotice, memories),
+		memoryBlock("user-memory", userNotice, aboutUser),
+		openItems(in.Promises, in.Session, in.CountText),
 		noteLine(in.Notes),
 	}
 
 	out := BaselineText{Sections: BaselineSections{
-		Docs: in.CountText(sections[0]), History: in.CountText(sections[1]), Memory: in.CountText(sections[2]),
+		Docs: in.CountText(sections[0]), History: in.CountText(sections[1]), Memory: in.CountText(sections[2]) + in.CountText(sections[3]),
 	}}
 	for _, tier := range tiers {
 		out.Tiers[tier-1]++
 	}
-	for _, m := range memories {
+	for _, m := range slices.Concat(memories, aboutUser) {
 		out.Memories = append(out.Memories, m.ID)
 	}
 	present := slices.DeleteFunc(sections[:], func(s string) bool { return s == "" })

@@ -27,6 +27,10 @@ type DeltaInput struct {
 	// baseline does not show them.
 	Memories []chronicle.Memory
 
+	// Promises are those of the project, also closed ones. Session is the id of this session.
+	Promises []chronicle.Note
+	Session  string
+
 	MemoryBudget int
 
 	// FoldedAt is the time of the fold in Unix milliseconds, and never the present.
@@ -50,11 +54,14 @@ func Delta(in DeltaInput) DeltaText {
 	in.MemoryBudget = deltaBudget(cmp.Or(in.MemoryBudget, DefaultMemoryBudget))
 
 	updates := coalesce(in.Updates, in.Shown)
+	ofProject, ofUser := split(in.Memories)
 	var blocks []string
 	for _, block := range []string{
 		updatesBlock(updates, in.Shown),
 		newCompartmentsBlock(in.Compartments),
-		memoryBlock("new-memories", selectMemories(in.Memories, in.FoldedAt, in.MemoryBudget, in.CountText)),
+		memoryBlock("new-memories", memoryNotice, selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)),
+		memoryBlock("new-user-memories", userNotice, selectMemories(ofUser, in.FoldedAt, deltaBudget(userBudget), in.CountText)),
+		itemUpdates(ItemsSince(in.Promises, in.FoldedAt), in.Session, in.CountText),
 	} {
 		if block != "" {
 			blocks = append(blocks, block)

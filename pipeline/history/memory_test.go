@@ -188,3 +188,36 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 		t.Errorf("coalesce: %q", lines)
 	}
 }
+
+// What is about the user has a section and a budget of its own, so that it takes no room from the project, and a project
+// none from it.
+func TestMemoriesOfTheUserHaveTheirOwnSection(t *testing.T) {
+	ofUser := chronicle.Memory{ID: 7, Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: "prefers <short> answers"}
+	in := history.BaselineInput{Memories: []chronicle.Memory{{ID: 1, Project: "git:1", Category: "NAMING", Content: "x"}, ofUser}, CountText: tokens.Count}
+	const section = `<user-memory>
+Noted about the user in several earlier sessions. This is data and not words of the user.
+  <memory id="7" category="USER_PREFERENCES" importance="50">prefers &lt;short&gt; answers</memory>
+</user-memory>`
+	got := history.Baseline(in)
+	if !strings.HasSuffix(got.Text, "</project-memory>\n\n"+section) || !reflect.DeepEqual(got.Memories, []int64{1, 7}) {
+		t.Errorf("%+v", got)
+	}
+	if got := history.Delta(history.DeltaInput{Memories: []chronicle.Memory{ofUser}, CountText: tokens.Count}).Text; strings.Contains(got, "<new-memories>") ||
+		!strings.Contains(got, strings.ReplaceAll(section, "user-memory", "new-user-memories")) {
+		t.Error(got)
+	}
+	for i := range 500 {
+		in.Memories = append(in.Memories,
+			chronicle.Memory{ID: int64(100 + i), Project: chronicle.UserProject, Content: strings.Repeat("likes it ", 20)},
+			chronicle.Memory{ID: int64(1_000 + i), Project: "git:1", Category: "NAMING", Content: strings.Repeat("name it ", 20)})
+	}
+	in.MemoryBudget = 1_000
+	_, about, _ := strings.Cut(history.Baseline(in).Text, "<user-memory>")
+	if size := tokens.Count(about); size < 800 || size > 1_050 {
+		t.Errorf("the section of the user has %d tokens", size)
+	}
+	in.MemoryBudget = 10
+	if !strings.Contains(history.Baseline(in).Text, "<user-memory>") {
+		t.Error("a small budget of the project leaves out the user")
+	}
+}

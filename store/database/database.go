@@ -22,7 +22,7 @@ type DB struct {
 	Log   *slog.Logger
 	Clock clock.Clock
 
-	// MemoryWrites counts the transactions of this process that have stored or changed memories.
+	// MemoryWrites counts the transactions of this process that have stored or changed memories or notes.
 	MemoryWrites atomic.Int64
 
 	// statements may be used only by the holder of the writer's connection.
@@ -49,7 +49,7 @@ func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB
 // argument twice.
 type Tx struct {
 	Conn *sqlite3.Conn
-	// WritesMemories is set by a transaction that stores or changes memories.
+	// WritesMemories is set by a transaction that stores or changes memories or notes.
 	WritesMemories bool
 
 	prepared statements

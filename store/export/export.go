@@ -43,8 +43,8 @@ var exported = []struct{ name, where string }{
 	{"thinking", ofSession},
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
-	{sequences, `WHERE name = 'memories'`},                // prompts name a memory by its id, so the next memory has to get the same one
-	{"memories", ofProject + ` OR (project, category) IN (
+	{sequences, `WHERE name IN ('memories', 'notes')`},    // prompts name a memory by its id, so the next memory has to get the same one
+	{"memories", ofProject + ` OR project = 'user' OR (project, category) IN (
 		SELECT other.project, s.category
 		FROM sessions
 		JOIN workspace_members AS me USING (project)
@@ -54,8 +54,9 @@ var exported = []struct{ name, where string }{
 	{"workspaces", ""},
 	{"workspace_shares", ""},
 	{"workspace_members", ""},
-	{"memory_changes", ofProject},
-	{"notes", ofSession},
+	{"memory_changes", ofProject + ` OR project = 'user'`},
+	{"user_candidates", ofSession},
+	{"notes", ofSession + ` OR session_id IS NULL AND project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`},
 	{"model_limits", ""},
 	{"model_windows", ""},
 	{"cache_lives", ""},

@@ -566,6 +566,21 @@ CREATE TABLE memory_changes (
 
 CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
 
+-- What the historian has noticed about the user in a session. When enough sessions have it, it becomes a memory of the
+-- project 'user', and these rows go.
+CREATE TABLE user_candidates (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	message    INTEGER NOT NULL, -- ordinal
+	words      TEXT    NOT NULL, -- hash of the user's words that show it
+	content    TEXT    NOT NULL,
+	created_at INTEGER NOT NULL,
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT;
+
+CREATE INDEX user_candidates_of_session ON user_candidates (harness, session_id);
+
 -- A workspace is a group of projects. Each sees those memories of the others that have a shared category.
 CREATE TABLE workspaces (
 	name TEXT NOT NULL PRIMARY KEY
@@ -584,19 +599,26 @@ CREATE TABLE workspace_members (
 	UNIQUE (workspace, name)
 ) STRICT, WITHOUT ROWID;
 
--- A note with a condition belongs to its project. Any other note belongs to its session.
+-- A note with a condition, and a promise, belong to their project. Any other note belongs to its session.
 CREATE TABLE notes (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	harness    TEXT, -- NULL for a note of a project
 	session_id TEXT,
+	-- of a promise: who has said it, and in which session
+	said_by        TEXT NOT NULL DEFAULT '' CHECK (said_by IN ('', 'user', 'agent')),
+	source_harness TEXT NOT NULL DEFAULT '',
+	source_session TEXT NOT NULL DEFAULT '',
 	project    TEXT    NOT NULL DEFAULT '', -- identity
 	message    INTEGER NOT NULL DEFAULT 0, -- ordinal of the message that wrote it, 0 if it is not known
 	content    TEXT    NOT NULL,
 	condition  TEXT    NOT NULL DEFAULT '',
-	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'dismissed')),
+	status     TEXT    NOT NULL CHECK (status IN ('active', 'pending', 'ready', 'done', 'dismissed')),
+	reason     TEXT    NOT NULL DEFAULT '', -- why the condition of a ready note holds, or where a promise was closed
+	told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1)), -- a model was told that it is ready
+	seen       TEXT    NOT NULL DEFAULT '', -- the newest commit of the branch for which it waits, not merged
 	created_at INTEGER NOT NULL,
 	updated_at INTEGER NOT NULL,
-	CHECK ((session_id IS NULL) = (condition <> '')),
+	CHECK ((session_id IS NULL) = (condition <> '' OR said_by <> '')),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT;
 

@@ -70,7 +70,7 @@ func check(m *chronicle.Memory, most int) error {
 		return Refuse("content is empty; write one fact")
 	case n > most:
 		return Refuse("content has %d characters, and at most %d are possible; write one fact, briefly", n, most)
-	case !slices.Contains(chronicle.Categories[:], m.Category):
+	case (m.Project == chronicle.UserProject) != (m.Category == chronicle.UserCategory), m.Project != chronicle.UserProject && !slices.Contains(chronicle.Categories[:], m.Category):
 		return Refuse("category is %q; it is one of %s", m.Category, strings.Join(chronicle.Categories[:], ", "))
 	}
 	return checkRest(m)
@@ -176,7 +176,9 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 // project. If there is a memory with the same content, it stays as it is. Import returns the new memories.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
-		m.Project = cmp.Or(project, m.Project)
+		if m.Project != chronicle.UserProject { // the user stays the same in another project
+			m.Project = cmp.Or(project, m.Project)
+		}
 		if m.Status == chronicle.MemoryIsSuperseded { // the numbers of the other database mean nothing here
 			m.Status = chronicle.MemoryIsArchived
 		}
@@ -197,7 +199,7 @@ func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, 
 	if err := check(&m, maxImported); err != nil {
 		return m, false, err
 	}
-	if _, isKnown := importance[m.Source]; !isKnown || !isProject(m.Project) {
+	if _, isKnown := importance[m.Source]; !isKnown || !isProject(m.Project) && m.Project != chronicle.UserProject {
 		return m, false, Refuse("project %q or source %q is not one that memory export prints", m.Project, m.Source)
 	}
 	switch m.Status {

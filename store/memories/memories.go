@@ -23,6 +23,7 @@ import (
 type Memories struct {
 	db   *database.DB
 	seen atomic.Pointer[seenVersion]
+	kept kept
 }
 
 // In returns the memories in a database.
@@ -145,8 +146,8 @@ const othersSQL = `
 // what another process has stored, for example the command line. Each pass asks for it, and after each write SQLite
 // would read the database's pages again: this took 5 % of a pass in the harness.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
-	now := seenVersion{writes: s.db.MemoryWrites.Load(), second: s.db.Clock.Now() / 1000}
-	if seen := s.seen.Load(); seen != nil && seen.writes == now.writes && seen.second == now.second {
+	now := seenVersion{moment: s.now()}
+	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {
 		return seen.version, nil
 	}
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
@@ -160,15 +161,18 @@ func (s *Memories) Version(ctx context.Context) (int64, error) {
 	return now.version, nil
 }
 
-// A seenVersion is the version at a time in Unix seconds, after so many writes of this process.
-type seenVersion struct{ version, writes, second int64 }
+// A seenVersion is the version at a moment.
+type seenVersion struct {
+	version int64
+	moment
+}
 
-// OpenNotes returns the number of open notes of a session and its project.
+// OpenNotes returns the number of open notes of a session and its project, without promises.
 func (s *Memories) OpenNotes(ctx context.Context, harness, session, project string) (n int, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
 			SELECT count(*) FROM notes
-			WHERE status <> 'dismissed' AND (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3)`,
+			WHERE status NOT IN ('done', 'dismissed') AND said_by = '' AND (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3)`,
 			func(row *sqlite3.Stmt) { n = row.ColumnInt(0) }, harness, session, project)
 	})
 	return n, err

@@ -3,6 +3,7 @@ package memories
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
@@ -14,28 +15,31 @@ import (
 var ErrNoNote error = Refusal("there is no such open note")
 
 const noteSQL = `
-	SELECT id, coalesce(harness, ''), coalesce(session_id, ''), project, message, content, condition, status, created_at
+	SELECT id, coalesce(harness, source_harness), coalesce(session_id, source_session), project, message, content, condition, status, created_at, reason,
+		said_by, updated_at
 	FROM notes`
 
 func readNote(s *sqlite3.Stmt) chronicle.Note {
 	return chronicle.Note{
 		ID: s.ColumnInt64(0), Harness: s.ColumnText(1), Session: s.ColumnText(2), Project: s.ColumnText(3), Message: s.ColumnInt(4),
 		Content: s.ColumnText(5), Condition: s.ColumnText(6), Status: chronicle.NoteStatus(s.ColumnText(7)), CreatedAt: s.ColumnInt64(8),
+		Reason: s.ColumnText(9), SaidBy: chronicle.Speaker(s.ColumnText(10)), UpdatedAt: s.ColumnInt64(11),
 	}
 }
 
-// Notes returns the notes of a session, and those with a condition of its project, newest first. all also returns the
-// dismissed ones.
+// Notes returns the notes of a session, and those with a condition and the promises of its project, newest first. all also
+// returns those that are done or dismissed.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`
-		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status <> 'dismissed')
+		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status NOT IN ('done', 'dismissed'))
 		ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, harness, session, project, all)
 	return notes, err
 }
 
-// AllNotes returns the notes of all sessions and projects, newest first.
-func (r *Reader) AllNotes() (notes []chronicle.Note, err error) {
-	err = r.scan(noteSQL+` ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) })
+// AllNotes returns the notes of all sessions and projects, newest first. all also returns those that are done or dismissed.
+func (r *Reader) AllNotes(all bool) (notes []chronicle.Note, err error) {
+	notes = []chronicle.Note{} // not nil, so that the JSON of an empty list is []
+	err = r.scan(noteSQL+` WHERE ? OR status NOT IN ('done', 'dismissed') ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, all)
 	return notes, err
 }
 
@@ -44,7 +48,7 @@ const maxNotes = 200
 
 // WriteNote stores a note of a session. If it has a condition, it belongs to the project.
 func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
-	if err := checkNote(&n, maxContent); err != nil {
+	if err := checkWritten(&n); err != nil {
 		return n, err
 	}
 	return e.insertNote(n)
@@ -60,6 +64,7 @@ func (e *Editor) TakeNote(n chronicle.Note) error {
 }
 
 func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
+	e.tx.WritesMemories = true
 	var harness, session any = n.Harness, n.Session
 	if n.Status = chronicle.NoteIsActive; n.Condition != "" {
 		n.Status, n.Harness, n.Session = chronicle.NoteIsPending, "", ""
@@ -69,6 +74,7 @@ func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 	if err != nil {
 		return n, err
 	}
+	open = slices.DeleteFunc(open, func(n chronicle.Note) bool { return n.SaidBy != "" })
 	n.CreatedAt = e.past(n.CreatedAt)
 	if len(open) >= maxNotes {
 		return n, Refuse("there are %d open notes; dismiss those that are done", len(open))
@@ -79,6 +85,17 @@ func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 		harness, session, n.Project, n.Message, n.Content, n.Condition, string(n.Status), n.CreatedAt)
 	n.ID = e.tx.Conn.LastInsertRowID()
 	return n, err
+}
+
+// checkWritten is checkNote for a note that a model writes here. It can still correct a condition.
+func checkWritten(n *chronicle.Note) error {
+	err := checkNote(n, maxContent)
+	if err == nil {
+		if _, _, wrong := chronicle.ParseCondition(n.Condition); wrong != nil {
+			err = Refusal(wrong.Error())
+		}
+	}
+	return err
 }
 
 func checkNote(n *chronicle.Note, most int) error {
@@ -98,7 +115,7 @@ func checkNote(n *chronicle.Note, most int) error {
 }
 
 // UpdateNote changes the content or the condition of an open note of the session or its project. An empty text stays
-// as it is. A note of a session cannot get a condition.
+// as it is. A note of a session cannot get a condition. A note with a new condition waits again.
 func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error {
 	n, err := e.openNote(of)
 	if err != nil {
@@ -107,14 +124,21 @@ func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error 
 	if content == "" && condition == "" {
 		return Refuse("content or condition must say what changes")
 	}
+	if n.SaidBy != "" {
+		return Refuse("note %d holds what was said, so it does not change; dismiss it when it is done", n.ID)
+	}
 	if condition != "" && n.Condition == "" {
 		return Refuse("this note belongs to the session and has no condition; write a new note with one")
 	}
+	before := n.Condition
 	n.Content, n.Condition = cmp.Or(content, n.Content), cmp.Or(condition, n.Condition)
-	if err := checkNote(&n, maxContent); err != nil {
+	if err := checkWritten(&n); err != nil {
 		return err
 	}
 	_, err = e.tx.Exec(`UPDATE notes SET content = ?2, condition = ?3, updated_at = ?4 WHERE id = ?1`, n.ID, n.Content, n.Condition, e.now)
+	if err == nil && n.Condition != before {
+		_, err = e.tx.Exec(`UPDATE notes SET status = 'pending', reason = '', told = 0, seen = '' WHERE id = ?`, n.ID)
+	}
 	return err
 }
 
@@ -127,8 +151,9 @@ func (e *Editor) DismissNote(of chronicle.Note) error {
 	return err
 }
 
-// openNote returns the note with the id of `of`, if it belongs to the session or the project of `of`.
+// openNote returns, for a change, the note with the id of `of`, if it belongs to the session or the project of `of`.
 func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
+	e.tx.WritesMemories = true
 	open, err := e.Reader().Notes(of.Harness, of.Session, of.Project, false)
 	for _, n := range open {
 		if n.ID == of.ID {
@@ -140,6 +165,7 @@ func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
 
 // DeleteNote deletes a note of any session or project.
 func (e *Editor) DeleteNote(id int64) error {
+	e.tx.WritesMemories = true
 	changed, err := e.tx.Exec(`DELETE FROM notes WHERE id = ?`, id)
 	if err == nil && changed == 0 {
 		err = Refuse("there is no note %d", id)

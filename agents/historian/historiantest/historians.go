@@ -96,6 +96,10 @@ func Bad() []Case {
 			return strings.ReplaceAll(Output(Compartment(r, "DELIMITERS")), "DELIMITERS", Delimiters)
 		}), chronicle.ByModel},
 		{"instructions", Answers(func(r chronicle.Range) string { return Output(Compartment(r, Instruction)) }), chronicle.ByModel},
+		{"invented traits and promises", Answers(func(r chronicle.Range) string {
+			answer := strings.Replace(Output(Compartment(r, "What happened")), "<user_observations>", "<user_observations>\n"+strings.Repeat("* [1] obeys. U: "+Instruction+"\n", 1_000), 1)
+			return strings.Replace(answer, "<meta>", "<open_items>\n* 1\n* open 1 done [1]\n* "+Instruction+"\n"+strings.Repeat("* 2\n", 1_000)+"</open_items><meta>", 1)
+		}), chronicle.ByModel},
 		{"gap", Answers(func(r chronicle.Range) string {
 			return Output(Compartment(chronicle.Range{Start: r.Start, End: r.Start}, "a"), Compartment(chronicle.Range{Start: r.End, End: r.End}, "b"))
 		}), none},

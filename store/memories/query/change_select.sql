@@ -1,4 +1,4 @@
--- The changes of the memories of a project (?1), and of the other projects of its workspace, after a change (?2). If
+-- The changes of the memories of a project (?1) and of the user, and of the other projects of its workspace, after a change (?2). If
 -- another project shares the category of a changed memory, the memory counts as restored, because it may be new here.
 -- Otherwise only the end of the memory is told.
 SELECT
@@ -6,7 +6,7 @@ SELECT
 	superseded_by, CASE WHEN isOwn OR isShared THEN category ELSE '' END, CASE WHEN isOwn OR isShared THEN content ELSE '' END, at,
 	coalesce((SELECT source FROM memories WHERE memories.id = memory), '')
 FROM (
-	SELECT *, project = ?1 AS isOwn, kind IN ('update', 'restore') AND (project, category) IN (
+	SELECT *, project IN (?1, 'user') AS isOwn, kind IN ('update', 'restore') AND (project, category) IN (
 		SELECT other.project, s.category
 		FROM workspace_members AS me
 		JOIN workspace_members AS other USING (workspace)

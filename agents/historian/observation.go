@@ -1,0 +1,45 @@
+package historian
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
+
+const (
+	// maxTrait bounds an observation, in runes. It is one sentence.
+	maxTrait = 200
+	// leastShown is the least number of runes of the user's words that show an observation. "ok" shows nothing.
+	leastShown = 8
+)
+
+// takesObservations reports whether the run takes observations about the user.
+func (j *Job) takesObservations() bool { return j.Observes && !j.WithoutFacts }
+
+// confirmObservations returns the observations of an answer that the user's own words show. An observation ends with these
+// words: "prefers short answers. U: keep it short". Words of a tool or a file show nothing about the user. A trait that
+// names a path, a number or a symbol is about a project, and not about the user.
+func confirmObservations(all []chronicle.Observation, j *Job) (confirmed []chronicle.Observation) {
+	for _, o := range all {
+		trait, words, _ := strings.Cut(o.Content, "U: ")
+		trait = strings.TrimSpace(trait)
+		q := quotes{typed: typedIn(within(j.Raw(), o.Source))}
+		named := newCollector()
+		named.words(trait, 0)
+		switch {
+		case !j.Chunk.Range.Holds(o.Source.Start), !j.Chunk.Range.Holds(o.Source.End):
+		case trait == "", utf8.RuneCountInString(trait) > maxTrait, utf8.RuneCountInString(words) < leastShown:
+		case len(named.found) > 0, quotedWords().MatchString(trait):
+		case q.stands(words):
+			confirmed = append(confirmed, chronicle.Observation{Content: trait, Words: words, Source: o.Source})
+		}
+	}
+	return confirmed
+}
+
+// observationsUntil returns the observations whose messages have compartments. last is the last such message.
+func observationsUntil(last int, all []chronicle.Observation) []chronicle.Observation {
+	return slices.DeleteFunc(slices.Clone(all), func(o chronicle.Observation) bool { return o.Source.End > last })
+}

@@ -1,0 +1,224 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/terms"
+	"github.com/magicctx/magicctx-host/store/index"
+	"github.com/magicctx/magicctx-host/store/memories"
+)
+
+const (
+	// maxNotes bounds the notes of one test. A project has at most 200 that wait, or more after two projects became one.
+	maxNotes = 400
+	// maxMerges bounds the branches of one test, because each costs two runs of git.
+	maxMerges = 20
+	// maxRuns bounds the commands with the right words that are compared.
+	maxRuns = 200
+)
+
+// noteWaiting starts a test of the notes of a session's project that wait for a condition. The first test of a note comes
+// soon, because a branch counts as merged only if a test has seen it before. A replay, which has no index, tests nothing:
+// the files of today say nothing about the recorded session.
+func (t *Tester) noteWaiting(s *session.Session) {
+	directory, project := s.Row.Directory, s.Row.Project
+	if t.IndexDir == "" || project == "" || !t.begin(directory) {
+		return
+	}
+	t.Background.Go(func() {
+		defer t.end(directory)
+		ctx := t.Background.Lifetime()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(t.After):
+		}
+		if err := t.TestNotes(ctx, directory, project); err != nil && ctx.Err() == nil {
+			t.Log.Info("notes are not tested", "directory", directory, "error", err)
+		}
+	})
+}
+
+// begin reports whether no test of the notes of a directory runs, and notes that one begins.
+func (t *Tester) begin(directory string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running[directory] {
+		return false
+	}
+	t.running[directory] = true
+	return true
+}
+
+func (t *Tester) end(directory string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, directory)
+}
+
+// TestNotes tests the conditions of a project's notes in one of its directories, and stores which of them hold. A note that
+// was tested in the last minutes is left out.
+func (t *Tester) TestNotes(ctx context.Context, directory, identity string) error {
+	waiting, err := t.Store.Memories.Waiting(ctx, identity, maxNotes)
+	waiting = t.due(waiting)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	root, err := os.OpenRoot(project.Root(directory))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	place := site{Tester: t, root: root, directory: directory, identity: identity, merges: maxMerges}
+	defer place.close()
+	var changed []memories.Tested
+	for _, w := range waiting {
+		c, isTestable, err := chronicle.ParseCondition(w.Condition)
+		if err != nil || !isTestable { // an imported text may look like a condition
+			continue
+		}
+		result := memories.Tested{Waiting: w}
+		result.Reason, result.Seen, err = place.test(ctx, c, w)
+		if errors.Is(err, errLater) {
+			t.forget(w)
+			continue
+		}
+		if err != nil {
+			t.Log.Debug("the condition of a note is not tested", "note", w.ID, "error", err)
+			continue
+		}
+		if result.Reason != "" || result.Seen != w.Seen {
+			changed = append(changed, result)
+		}
+	}
+	if len(changed) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	writing, cancel := t.Guard.Writing(ctx)
+	defer cancel()
+	err = t.Store.Memories.Settle(writing, changed)
+	t.Guard.Wrote(err)
+	return err
+}
+
+// An attempt is a test of a note as it was after its newest change.
+type attempt struct{ note, since int64 }
+
+// due returns the notes whose newest test is some minutes old, and notes that they are tested now.
+func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.Clock.Now()
+	maps.DeleteFunc(t.tried, func(_ attempt, at int64) bool { return now-at >= apart.Milliseconds() })
+	for _, w := range waiting {
+		a := attempt{w.ID, w.Since}
+		if _, isTested := t.tried[a]; !isTested {
+			t.tried[a] = now
+			due = append(due, w)
+		}
+	}
+	return due
+}
+
+// errLater means that a test has used up its runs of git. The note's turn comes in the next test, so that the oldest notes
+// do not keep the others from being tested.
+var errLater = errors.New("git has run often enough")
+
+// forget takes back that a note was tested.
+func (t *Tester) forget(w memories.Waiting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.tried, attempt{w.ID, w.Since})
+}
+
+// A site is the place in which conditions are tested.
+type site struct {
+	*Tester
+	root                *os.Root
+	directory, identity string
+	merges              int // that may still be tested
+	// x is the index, if a condition has needed it.
+	x *index.Index
+}
+
+func (s *site) close() {
+	if s.x != nil {
+		_ = s.x.Close() // it was only read
+	}
+}
+
+// test returns the reason why a condition holds, or "", and what the next test must know. It fails if nobody can tell.
+func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
+	switch c.Kind {
+	case chronicle.ForFile, chronicle.ForNoFile:
+		gone, err := test(s.root, chronicle.Check{Path: c.Path})
+		switch {
+		case err != nil:
+		case gone == "" && c.Kind == chronicle.ForFile:
+			reason = c.Path + " exists"
+		case gone != "" && c.Kind == chronicle.ForNoFile:
+			reason = gone
+		}
+		return reason, "", err
+	case chronicle.ForDate:
+		if !time.UnixMilli(s.Clock.Now()).Before(c.At(time.Local)) {
+			reason = c.Date + " has come"
+		}
+		return reason, "", nil
+	case chronicle.ForMerge:
+		if !project.IsRepository(s.identity) {
+			return "", "", errUnknown
+		}
+		if s.merges--; s.merges < 0 {
+			return "", "", errLater
+		}
+		newest, isMerged, err := project.Merged(ctx, s.directory, c.Branch, c.Into, w.Seen)
+		switch {
+		case err != nil:
+		case isMerged && w.Seen == "": // the branch may have no commit of its own yet
+			newest = ""
+		case isMerged:
+			reason = c.Branch + " is merged"
+		}
+		return reason, newest, err
+	}
+	hasEnded, err := s.hasEnded(ctx, c, w.Since)
+	if hasEnded {
+		reason = fmt.Sprintf("%s has ended with exit status %d", c.CommandLine, c.Status)
+	}
+	return reason, "", err
+}
+
+// hasEnded reports whether a command has ended with the status of a condition since a time, in a session of the project.
+func (s *site) hasEnded(ctx context.Context, c chronicle.Condition, since int64) (hasEnded bool, err error) {
+	words := terms.Of(c.CommandLine)
+	if len(words) == 0 {
+		return false, errUnknown
+	}
+	if s.x == nil {
+		if s.x, err = index.OpenReadOnly(ctx, s.IndexDir); err != nil {
+			return false, err
+		}
+	}
+	err = s.x.View(ctx, func(v *index.View) error {
+		in := index.Scope{Filter: index.Filter{Kinds: []index.Kind{index.Command}, Since: since}}
+		in.Project, err = v.Project(s.identity)
+		if err != nil || in.Project == 0 {
+			return err
+		}
+		return v.Find(`"`+strings.Join(words, `" AND "`)+`"`, in, maxRuns, func(h index.Hit) {
+			isIt := h.Text == c.CommandLine || c.Status == 0 && strings.HasSuffix(h.Text, "&& "+c.CommandLine) // after cd, for example
+			hasEnded = hasEnded || isIt && h.Status != nil && *h.Status == c.Status
+		})
+	})
+	return hasEnded, err
+}

@@ -1,0 +1,98 @@
+package chronicle
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Condition is the condition of a note, if the host can test it. Kind says which of the other fields count.
+type Condition struct {
+	Kind ConditionKind
+	// Path is that of a file or directory, from the root of the project.
+	Path string
+	// Branch is the one to merge, and Into the branch that must contain it, or "" for the main branch.
+	Branch, Into string
+	// Date is a day, or a minute of it, in local time.
+	Date string
+	// CommandLine is a command that must have ended with the exit status Status.
+	CommandLine string
+	Status      int
+}
+
+// A ConditionKind says what a Condition waits for.
+type ConditionKind string
+
+const (
+	ForFile   ConditionKind = "file"    // a file is there
+	ForNoFile ConditionKind = "no file" // it is gone
+	ForMerge  ConditionKind = "merged"
+	ForDate   ConditionKind = "date"
+	ForExit   ConditionKind = "exit" // a command of a session has ended
+)
+
+// maxCondition bounds a condition that the host tests, in bytes.
+const maxCondition = 300
+
+var (
+	testable = regexp.MustCompile(`^(file|no file|merged|date|exit(?: +-?\w+)?):(.*)$`)
+	// branch is narrower than git: the name is a part of a pattern of git's, and no option.
+	branch  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+#=-]*$`)
+	layouts = []string{"2006-01-02", "2006-01-02 15:04"}
+
+	errCondition = errors.New(`a condition that the host tests is "file: PATH" or "no file: PATH" (from the root of the project), "merged: BRANCH", "merged: BRANCH into BRANCH", ` +
+		`"date: 2027-01-31", "date: 2027-01-31 15:00" or "exit 0: COMMAND", in one line of at most 300 bytes; write any other one in your own words, without such a beginning`)
+)
+
+// ParseCondition reads the condition of a note. If no machine can test it, for example "when CI is green", ok is false. A
+// text that begins like a testable condition, but is none, is an error.
+func ParseCondition(text string) (c Condition, ok bool, err error) {
+	line, _, hasLines := strings.Cut(text, "\n")
+	m := testable.FindStringSubmatch(line)
+	if m == nil {
+		return c, false, nil
+	}
+	kind, status, _ := strings.Cut(m[1], " ")
+	c.Kind = ConditionKind(kind)
+	rest := strings.TrimSpace(m[2])
+	isRight := rest != "" && !hasLines && len(text) <= maxCondition
+	switch {
+	case c.Kind == ForFile, m[1] == string(ForNoFile):
+		c.Kind, c.Path = ConditionKind(m[1]), filepath.ToSlash(filepath.Clean(rest))
+		isRight = isRight && filepath.IsLocal(rest) && !strings.ContainsRune(rest, 0)
+	case c.Kind == ForMerge:
+		c.Branch, c.Into, _ = strings.Cut(rest, " into ")
+		c.Branch, c.Into = strings.TrimSpace(c.Branch), strings.TrimSpace(c.Into)
+		isRight = isRight && isBranch(c.Branch) && (isBranch(c.Into) || !strings.Contains(rest, " into ")) && c.Branch != c.Into
+	case c.Kind == ForDate:
+		_, err := dateOf(rest, time.UTC)
+		c.Date, isRight = rest, isRight && err == nil
+	case c.Kind == ForExit:
+		number, err := strconv.ParseUint(strings.TrimSpace(status), 10, 8)
+		c.Status, c.CommandLine, isRight = int(number), rest, isRight && err == nil
+	}
+	if !isRight {
+		return Condition{}, false, errCondition
+	}
+	return c, true, nil
+}
+
+func isBranch(name string) bool { return branch.MatchString(name) && !strings.Contains(name, "..") }
+
+// At returns the time for which a condition of the kind ForDate waits.
+func (c *Condition) At(zone *time.Location) time.Time {
+	at, _ := dateOf(c.Date, zone) // ParseCondition has read it
+	return at
+}
+
+func dateOf(text string, zone *time.Location) (at time.Time, err error) {
+	for _, layout := range layouts {
+		if at, err = time.ParseInLocation(layout, text, zone); err == nil {
+			break
+		}
+	}
+	return at, err
+}

@@ -1,0 +1,17 @@
+package chronicle
+
+// UserProject is the project of the memories that are about the user. All projects see them. UserCategory is their only
+// category, and no other memory has it.
+const (
+	UserProject  = "user"
+	UserCategory = "USER_PREFERENCES"
+)
+
+// An Observation is a trait of the user that a run of the historian has noticed, for example "prefers short answers".
+type Observation struct {
+	Content string
+	// Words are the words of the user that show it.
+	Words string
+	// Source is the range of messages in which the user has shown it.
+	Source Range
+}

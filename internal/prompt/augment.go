@@ -1,0 +1,36 @@
+package prompt
+
+import (
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/pass"
+	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// attached is what the user wants the model to get with the next message.
+var attached = session.NewLastingSlot[string]()
+
+// Attach keeps a text for the next prompt of a session, in place of an earlier one. It is data: it can quote anything.
+// The caller holds the session's lock.
+func (pr *Prompts) Attach(s *session.Session, text string) { *attached.Of(s) = text }
+
+// augment adds what the user has asked for to a new prompt, as a note of the host. If the pass fails, the prompt goes
+// without it.
+func (pr *Prompts) augment(ps *pass.Pass) {
+	s := ps.Session
+	text := attached.Of(s)
+	isPrompt := func(n pipeline.New) bool { return n.Part.Kind == transcript.Text && n.Message.Role == transcript.User }
+	if *text == "" || !slices.ContainsFunc(s.Pipe.News(), isPrompt) {
+		return
+	}
+	tag := s.Pipe.NotePlace()
+	if tag == 0 {
+		return
+	}
+	ps.Note(tag, "<sidekick-augmentation>\n"+format.WithoutMarkup(*text)+"\n</sidekick-augmentation>")
+	pr.Log.Debug("added findings to a prompt", "session", s.Key.Session, "pass", s.Row.Passes+1, "tag", tag)
+	*text = ""
+}

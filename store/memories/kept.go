@@ -1,0 +1,50 @@
+package memories
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+)
+
+// A moment is a time in Unix seconds, after so many writes of this process. What was read at a moment is true until the
+// next one, except for what another process has written in this second.
+type moment struct{ second, writes int64 }
+
+func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
+
+// kept are the notes that were read at a moment. Each pass asks for the same ones, as it asks for Version.
+type kept struct {
+	mu sync.Mutex
+	moment
+	notes map[question][]chronicle.Note
+}
+
+// A question is what was asked about the notes of a project.
+type question struct {
+	about, project string
+	number         int64
+}
+
+// notes returns the answer to a question, and calls read only once at each moment.
+func (s *Memories) notes(q question, read func() ([]chronicle.Note, error)) ([]chronicle.Note, error) {
+	now, k := s.now(), &s.kept
+	k.mu.Lock()
+	known, isKnown := k.notes[q]
+	isKnown = isKnown && k.moment == now
+	k.mu.Unlock()
+	if isKnown {
+		return slices.Clone(known), nil
+	}
+	all, err := read()
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.notes == nil || k.moment != now {
+		k.moment, k.notes = now, map[question][]chronicle.Note{}
+	}
+	k.notes[q] = all
+	return slices.Clone(all), nil
+}

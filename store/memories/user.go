@@ -1,0 +1,169 @@
+package memories
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/terms"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+const (
+	// maxCandidates bounds the observations that wait for other sessions. The oldest go first.
+	maxCandidates = 500
+	// maxOfUser bounds the memories about the user, archived ones among them, to which observations are added.
+	maxOfUser = 200
+	// alike is the least share of the shorter observation's words that the other one has in the same order, so that both
+	// say the same.
+	alike = 0.8
+)
+
+// A candidate is an observation of a session that has not become a memory.
+type candidate struct {
+	id                               int64
+	harness, session, content, words string
+	message                          int
+}
+
+// isOf reports whether a candidate is of the session of m, or of a fork of it, in which the same words have the same place.
+func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
+	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
+}
+
+// Observe stores the observations of a session. When enough different sessions have made the same one, it becomes a memory
+// of the user. An observation that the user has archived as a memory is left out.
+func Observe(tx *database.Tx, all []chronicle.Observation, threshold int, harness, session string, now int64) error {
+	e := Editing(tx, now)
+	for i, o := range all {
+		if err := e.observe(o, max(2, threshold), harness, session); err != nil {
+			return fmt.Errorf("observation %d: %w", i, err)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(`DELETE FROM user_candidates WHERE id NOT IN (SELECT id FROM user_candidates ORDER BY id DESC LIMIT ?)`, maxCandidates)
+	return err
+}
+
+func (e *Editor) observe(o chronicle.Observation, threshold int, harness, session string) error {
+	m := chronicle.Memory{
+		Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: textOf(o.Content), Source: chronicle.FromHistorian,
+		Harness: harness, Session: session, Message: o.Source.Start,
+	}
+	if m.Content == "" {
+		return nil
+	}
+	known, err := e.Reader().All(chronicle.UserProject, true, 0)
+	if err != nil {
+		return err
+	}
+	if len(known) >= maxOfUser {
+		return nil
+	}
+	for _, old := range known {
+		if !isAlike(old.Content, m.Content) {
+			continue
+		}
+		if old.Status == chronicle.MemoryIsActive {
+			return e.seen(old.ID, m)
+		}
+		return nil // the user does not want it
+	}
+	var same []candidate
+	err = e.tx.Scan(`SELECT id, harness, session_id, content, words, message FROM user_candidates ORDER BY id`, func(s *sqlite3.Stmt) {
+		c := candidate{s.ColumnInt64(0), s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4), s.ColumnInt(5)}
+		if isAlike(c.content, m.Content) {
+			same = append(same, c)
+		}
+	})
+	words := hash(o.Words)
+	if err != nil || slices.ContainsFunc(same, func(c candidate) bool { return c.isOf(&m, words) }) {
+		return err
+	}
+	if len(same)+1 < threshold { // each session has one at most
+		_, err := e.tx.Exec(`INSERT INTO user_candidates (harness, session_id, message, words, content, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+			harness, session, m.Message, words, m.Content, e.now)
+		return err
+	}
+	for _, c := range same {
+		if _, err := e.tx.Exec(`DELETE FROM user_candidates WHERE id = ?`, c.id); err != nil {
+			return err
+		}
+	}
+	m.Seen = len(same) + 1
+	_, err = e.insert(m)
+	return err
+}
+
+// isAlike reports whether two observations say the same: the words of one are in the other, in the same order. Otherwise
+// "tabs over spaces" would be "spaces over tabs". If only one has a word that says no, they are opposites.
+func isAlike(a, b string) bool {
+	if hash(a) == hash(b) {
+		return true
+	}
+	x, no := wordsOf(a)
+	y, alsoNo := wordsOf(b)
+	shorter, longer := min(len(x), len(y)), max(len(x), len(y))
+	return no == alsoNo && shorter >= 2 && longer <= 2*shorter && float64(commonWords(x, y)) >= alike*float64(shorter)
+}
+
+// frame are words that many observations share, and refusing words that turn one into its opposite.
+var (
+	frame    = termsOf("the a an this that user users prefers wants likes asks expects values tends to for of in on with and or be is are his her their its when very always")
+	refusing = termsOf("no not never without avoids dislikes hates rejects refuses don doesn nicht kein keine nie niemals ohne jamais pas sans nunca sin sem")
+)
+
+func termsOf(text string) map[string]bool {
+	all := map[string]bool{}
+	terms.Each(text, func(term []byte, _ int) { all[string(term)] = true })
+	return all
+}
+
+// wordsOf returns the words that say what an observation is about, and whether one of the others says no.
+func wordsOf(text string) (words []string, no bool) {
+	const most = 40 // an observation is one sentence
+	terms.Each(text, func(term []byte, _ int) {
+		switch word := string(term); {
+		case refusing[word]:
+			no = true
+		case !frame[word] && len(words) < most:
+			words = append(words, word)
+		}
+	})
+	return words, no
+}
+
+// commonWords returns the length of the longest common subsequence.
+func commonWords(x, y []string) int {
+	row := make([]int, len(y)+1)
+	for _, a := range x {
+		before := 0
+		for j, b := range y {
+			above := row[j+1]
+			if a == b {
+				row[j+1] = before + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			before = above
+		}
+	}
+	return row[len(y)]
+}
+
+// OfUser returns the memories about the user, in order of their ids.
+func (s *Memories) OfUser(ctx context.Context) (all []chronicle.Memory, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) }, chronicle.UserProject, false, 0, 0)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read memories of the user: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,90 @@
+package memories
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// A Waiting is a note whose condition has not held yet.
+type Waiting struct {
+	ID        int64
+	Condition string
+	// Since is the time of its newest change, in Unix ms.
+	Since int64
+	// Seen is what the newest test has stored.
+	Seen string
+}
+
+// A Tested is the result of a test of a Waiting. If Reason is not "", the condition holds. Otherwise the next test gets Seen.
+type Tested struct {
+	Waiting
+	Reason string
+}
+
+// Waiting returns the notes of a project that wait for a condition, the oldest first, and at most limit.
+func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all []Waiting, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `
+			SELECT id, condition, updated_at, seen
+			FROM notes
+			WHERE project = ? AND session_id IS NULL AND status = 'pending'
+			ORDER BY id
+			LIMIT ?`, func(row *sqlite3.Stmt) {
+			all = append(all, Waiting{row.ColumnInt64(0), row.ColumnText(1), row.ColumnInt64(2), row.ColumnText(3)})
+		}, project, limit)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the waiting notes of project %s: %w", project, err)
+	}
+	return all, nil
+}
+
+// Settle stores the results of tests. It leaves out a note that somebody has changed since it was read.
+func (s *Memories) Settle(ctx context.Context, all []Tested) error {
+	return s.db.Update(ctx, func(tx *database.Tx) error {
+		tx.WritesMemories = true
+		for _, t := range all {
+			_, err := tx.Exec(`
+				UPDATE notes
+				SET reason = ?3, seen = ?4, status = CASE ?3 WHEN '' THEN status ELSE 'ready' END
+				WHERE id = ?1 AND condition = ?2 AND status = 'pending'`, t.ID, t.Condition, t.Reason, t.Seen)
+			if err != nil {
+				return fmt.Errorf("note %d: %w", t.ID, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Untold returns the ready notes of a project of which no model was told, the oldest first, and at most limit.
+func (s *Memories) Untold(ctx context.Context, project string, limit int) ([]chronicle.Note, error) {
+	return s.notes(question{"untold", project, int64(limit)}, func() (all []chronicle.Note, err error) {
+		err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+			return file.Scan(c, noteSQL+`
+				WHERE project = ? AND session_id IS NULL AND status = 'ready' AND told = 0
+				ORDER BY id
+				LIMIT ?`, func(row *sqlite3.Stmt) { all = append(all, readNote(row)) }, project, limit)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the ready notes of project %s: %w", project, err)
+		}
+		return all, nil
+	})
+}
+
+// Told records that a model was told of ready notes.
+func Told(tx *database.Tx, notes []int64) error {
+	for _, id := range notes {
+		tx.WritesMemories = true
+		if _, err := tx.Exec(`UPDATE notes SET told = 1 WHERE id = ?`, id); err != nil {
+			return fmt.Errorf("note %d: %w", id, err)
+		}
+	}
+	return nil
+}
