@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
@@ -27,7 +28,7 @@ func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 	return dashboard.Serve(ctx, dashboard.Options{
 		Dir: dir, Port: cmd.Port,
 		Follow: func(ctx context.Context, tell func(dashboard.State)) {
-			follower{endpoint, dir}.follow(ctx, func(n news) { tell(dashboard.State{Status: n.status, Away: n.away}) })
+			observer.Follower{Endpoint: endpoint, Dir: dir}.Follow(ctx, func(n observer.News) { tell(dashboard.State{Status: n.Status, Away: n.Away}) })
 		},
 		Ready: func(url string) error {
 			_, err := fmt.Fprintf(s.out, "Open this address once; ctrl-c ends the page:\n\n  %s\n", url)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -90,7 +91,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: doctor.VersionOf, PluginsOf: doctor.PluginsOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
-			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
+			return observer.Status(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
 		Harnesses: harnesses(project, dir), OutsideProject: harnesses("", dir),
 	}, nil

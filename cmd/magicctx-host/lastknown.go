@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
@@ -56,7 +57,7 @@ func farewell(ctx context.Context, place install.Place) []string {
 	if err != nil {
 		return nil
 	}
-	st, err := askHost(ctx, endpoint)
+	st, err := observer.Status(ctx, endpoint)
 	if err != nil {
 		reader, err := readStore(ctx, place.DataDir)
 		if err != nil {

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/term"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -25,10 +25,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/file"
 )
-
-// statusTimeout bounds each request to the host. It can be short because a status never waits for a
-// pass.
-const statusTimeout = 5 * time.Second
 
 type statusCmd struct {
 	dataDirFlag
@@ -51,12 +47,12 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error)
 		return err
 	}
 	if cmd.Watch {
-		return cmd.watch(ctx, follower{endpoint: endpoint, dir: dir}, s)
+		return cmd.watch(ctx, observer.Follower{Endpoint: endpoint, Dir: dir}, s)
 	}
 	ask := func(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
-		return askSession(ctx, endpoint, p)
+		return observer.Session(ctx, endpoint, p)
 	}
-	st, err := askHost(ctx, endpoint)
+	st, err := observer.Status(ctx, endpoint)
 	if errors.Is(err, daemon.ErrNoHost) {
 		away := &exitError{exitNoHost, noHost(ctx, dir)}
 		reader, err := readStore(ctx, dir)
@@ -72,7 +68,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error)
 	} else if err != nil {
 		return unanswered(dir, err)
 	}
-	st.Warnings = append(otherProgram(st), st.Warnings...)
+	st.Warnings = append(observer.OtherProgram(st), st.Warnings...)
 	page := pageOf(s)
 	page.NamesHarness = view.SeveralHarnesses(st.Sessions)
 	if st.Sessions = cmd.chosen(st.Sessions); cmd.Harness != "" {
@@ -240,7 +236,7 @@ func widthOf(w io.Writer) int {
 	return defaultWidth
 }
 
-func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
+func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams) error {
 	if cmd.JSON {
 		return printChanges(ctx, f, s.out)
 	}
@@ -261,18 +257,6 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
 }
 
-// otherProgram returns a warning if the running host is another program than this one.
-func otherProgram(st schema.StatusResult) []schema.Warning {
-	if st.PID == 0 { // no host is running
-		return nil
-	}
-	problem, remedy := doctor.OtherProgram(st, rpc.Version, program.Hash())
-	if problem == "" {
-		return nil
-	}
-	return []schema.Warning{{Source: "program", Message: problem + ". Remedy: " + remedy}}
-}
-
 // unanswered returns the error for a host that listens but has sent no status. It names the process, so that
 // the user can end it.
 func unanswered(dir string, err error) error {
@@ -284,53 +268,4 @@ func unanswered(dir string, err error) error {
 		process = fmt.Sprintf("process %d, most likely", pid)
 	}
 	return fmt.Errorf("the host of %s (%s) does not answer: %w; see %s doctor", dir, process, err, program.Name())
-}
-
-// askHost calls askStatus with statusTimeout.
-func askHost(ctx context.Context, endpoint daemon.Endpoint) (schema.StatusResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	return askStatus(ctx, endpoint)
-}
-
-func askStatus(ctx context.Context, endpoint daemon.Endpoint) (st schema.StatusResult, err error) {
-	client, err := greet(ctx, endpoint, nil)
-	if err != nil {
-		return st, err
-	}
-	defer client.Close(ctx)
-	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
-}
-
-// askSession asks the running host for the status of one session.
-func askSession(ctx context.Context, endpoint daemon.Endpoint, p schema.SessionStatusParams) (st schema.SessionStatus, err error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	client, err := greet(ctx, endpoint, nil)
-	if err != nil {
-		return st, err
-	}
-	defer client.Close(ctx)
-	err = client.Call(ctx, schema.MethodSessionStatus, p, &st)
-	return st, err
-}
-
-// greet connects to the running host as an observer, which has no sessions.
-func greet(ctx context.Context, endpoint daemon.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
-	conn, err := daemon.Dial(ctx, endpoint)
-	if err != nil {
-		return nil, err
-	}
-	client := rpc.NewClient(conn, handler, nil)
-	err = client.Call(ctx, schema.MethodInitialize, schema.InitializeParams{
-		Protocol:      schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor},
-		Client:        "magicctx-host status",
-		ClientVersion: rpc.Version,
-		PID:           os.Getpid(),
-	}, nil)
-	if err != nil {
-		client.Close(ctx)
-		return nil, err
-	}
-	return client, nil
 }

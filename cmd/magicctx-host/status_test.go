@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/program"
@@ -72,7 +73,7 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	for range 64 { // the number of passes that run at the same time; see package rpc
 		<-h.began
 	}
-	st, err := askStatus(t.Context(), r.endpoint)
+	st, err := observer.Status(t.Context(), r.endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func BenchmarkStatusDuringResync(b *testing.B) {
 	var elapsed []time.Duration
 	for b.Loop() {
 		start := time.Now()
-		if st, err := askStatus(b.Context(), r.endpoint); err != nil || len(st.Clients) < manyClients+2 {
+		if st, err := observer.Status(b.Context(), r.endpoint); err != nil || len(st.Clients) < manyClients+2 {
 			b.Fatal(len(st.Clients), err)
 		}
 		elapsed = append(elapsed, time.Since(start))
@@ -248,7 +249,7 @@ func startRealHost(t testing.TB, r *rig) {
 		_ = cmd.Wait()
 	})
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // it listens only when it can serve
-		client, err := greet(t.Context(), r.endpoint, nil)
+		client, err := observer.Greet(t.Context(), r.endpoint, nil)
 		if err == nil {
 			client.Close(t.Context())
 			return
@@ -277,14 +278,14 @@ func longSession(n int) []byte {
 // are compared, too.
 func TestStatusNamesTheHostOfAnotherBuild(t *testing.T) {
 	host := schema.StatusResult{PID: 4711, Version: rpc.Version, ProgramHash: program.Hash()}
-	if got := otherProgram(host); len(got) > 0 {
+	if got := observer.OtherProgram(host); len(got) > 0 {
 		t.Errorf("the same program: %+v", got)
 	}
 	host.ProgramHash = "that of the program before the update"
-	if got := otherProgram(host); len(got) != 1 || !strings.Contains(got[0].Message, "another build") || !strings.Contains(got[0].Message, "end process 4711") {
+	if got := observer.OtherProgram(host); len(got) != 1 || !strings.Contains(got[0].Message, "another build") || !strings.Contains(got[0].Message, "end process 4711") {
 		t.Errorf("another program: %+v", got)
 	}
-	if got := otherProgram(schema.StatusResult{Version: rpc.Version}); len(got) > 0 {
+	if got := observer.OtherProgram(schema.StatusResult{Version: rpc.Version}); len(got) > 0 {
 		t.Errorf("the last known sessions: %+v", got)
 	}
 }

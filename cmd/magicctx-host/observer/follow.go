@@ -1,13 +1,10 @@
-package main
+package observer
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -22,36 +19,37 @@ const (
 	refreshPause = 100 * time.Millisecond
 )
 
-// A follower polls the host of a data directory. While no host runs, it keeps trying, and it never
+// A Follower polls the host of a data directory. While no host runs, it keeps trying, and it never
 // starts one.
-type follower struct {
-	endpoint daemon.Endpoint
-	dir      string
+type Follower struct {
+	Endpoint daemon.Endpoint
+	// Dir is the data directory of the host.
+	Dir string
 }
 
-// news is one report of a follower: a status, or the reason for its absence.
-type news struct {
-	status *schema.StatusResult
-	away   string
-	// changed is true if a session has had a pass, or if the follower has just connected to the host.
-	changed bool
+// News is one report of a Follower: a status, or the reason for its absence.
+type News struct {
+	Status *schema.StatusResult
+	Away   string
+	// Changed is true if a session has had a pass, or if the follower has just connected to the host.
+	Changed bool
 }
 
-// follow passes every report to tell, one at a time, until ctx ends.
-func (f follower) follow(ctx context.Context, tell func(news)) {
+// Follow passes every report to tell, one at a time, until ctx ends.
+func (f Follower) Follow(ctx context.Context, tell func(News)) {
 	for ctx.Err() == nil {
 		err := f.listen(ctx, tell)
 		if ctx.Err() != nil {
 			return
 		}
-		tell(news{away: f.reason(err)})
+		tell(News{Away: f.reason(err)})
 		pause(ctx, refreshEvery)
 	}
 }
 
-func (f follower) reason(err error) string {
+func (f Follower) reason(err error) string {
 	if errors.Is(err, daemon.ErrNoHost) {
-		return "no host is running for " + f.dir
+		return "no host is running for " + f.Dir
 	}
 	return err.Error()
 }
@@ -59,7 +57,7 @@ func (f follower) reason(err error) string {
 var errHostLeft = errors.New("the host has ended")
 
 // listen follows one host until the host is gone.
-func (f follower) listen(ctx context.Context, tell func(news)) error {
+func (f Follower) listen(ctx context.Context, tell func(News)) error {
 	changed := make(chan struct{}, 1)
 	client, err := f.subscribe(ctx, changed)
 	if err != nil {
@@ -73,7 +71,7 @@ func (f follower) listen(ctx context.Context, tell func(news)) error {
 		if err != nil {
 			return err
 		}
-		tell(news{status: st, changed: isChange})
+		tell(News{Status: st, Changed: isChange})
 		pause(ctx, refreshPause)
 		select {
 		case <-ctx.Done():
@@ -89,10 +87,10 @@ func (f follower) listen(ctx context.Context, tell func(news)) error {
 }
 
 // subscribe connects to the host, which then announces every pass in changed.
-func (f follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+func (f Follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	client, err := greet(ctx, f.endpoint, func(_ context.Context, method string, _ json.Value) (any, error) {
+	client, err := Greet(ctx, f.Endpoint, func(_ context.Context, method string, _ json.Value) (any, error) {
 		if method == schema.MethodSessionChanged {
 			select {
 			case changed <- struct{}{}:
@@ -111,12 +109,12 @@ func (f follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.
 	return client, nil
 }
 
-func (f follower) ask(ctx context.Context, client *rpc.Client) (*schema.StatusResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+func (f Follower) ask(ctx context.Context, client *rpc.Client) (*schema.StatusResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	st := new(schema.StatusResult)
 	err := client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, st)
-	st.Warnings = append(otherProgram(*st), st.Warnings...)
+	st.Warnings = append(OtherProgram(*st), st.Warnings...)
 	return st, err
 }
 
@@ -127,25 +125,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-}
-
-// printChanges prints the status as one line of JSON after each change of a session.
-func printChanges(ctx context.Context, f follower, w io.Writer) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var failed error
-	f.follow(ctx, func(n news) {
-		if !n.changed {
-			return
-		}
-		line, err := json.Marshal(n.status)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(line))
-		}
-		if err != nil { // the reader of the pipe has ended, for example in `| head`
-			failed = err
-			stop()
-		}
-	})
-	return failed
 }

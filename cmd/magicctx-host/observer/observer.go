@@ -1,0 +1,74 @@
+package observer
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Timeout bounds each request to the host. It can be short because a status never waits for a
+// pass.
+const Timeout = 5 * time.Second
+
+// OtherProgram returns a warning if the running host is another program than this one.
+func OtherProgram(st schema.StatusResult) []schema.Warning {
+	if st.PID == 0 { // no host is running
+		return nil
+	}
+	problem, remedy := doctor.OtherProgram(st, rpc.Version, program.Hash())
+	if problem == "" {
+		return nil
+	}
+	return []schema.Warning{{Source: "program", Message: problem + ". Remedy: " + remedy}}
+}
+
+// Status asks the running host for its status.
+func Status(ctx context.Context, endpoint daemon.Endpoint) (st schema.StatusResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	client, err := Greet(ctx, endpoint, nil)
+	if err != nil {
+		return st, err
+	}
+	defer client.Close(ctx)
+	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+}
+
+// Session asks the running host for the status of one session.
+func Session(ctx context.Context, endpoint daemon.Endpoint, p schema.SessionStatusParams) (st schema.SessionStatus, err error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	client, err := Greet(ctx, endpoint, nil)
+	if err != nil {
+		return st, err
+	}
+	defer client.Close(ctx)
+	err = client.Call(ctx, schema.MethodSessionStatus, p, &st)
+	return st, err
+}
+
+// Greet connects to the running host as an observer, which has no sessions.
+func Greet(ctx context.Context, endpoint daemon.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
+	conn, err := daemon.Dial(ctx, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	client := rpc.NewClient(conn, handler, nil)
+	err = client.Call(ctx, schema.MethodInitialize, schema.InitializeParams{
+		Protocol:      schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor},
+		Client:        "magicctx-host status",
+		ClientVersion: rpc.Version,
+		PID:           os.Getpid(),
+	}, nil)
+	if err != nil {
+		client.Close(ctx)
+		return nil, err
+	}
+	return client, nil
+}
