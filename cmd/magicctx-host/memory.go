@@ -176,6 +176,9 @@ type memoryAddCmd struct {
 
 // Run stores a memory of the user.
 func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
+	if cmd.User && cmd.Category != "" {
+		return errors.New("name --user or --category, not both: a memory about you has no other category")
+	}
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
 		return err

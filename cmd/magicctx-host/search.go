@@ -23,7 +23,7 @@ type searchCmd struct {
 	JSON  bool     `help:"Print JSON."`
 
 	Only    string `help:"Only hits of one kind: ${onlys}." enum:",${onlys}" default:""`
-	Days    int    `help:"Only the last days." placeholder:"N"`
+	Days    *int   `help:"Only the last days." placeholder:"N"`
 	Harness string `help:"Sessions of this program only: ${readable}." enum:",${readable}" default:"" placeholder:"NAME"`
 	Session string `help:"Only the session with this id." placeholder:"ID"`
 }
@@ -41,8 +41,11 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) (err error) {
 	q := search.Query{Text: strings.Join(cmd.Query, " "), Limit: cmd.Limit}
 	q.Only, _ = search.Only(cmd.Only)
 	q.Only.Harness, q.Only.SessionID = cmd.Harness, cmd.Session
-	if cmd.Days > 0 {
-		q.Only.Since = time.Now().AddDate(0, 0, -cmd.Days).UnixMilli()
+	if cmd.Days != nil {
+		if *cmd.Days < 1 {
+			return fmt.Errorf("--days is %d; it is at least 1", *cmd.Days)
+		}
+		q.Only.Since = time.Now().AddDate(0, 0, -*cmd.Days).UnixMilli()
 	}
 	q.Embed = (&embedding.Source{Env: os.Getenv, Failed: func(err error) { fmt.Fprintf(s.err, "Only words are searched: %v\n", err) }}).Query
 	all, err := found(ctx, dir, q)

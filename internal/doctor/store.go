@@ -37,7 +37,7 @@ func (x *examination) store(ctx context.Context) {
 	switch {
 	case len(found.Damage) > 0:
 	case 0 < found.Schema && found.Schema < found.OldestSchema:
-		x.fail("move that file away: the next session starts with an empty one", "the database is of schema %d, a build before the first release wrote it: %s", found.Schema, found.Path)
+		x.fail("move that file away, with its -wal and -shm: the next session starts with an empty one", "the database is of schema %d, a build before the first release wrote it: %s", found.Schema, found.Path)
 	case found.Schema > found.NewestSchema:
 		x.fail("update magicctx-host", "the database is of schema %d, this program knows up to %d", found.Schema, found.NewestSchema)
 	default:

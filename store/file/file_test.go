@@ -115,7 +115,7 @@ func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	viewErr := View(t.Context(), dir, func(*sqlite3.Conn) error { return nil })
 	for _, err := range []error{openErr, viewErr} {
 		assertIs(t, err, ErrOlderSchema)
-		for _, part := range []string{path, "version 23", "move the file away"} {
+		for _, part := range []string{path, "version 23", "move the file away, with its -wal"} {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("the error does not say %q: %v", part, err)
 			}

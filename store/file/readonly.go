@@ -103,7 +103,7 @@ func checkVersion(c *sqlite3.Conn) error {
 func olderSchema(stored, newest int) error {
 	remedy := "start the harness, whose host brings it up to date"
 	if 0 < stored && stored < firstVersion {
-		remedy = "a build before the first release wrote it, so move the file away: the next session that starts creates an empty one"
+		remedy = "a build before the first release wrote it, so move the file away, with its -wal and -shm: the next session that starts creates an empty one"
 	}
 	return fmt.Errorf("%w: its schema is version %d, this program reads %d; %s", ErrOlderSchema, stored, newest, remedy)
 }

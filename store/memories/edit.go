@@ -70,7 +70,9 @@ func check(m *chronicle.Memory, most int) error {
 		return Refuse("content is empty; write one fact")
 	case n > most:
 		return Refuse("content has %d characters, and at most %d are possible; write one fact, briefly", n, most)
-	case (m.Project == chronicle.UserProject) != (m.Category == chronicle.UserCategory), m.Project != chronicle.UserProject && !slices.Contains(chronicle.Categories[:], m.Category):
+	case m.Project == chronicle.UserProject && m.Category != chronicle.UserCategory:
+		return Refuse("a memory about the user has no other category than %s", chronicle.UserCategory)
+	case m.Category == chronicle.UserCategory && m.Project != chronicle.UserProject, m.Project != chronicle.UserProject && !slices.Contains(chronicle.Categories[:], m.Category):
 		return Refuse("category is %q; it is one of %s", m.Category, strings.Join(chronicle.Categories[:], ", "))
 	}
 	return checkRest(m)

@@ -19,6 +19,8 @@ async function enter() {
   if (!token) return localStorage.getItem(storage)
   history.replaceState(null, "", "/")
   const answer = await fetch("/open", { method: "POST", body: JSON.stringify(token) })
+  // The address works once, and this browser may be the one that has used it.
+  if (!answer.ok && localStorage.getItem(storage)) return localStorage.getItem(storage)
   if (!answer.ok) throw new Error(await answer.text())
   const secret = await answer.json()
   localStorage.setItem(storage, secret)
@@ -106,7 +108,7 @@ function row(m) {
   const edit = element("button", { type: "button", ariaLabel: `edit memory ${m.id}`, onclick: () => openEditor(m, words) }, "edit")
   return element("tr", { className: isActive ? "" : "away" },
     element("td", { className: "n" }, String(m.id)), words, element("td", { className: "wide" }, m.source), element("td", {}, m.status + (m.doubt ? `: ${m.doubt}` : "")),
-    element("td", { className: "act" }, ...(isActive ? [edit, act("archive", { action: "archive" })] : [act("restore", { action: "restore" })])))
+    element("td", { className: "act" }, ...(isActive ? [edit, act("archive", { action: "archive" })] : [act(m.status === "proposed" ? "accept" : "restore", { action: "restore" })])))
 }
 
 function openEditor(m, cell) {
