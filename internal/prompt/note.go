@@ -18,8 +18,8 @@ const (
 // told are the ready notes of which a session's model was told, and that no pass has stored yet.
 var told = session.NewSlot[[]int64]()
 
-// tellReady adds a note of the host that tells the model which of its own notes are ready, once for each. Like a reminder,
-// it busts nothing.
+// tellReady tells the model which of its notes are ready, for example a note that waited for a file. It tells of each note
+// once. The text is added to content that was never sent, so it busts nothing.
 func (pr *Prompts) tellReady(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
 	if s.Mode().IsSubagent || s.Row.Project == "" || len(*told.Of(s)) > 0 {

@@ -14,7 +14,8 @@ import (
 
 // A cue is something that a new prompt or result names.
 type cue struct {
-	// names are files, symbols and commands. Those of a call come from its arguments, those of a prompt from its text.
+	// names are files, symbols and commands. The names of a call come from its arguments, and the names of a prompt
+	// come from its text.
 	names []name
 	// failed is what a call or command has reported.
 	failed failure

@@ -35,7 +35,8 @@ func TestBaselineShowsOpenItems(t *testing.T) {
 	}
 }
 
-// The delta tells what was said or closed since the fold, and leaves out what was both.
+// The delta lists the promises that were made since the fold, and those that were closed. It leaves out a promise that was
+// made and closed since then.
 func TestDeltaTellsOfItems(t *testing.T) {
 	got := deltaOf(history.DeltaInput{Promises: items(), Session: "mine", FoldedAt: 20}).Text
 	want := "<session-history-since>\n<open-item-updates>\n" + itemNotice + `  <closed id="3"/>

@@ -189,8 +189,8 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	}
 }
 
-// What is about the user has a section and a budget of its own, so that it takes no room from the project, and a project
-// none from it.
+// Memories of the user have a section and a budget of their own. So they take no room from the memories of the project,
+// and these take none from them.
 func TestMemoriesOfTheUserHaveTheirOwnSection(t *testing.T) {
 	ofUser := chronicle.Memory{ID: 7, Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: "prefers <short> answers"}
 	in := history.BaselineInput{Memories: []chronicle.Memory{{ID: 1, Project: "git:1", Category: "NAMING", Content: "x"}, ofUser}, CountText: tokens.Count}

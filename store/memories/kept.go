@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a time in Unix seconds, after so many writes of this process. What was read at a moment is true until the
-// next one, except for what another process has written in this second.
+// A moment is a time in Unix seconds, together with the number of this process's writes until then. A value that was read
+// at a moment is valid until the next moment. Only a write of another process in the same second is missed.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxPromises bounds the open promises of a project. What is said then is not kept, so that a model that promises all the
-	// time does not bury what the user has said.
+	// maxPromises bounds the open promises of a project. If so many are open, no further promise is kept. Otherwise a model
+	// that promises something in each message would bury the promises of the user.
 	maxPromises = 200
 	// maxClosed bounds the closed ones. They are kept so that they do not come back.
 	maxClosed = 1_000
 )
 
-// Keep stores the promises of a session as notes of its project, and closes earlier ones. A promise that is known stays as
-// it is, also if it was done or dismissed.
+// Keep stores the promises of a session as notes of its project, and closes earlier ones. If a promise is already
+// known, it does not change, even if it was done or dismissed.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	tx.WritesMemories = true
