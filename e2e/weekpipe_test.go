@@ -103,7 +103,9 @@ func (p *pipe) connect() {
 	p.call(schema.MethodInitialize, schema.InitializeParams{
 		Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "test", Harness: schema.HarnessOpenCode, Directory: p.project,
 	}, nil)
-	p.command("--dry-run") // it waits until the host knows the project
+	if _, err := p.command("--dry-run"); err != nil { // it waits until the host knows the project
+		p.t.Fatal(err)
+	}
 }
 
 // handle answers the calls of the host.
@@ -147,10 +149,9 @@ func (p *pipe) call(method string, params, result any) {
 	}
 }
 
-func (p *pipe) command(arguments string) (said schema.CommandExecuteResult) {
-	p.t.Helper()
-	p.call(schema.MethodCommandExecute, schema.CommandExecuteParams{Session: p.session, Directory: p.project, Command: "ctx-dream", Arguments: arguments}, &said)
-	return said
+func (p *pipe) command(arguments string) (said schema.CommandExecuteResult, err error) {
+	err = p.client.Call(p.ctx, schema.MethodCommandExecute, schema.CommandExecuteParams{Session: p.session, Directory: p.project, Command: "ctx-dream", Arguments: arguments}, &said)
+	return said, err
 }
 
 // visit plays a session of ten requests, as long as those of a usual turn.
@@ -195,7 +196,10 @@ func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 
 func (p *pipe) dream() {
 	p.t.Helper()
-	p.command("")
+	// The host can ask its first question, and be killed, before it has answered the command.
+	if _, err := p.command(""); err != nil && (p.killAt == 0 || p.asked != p.killAt) {
+		p.t.Fatal(err)
+	}
 	if len(p.delays) > 0 {
 		time.Sleep(p.delays[0]) // the random moment
 		p.delays = p.delays[1:]
@@ -216,18 +220,21 @@ func (p *pipe) dream() {
 }
 
 // revive starts a host in place of the killed one, and runs the command again. It returns what the command said.
-func (p *pipe) revive() (said string) {
+func (p *pipe) revive() string {
 	p.t.Helper()
 	_ = p.client.Close(p.ctx) // the connection has ended already
 	_ = p.host.Wait()         // the host was killed
 	p.connect()
-	said = p.command("").Message
+	result, err := p.command("")
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	select {
 	case <-p.told:
 	case <-time.After(time.Minute):
 		p.t.Fatal("the run has not ended after the crash")
 	}
-	return said
+	return result.Message
 }
 
 func (p *pipe) leave() {
