@@ -312,7 +312,7 @@ func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 	})
 }
 
-// drawObject draws the keys of an object, with values of every kind.
+// drawObject draws some of the keys of an object, with valid and invalid values.
 func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	tree := map[string]any{}
 	for _, f := range fieldsOf(typ) {
