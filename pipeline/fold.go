@@ -36,7 +36,7 @@ type History struct {
 	// nothing. It frees no space, so it is added, changed and removed only when the prefix is gone anyway, or when
 	// the user asks for a flush.
 	StandsAlone bool
-	// Refold asks the next bust for a fold, because the compartments were made again.
+	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool
 }
 
@@ -50,7 +50,7 @@ const (
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
-	// FoldRefold: the compartments were made again.
+	// FoldRefold: compartments of the head were replaced or removed.
 	FoldRefold FoldReason = "refold"
 )
 
