@@ -367,14 +367,15 @@ func (ps *Pass) isOverflow() bool {
 }
 
 // isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
-// refused prompt, or the refused prompt was not the wire, because the harness did not reach the host.
+// refused prompt, and what stands there now is shorter, or the refused prompt was not the wire, because the
+// harness did not reach the host.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {
 		return false
 	}
 	isNewest := row.OverflowPass == row.Passes
-	return pipe.HasLostGauge() || isNewest && (pipe.TookBack() || pipe.RefusedAnother(row.OverflowTokens, ps.window.Tokens, c))
+	return pipe.HasLostGauge() || isNewest && (pipe.TookBack(ps.Session.WireTokens) || pipe.RefusedAnother(row.OverflowTokens, ps.window.Tokens, c))
 }
 
 func (ps *Pass) render(d pipeline.Decision) {
