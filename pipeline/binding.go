@@ -47,11 +47,10 @@ func (s *array) newestNamed(n int) string {
 }
 
 // TookBack reports whether the array no longer holds the message that the newest request
-// ended with, because the user has reverted it, and the messages now have fewer tokens than
-// those that were sent. If sent is 0, nobody knows how many were sent. If the client did not
-// report a token, TookBack returns false.
-func (s *memo) TookBack(sent int) bool {
-	return s.sentToken != "" && (sent == 0 || s.counted() < sent) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
+// ended with, because the user has reverted it, and is now shorter than that request. If the
+// client did not report a token, TookBack returns false.
+func (s *memo) TookBack() bool {
+	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
 // holds reports whether the thinking of entry i still follows the prompt that it was

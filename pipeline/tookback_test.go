@@ -26,7 +26,7 @@ func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 		s.Update(0, []json.Value{prompt, limit}, "")
 		w := s.Render(s.Decide(Readings{LimitTokens: 1000, Threshold: 65}))
 		s.Update(c.keep, []json.Value{next}, w.Token)
-		if got := s.TookBack(0); got != c.want {
+		if got := s.TookBack(); got != c.want {
 			t.Errorf("%s: taken back %t, want %t", name, got, c.want)
 		}
 	}

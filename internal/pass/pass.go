@@ -375,7 +375,7 @@ func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 		return false
 	}
 	isNewest := row.OverflowPass == row.Passes
-	return pipe.HasLostGauge() || isNewest && (pipe.TookBack(ps.Session.WireTokens) || pipe.RefusedAnother(row.OverflowTokens, ps.window.Tokens, c))
+	return pipe.HasLostGauge() || isNewest && (pipe.TookBack() || pipe.RefusedAnother(row.OverflowTokens, ps.window.Tokens, c))
 }
 
 func (ps *Pass) render(d pipeline.Decision) {
