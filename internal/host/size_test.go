@@ -236,7 +236,7 @@ func TestRefusalSpeaksAboutALongerPrompt(t *testing.T) {
 		h.clock.Advance(time.Second)
 		h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long"}}}}`)
 		h.messages = h.messages[:len(h.messages)-1]
-		h.told, h.revision = 0, 0
+		h.told = len(h.messages)
 		return m
 	}
 	refuse("u5", 20_000)
