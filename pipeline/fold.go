@@ -81,7 +81,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return unchanged
 	}
 	shown := s.standing(r.History)
-	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // of memories only
+	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // of memories or promises only
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
@@ -201,7 +201,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 }
 
 // fold proposes a new baseline with the compartments in shown, and an empty delta. If
-// shown is empty, and memories are no reason for a head (History.StandsAlone), it proposes to have no head.
+// shown is empty, and memories and promises are no reason for a head (History.StandsAlone), it proposes to have no head.
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
