@@ -189,7 +189,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	checkBusts(t, requests, k.passes)
 }
 
-// tellsInParts is a good historian, which makes a compartment of each 12 messages.
+// tellsInParts answers like a historian that works well: it makes a compartment of every 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
 // tellsInPartsOf returns a historian like tellsInParts. Its summaries begin with word.

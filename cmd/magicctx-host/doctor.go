@@ -97,8 +97,8 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// harnesses returns, for each harness, the functions with which doctor reads its configuration. If project is
-// empty, they read only the user's own configuration.
+// harnesses returns each harness with the functions with which doctor reads and repairs the harness's configuration.
+// If project is empty, they use only the user's own configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)

@@ -260,7 +260,8 @@ func unless(isEmpty bool, text string) string {
 	return text
 }
 
-// besideHindsight returns the bill as a multiple of the bill at the best bust times.
+// besideHindsight returns the bill, divided by the bill that the same removals would have had at the best times. If
+// nobody knows the latter, it returns 1.
 func (f figure) besideHindsight() float64 {
 	if f.Hindsight == 0 {
 		return 1

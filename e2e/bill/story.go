@@ -13,9 +13,9 @@ import (
 // calls is the number of tool calls in each turn, one per step.
 const calls = 5
 
-// These sizes are in tokens, counted by internal/tokens. Together with the system prompt and the tools (about 7
-// k), the texts of 60 turns fill four fifths of a window of 64 k. A step with its call and result adds
-// about 1.1 k.
+// These sizes are in tokens, counted by internal/tokens. Without calls and results, the texts of 60 turns fill four
+// fifths of a window of 64 k, together with the system prompt and the tools (about 7 k). With its call and result, a
+// step has about 1.1 k.
 const (
 	promptTokens     = 110
 	stepTokens       = 85

@@ -312,7 +312,7 @@ export class Judge {
     return sum
   }
 
-  /** The messages that this head has stood for, in any array. */
+  /** The messages that a head with these texts has covered in any request so far. */
   private stands({ texts }: Head): Set<string> {
     return this.stoodFor.get(texts.join()) ?? new Set()
   }

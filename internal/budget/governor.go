@@ -37,7 +37,7 @@ type Options struct {
 	Log     *slog.Logger
 	// Zone is the zone whose days have budgets.
 	Zone *time.Location
-	// Unlimited switches the budgets off. A replay asks its questions again as they were recorded.
+	// Unlimited switches the budgets off. A replay sets it, because recorded answers cost nothing.
 	Unlimited bool
 }
 

@@ -23,9 +23,10 @@ const namedTimeout = 3 * time.Second
 // errNoProgram is worded like the plugin's own message about such a path.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program that NamedBy names. If there is a problem, it returns the problem as a sentence,
-// otherwise "". isBroken means that no plugin can work with the program. own is the version of this program.
-// A program of another version may still work. versionOf runs a program for its version.
+// Named examines the program that the variable NamedBy names. If there is a problem, it returns the problem as a
+// sentence, otherwise "". isBroken means that no plugin can work with that program. own is the version of the
+// running doctor. Another version is a problem, but the program is not broken. versionOf runs a program and
+// returns the version that it prints.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

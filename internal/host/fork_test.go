@@ -619,8 +619,8 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. The thinking of that answer stays valid in the
-// fork if the same prompt precedes it there.
+// The user forks the original before a pass has seen its newest answer. If an event has told the host of that answer, and
+// the same prompt precedes it in the fork, its thinking stays valid there.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string

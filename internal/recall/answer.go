@@ -7,7 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// lines finds the statements that answer the sentences of a prompt: those that have most of their content.
+// lines finds the statements that answer a line of a prompt. A statement answers a line if it has most of the line's terms,
+// by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)
@@ -150,8 +151,8 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how much of what a rule is about a line of a prompt names: 1 if it names the subject of the rule, that
-// is the words before its verb, and otherwise the share of its content.
+// bound returns how much a line of a prompt has to do with a rule: 1 if the line names the subject of the rule, which is the
+// words before the rule's verb, and otherwise the share of the rule's terms that the line has.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {

@@ -121,7 +121,8 @@ func (f *finder) rarest(all []string) ([]string, error) {
 	return have, nil
 }
 
-// chunks returns the newest chunks of a kind with all terms.
+// chunks returns the chunks of a kind that have all terms, the newest first. It looks at a limited number of them, and
+// leaves out those that isWanted refuses.
 func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit) bool) (hits []index.Hit, err error) {
 	if len(all) == 0 {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// H9: a repository may hold a link to a file of the kernel, for example to /proc/self/pagemap, which is a
+// project H9: a repository may hold a link to a file of the kernel, for example to /proc/self/pagemap, which is a
 // regular file of size 0 that never ends. The test uses /proc/self/status instead, so that a failure does not
 // fill the memory.
 func TestHostileCloneKernelFilesAreEmpty(t *testing.T) {

@@ -67,7 +67,8 @@ var (
 	geminiID   = regexp.MustCompile(`gemini-(\d{1,2})`)
 )
 
-// claude returns a route to a Claude model, by the route's name.
+// claude returns the route with this name. If id names a Claude model, MinTokens is the shortest prefix that this model
+// caches.
 func claude(name, id string) Route {
 	r := Named(name)
 	found := claudeID.FindStringSubmatch(id)

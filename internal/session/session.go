@@ -40,8 +40,8 @@ type Session struct {
 	Pipe  *pipeline.Session
 	// Revision identifies the array that both Pipe and the client hold.
 	Revision uint64
-	// Unsaved are units that a busy store could not take yet. They also wait in a file, so that even after a
-	// restart no other unit gets their tags.
+	// Unsaved are units that are not stored yet, because the database was busy. They are also in a file, so that
+	// even after a restart no other unit gets their tags.
 	Unsaved []frozen.Unit
 	// Inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
 	Inherited *inherited

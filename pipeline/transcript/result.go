@@ -23,8 +23,10 @@ type toolResult struct {
 	isUnreadable bool
 }
 
-// readContent reads the content of a result: a string, or texts, which the harness joins with line breaks, and files.
-// Media maps the path of a file to its URL, if the shim has left out the file's content.
+// readContent reads the content of a result. The content is a string, or a list of texts and files. It joins the texts with
+// line breaks, as the harness does. path is the place of the content in its message. If the shim has left out the content of
+// a file, media holds the beginning of its URL, by the file's place in the message. If the content cannot be read, the result
+// is false.
 func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
 	if content.Kind() == '"' {
 		r.textPath = path

@@ -147,7 +147,8 @@ export function handlers(pi: Pi) {
     },
 
     /**
-     * Pi is about to refresh the cached prefix. If it does so in an idle session, the prefix lives longer than usual.
+     * Pi decides whether it refreshes the cached prefix. If it does so in an idle session, the host learns that the prefix
+     * lives longer than usual.
      */
     cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
       void guarded("cache_warming_decision", (instance) => {
