@@ -20,7 +20,7 @@ const (
 	usualTerms = 50
 )
 
-// The following weights give the best ranks for the tuning half of the judged set. Near these values, the ranks hardly
+// The following weights give the best ranks for the tuning queries of the judged set. Near these values, the ranks hardly
 // change.
 const (
 	// together is the most that a chunk gains if the terms stand side by side, as a share of its score.
