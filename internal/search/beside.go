@@ -39,7 +39,7 @@ func answers(text, prompt *scored) bool {
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// neighbours gives to each candidate a share of the terms and of the sense that the messages beside it have.
+// neighbours gives to each candidate a share of the terms that the messages beside it have.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
@@ -50,14 +50,7 @@ func neighbours(all []scored) {
 			a.near[t] = max(a.near[t], nearby/distance*b.own[t])
 			b.near[t] = max(b.near[t], nearby/distance*a.own[t])
 		}
-		a.nearSense = max(a.nearSense, b.sense/distance)
-		b.nearSense = max(b.nearSense, a.sense/distance)
 	})
-}
-
-// senses returns the share of sense that a candidate gains.
-func (c *scored) senses() float64 {
-	return kinds[c.Kind] * max(c.sense, (c.sense+besideSense*c.nearSense)/(1+besideSense))
 }
 
 // move moves the total of a message towards a better one beside it, and that of a commit towards the best message of

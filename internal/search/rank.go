@@ -20,7 +20,7 @@ const (
 	usualTerms = 50
 )
 
-// The following weights give the best ranks for the tuning half of the judged set. Near these values, the ranks hardly
+// The following weights give the best ranks for the tuning queries of the judged set. Near these values, the ranks hardly
 // change.
 const (
 	// together is the most that a chunk gains if the terms stand side by side, as a share of its score.
@@ -44,12 +44,10 @@ const (
 	// recent is the most that a new chunk gains; the gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the most that a chunk gains if its vector has the direction of the query's, both seen from the mean of
-	// the candidates. besideSense is what the nearest vector of a message beside it counts in the mean of the two. For
-	// the mean, as many candidates as fewest have no direction.
-	sense       = 0.03
-	besideSense = 0.4
-	fewest      = 10
+	// sense is the most that a chunk gains if it and the messages beside it are about the same as the query, as a share of
+	// the best score. For the mean direction, as many candidates as fewest have no direction.
+	sense  = 0.5
+	fewest = 10
 	// again is the share of its score that a hit keeps for each better hit of its message.
 	again = 0.5
 	// least is the least share of the best score that a hit needs.
@@ -87,16 +85,19 @@ func (s *search) rank() ([]Hit, error) {
 	for _, row := range slices.Sorted(maps.Keys(s.found)) { // in a fixed order, so that a search has one result
 		all = append(all, r.match(s.found[row]))
 	}
-	r.setMean(all)
 	neighbours(all)
 	all, err := r.addNeighbours(all)
 	if err != nil {
 		return nil, err
 	}
+	for i := range all {
+		all[i].total = r.score(&all[i])
+	}
+	s.addSense(all)
 	hits := make([]*scored, 0, len(all))
 	for i := range all {
 		h := &all[i]
-		h.total = (r.score(h)/(most*(saturation+1)*(1+together)*(1+recent)) + sense*h.senses()) / (1 + sense)
+		h.total /= most * (saturation + 1) * (1 + together) * (1 + recent) * (1 + sense)
 		if h.total > 0 && (s.q.Hides == nil || !s.q.Hides(&h.Hit)) {
 			hits = append(hits, h)
 		}
@@ -145,7 +146,6 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 			if _, ok := r.found[h.Row()]; !ok {
 				r.found[h.Row()] = h
 				c := r.match(h)
-				r.setSense(&c)
 				c.isBeside = true
 				all = append(all, c)
 				isNew = true
@@ -197,34 +197,6 @@ type ranking struct {
 	*search
 	// refs are the terms of the query for which a term of a text stands.
 	refs map[string][]ref
-	// mean is the mean direction of the vectors of the candidates: what they have in common does not distinguish them.
-	mean words.Vector
-}
-
-// setMean computes the mean, and the sense of each candidate.
-func (r *ranking) setMean(all []scored) {
-	for i := range all {
-		direction := all[i].about.Unit()
-		r.mean.AddShare(&direction, 1/float32(len(all)+fewest))
-	}
-	r.meaning = r.fromMean(&r.meaning)
-	for i := range all {
-		r.setSense(&all[i])
-	}
-}
-
-func (r *ranking) setSense(c *scored) {
-	about := r.fromMean(&c.about)
-	c.sense = max(0, about.Cosine(&r.meaning))
-}
-
-// fromMean returns a vector as it is seen from the mean.
-func (r *ranking) fromMean(v *words.Vector) words.Vector {
-	u := v.Unit()
-	if u != (words.Vector{}) {
-		u.AddShare(&r.mean, -1)
-	}
-	return u
 }
 
 // A ref says that a term stands for the term of the query with a number, and how well, from 0 to 1.
@@ -240,11 +212,10 @@ type scored struct {
 	own, near []float64
 	close     float64
 	matched   int
-	total     float64
-	// about is the vector of the text. sense says how near it is to that of the query, and nearSense is the greatest
-	// sense beside it.
-	about            words.Vector
-	sense, nearSense float64
+	// covered is the share of the query's weight that the terms of the candidate and beside it have.
+	covered, total float64
+	// about is the vector of the text.
+	about words.Vector
 	// isBeside means that no term led to the chunk, but a candidate beside it.
 	isBeside bool
 }
@@ -289,7 +260,8 @@ func (r *ranking) score(c *scored) float64 {
 		all += t.weight
 		covered += min(t.weight, v)
 	}
-	score *= 1 - coverage + coverage*covered/all
+	c.covered = covered / all
+	score *= 1 - coverage + coverage*c.covered
 	score *= 1 + together*c.close
 	if age := r.q.Now - c.At; c.At > 0 {
 		score *= 1 + recent*math.Exp2(-float64(max(0, age))/month)

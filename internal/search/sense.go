@@ -1,0 +1,57 @@
+package search
+
+import "github.com/magicctx/magicctx-host/internal/search/words"
+
+// addSense adds to the total of each candidate what it gains for its sense. A short text says little of its subject, so
+// the vectors of the messages beside it count, too. All directions are seen from their mean: what the candidates have in
+// common does not distinguish them. The more of the query's words a candidate has, the less the sense counts for all: it
+// helps where the words fail.
+func (s *search) addSense(all []scored) {
+	meaning := s.meaning.Unit()
+	if meaning == (words.Vector{}) {
+		return
+	}
+	subjects := subjects(all)
+	var mean words.Vector
+	for i := range subjects {
+		mean.AddShare(&subjects[i], 1/float32(len(all)+fewest))
+	}
+	meaning.AddShare(&mean, -1)
+	senses, nearest := make([]float64, len(all)), 0.0
+	for i := range subjects {
+		subjects[i].AddShare(&mean, -1)
+		senses[i] = max(0, subjects[i].Cosine(&meaning))
+		nearest = max(nearest, senses[i])
+	}
+	if nearest == 0 {
+		return
+	}
+	best, covered := 0.0, 0.0
+	for i := range all {
+		best, covered = max(best, all[i].total), max(covered, all[i].covered)
+	}
+	for i := range all {
+		all[i].total += sense * (1 - covered) * best * kinds[all[i].Kind] * senses[i] / nearest
+	}
+}
+
+// subjects returns the direction of each candidate and the messages beside it together.
+func subjects(all []scored) []words.Vector {
+	place := make(map[*scored]int, len(all))
+	order := make([]*scored, len(all))
+	sums := make([]words.Vector, len(all))
+	for i := range all {
+		c := &all[i]
+		place[c], order[i] = i, c
+		c.about = c.about.Unit()
+		sums[i] = c.about
+	}
+	beside(order, far, func(a, b *scored, distance float64) {
+		sums[place[a]].AddShare(&b.about, float32(1/distance))
+		sums[place[b]].AddShare(&a.about, float32(1/distance))
+	})
+	for i := range sums {
+		sums[i] = sums[i].Unit()
+	}
+	return sums
+}
