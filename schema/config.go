@@ -379,8 +379,8 @@ type Dreamer struct {
 	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off" effect:"none"`
 	// UserMemories turns repeated observations about the user into memories that all projects see, even while the dreamer is disabled.
 	UserMemories UserMemories `json:"user_memories" project:"never"`
-	// PinKeyFiles keeps files that are read often in the prompt.
-	PinKeyFiles PinKeyFiles `json:"pin_key_files" effect:"none"`
+	// PinKeyFiles shows outlines of often read files to the model, even while the dreamer is disabled.
+	PinKeyFiles PinKeyFiles `json:"pin_key_files"`
 }
 
 // UserMemories turns repeated observations about the user into memories.
@@ -391,13 +391,13 @@ type UserMemories struct {
 	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 
-// PinKeyFiles keeps files that are read often in the prompt.
+// PinKeyFiles shows outlines of often read files to the model.
 type PinKeyFiles struct {
-	// Enabled turns the pinning on.
+	// Enabled adds the outlines to the head.
 	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
-	// TokenBudget bounds the pinned files, in tokens.
+	// TokenBudget bounds the outlines, in tokens.
 	TokenBudget int `json:"token_budget" jsonschema:"default=10000,minimum=2000,maximum=30000" project:"less"`
-	// MinReads is the number of reads that makes a file a key file.
+	// MinReads is the number of sessions that must have read a file.
 	MinReads int `json:"min_reads" jsonschema:"default=4,minimum=2,maximum=20" project:"more"`
 }
 

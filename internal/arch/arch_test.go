@@ -86,7 +86,7 @@ var direct = []struct {
 
 // rooms are the packages that the host is made of. The host imports them, and
 // none of them imports the host.
-const rooms = "internal/agent internal/budget internal/checks internal/dream internal/embedding internal/indexing internal/learn internal/marking internal/model internal/notice internal/pass internal/prompt internal/recall internal/search internal/session internal/status internal/summary internal/tool"
+const rooms = "internal/agent internal/budget internal/checks internal/dream internal/embedding internal/indexing internal/keyfiles internal/learn internal/marking internal/model internal/notice internal/pass internal/prompt internal/recall internal/search internal/session internal/status internal/summary internal/tool"
 
 // importers lists the only packages that may import a package.
 var importers = []struct {

@@ -135,7 +135,7 @@ func New(o Options) *Host {
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
-		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
+		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, IndexDir: o.IndexDir, Summarises: o.Summarises,
 	})
 	h.status.History = h.history
 	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Embeddings: embeddings, Log: o.Log})

@@ -332,6 +332,7 @@ CREATE TABLE heads (
 	sections        TEXT    NOT NULL DEFAULT '{}', -- JSON
 	docs_hash       TEXT    NOT NULL DEFAULT '',
 	memories        TEXT    NOT NULL DEFAULT '[]', -- ids of the memories in the baseline, JSON
+	key_files       TEXT    NOT NULL DEFAULT '', -- in the baseline, a line "HASH PATH" for each
 	memory_id       INTEGER NOT NULL DEFAULT 0, -- the newest memory and the newest change of a memory in the baseline
 	change_id       INTEGER NOT NULL DEFAULT 0,
 	folded_pass     INTEGER NOT NULL DEFAULT 0,
