@@ -367,7 +367,7 @@ type Dreamer struct {
 	Agent
 	// Schedule is the time of day of its runs, in local time, if your file has a block dreamer. Empty: only on request.
 	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
-	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes. 0: never.
+	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes, on mains power. 0: never.
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
