@@ -458,6 +458,7 @@ CREATE TABLE agent_work (
 	retry         INTEGER NOT NULL DEFAULT 0, -- no attempt before this pass of the session; for a project, this time
 	throttle      TEXT    NOT NULL DEFAULT '', -- JSON
 	unfinished    TEXT    NOT NULL DEFAULT '', -- JSON: what a run has done that has not ended yet; '' for none
+	stopped       TEXT    NOT NULL DEFAULT '', -- JSON: why the budget did not pay for its newest call; '' if it did
 	-- sums over all runs, because old runs are forgotten
 	runs          INTEGER NOT NULL DEFAULT 0,
 	input_tokens  INTEGER NOT NULL DEFAULT 0,
