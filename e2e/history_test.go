@@ -14,7 +14,10 @@ import (
 
 // With a historian, a session grows to several times its window. No prompt is blocked, fails or exceeds the
 // window, and each message is in the request or in a summary.
-func TestLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessOpenCode) }
+func TestLongHistory(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session")
+	testLongHistory(t, schema.HarnessOpenCode)
+}
 
 // A longHistory is the size of the session.
 type longHistory struct {
@@ -23,14 +26,9 @@ type longHistory struct {
 	publishes    int // the smallest number of publications
 }
 
-// longHistoryIn returns the size of the session in a harness. Without -all, OpenCode has fewer and longer messages,
-// because each of its requests takes four times as long as one of Pi.
-func longHistoryIn(h schema.Harness) longHistory {
-	switch {
-	case suite.All():
+func sizeOfLongHistory() longHistory {
+	if suite.All() {
 		return longHistory{turns: 20, steps: 20, words: 100, lines: 30, publishes: 6}
-	case h == schema.HarnessOpenCode:
-		return longHistory{turns: 6, steps: 7, words: 2_200, lines: 60, publishes: 4}
 	}
 	return longHistory{turns: 10, steps: 20, words: 100, lines: 30, publishes: 2}
 }
@@ -40,7 +38,7 @@ func testLongHistory(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	k := w.talk(w.launch(w.withHistorian()), "long", tellsInParts)
-	size := longHistoryIn(h)
+	size := sizeOfLongHistory()
 	k.words, k.lines = size.words, size.lines
 	for range size.turns {
 		k.turn(size.steps)

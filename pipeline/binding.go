@@ -47,10 +47,10 @@ func (s *array) newestNamed(n int) string {
 }
 
 // TookBack reports whether the array no longer holds the message that the newest request
-// ended with, because the user has reverted it. If the client did not report a token,
-// TookBack returns false.
+// ended with, because the user has reverted it, and is now shorter than that request. If the
+// client did not report a token, TookBack returns false.
 func (s *memo) TookBack() bool {
-	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
+	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
 // holds reports whether the thinking of entry i still follows the prompt that it was

@@ -74,7 +74,8 @@ type Decision struct {
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
-	// Model is the model that the pass is for. Agent is the harness's agent.
+	// Model is the model that the pass is for. Agent is the name of the agent of the
+	// harness that answers, for example "build".
 	Model schema.Model
 	Agent string
 	// InputTokens is the size of the last prompt that the provider reported. Size is

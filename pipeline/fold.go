@@ -39,7 +39,7 @@ type History struct {
 	// nothing. It frees no space, so it is added, changed and removed only when the prefix is gone anyway, or when
 	// the user asks for a flush.
 	StandsAlone bool
-	// Refold asks the next bust for a fold, because the compartments were made again.
+	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool
 }
 
@@ -53,7 +53,7 @@ const (
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
-	// FoldRefold: the compartments were made again.
+	// FoldRefold: compartments of the head were replaced or removed.
 	FoldRefold FoldReason = "refold"
 )
 
@@ -84,7 +84,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return unchanged
 	}
 	shown := s.standing(r.History)
-	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // of memories only
+	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // of memories or promises only
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
@@ -204,7 +204,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 }
 
 // fold proposes a new baseline with the compartments in shown, and an empty delta. If
-// shown is empty, and memories are no reason for a head (History.StandsAlone), it proposes to have no head.
+// shown is empty, and memories and promises are no reason for a head (History.StandsAlone), it proposes to have no head.
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}

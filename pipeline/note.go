@@ -48,7 +48,8 @@ type New struct {
 	Part    *transcript.Part
 }
 
-// maxNew bounds the messages of New parts. A longer array of unknown messages is from before the host.
+// maxNew is how many messages News looks at, from the end of the array. If more messages than that are new to the host,
+// the session is older than the host, and the provider has seen most of them.
 const maxNew = 4
 
 // News returns the parts to which the newest Update has given tags and at which a note may stand. It is called before

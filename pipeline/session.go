@@ -118,6 +118,8 @@ type memo struct {
 	// sentToken is the token of the wire that the newest request was sent with, as
 	// reported by the client. It is empty if the request was sent with another wire.
 	sentToken string
+	// sentCount is the host's count of the newest wire, or 0 if this process has sent none.
+	sentCount int
 	// askedModel is the model that the client asks for, zero if the messages name it.
 	askedModel schema.Model
 	// unstored holds the bindings that no pass has committed yet.
@@ -428,12 +430,12 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 		s.weighAll()
 	}
 	s.unstored, s.stamped = nil, make(map[int]int64)
-	s.Meta = m
+	s.Meta, s.sentCount = m, s.counted()
 }
 
 // Sent records a wire that was sent but could not be stored. The next pass compares
 // its own wire with it.
-func (s *memo) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
+func (s *memo) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw, s.sentCount = w.Wire, w.Raw, s.counted() }
 
 // Forget removes all state about messages that the harness has deleted.
 func (s *content) Forget(messageKeys []string) {

@@ -181,7 +181,7 @@ func hello() schema.InitializeParams {
 	}
 }
 
-// patience bounds every wait of a test that would otherwise hang.
+// patience returns a context that ends after 20 seconds, so that a test fails instead of hanging.
 func patience(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)

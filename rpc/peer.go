@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A peer is the harness at the other end of a connection. Through it the host
-// calls the shim.
+// A peer is the shim at the other end of a connection. Through it, the host asks
+// the harness, for example to run an agent.
 type peer struct{ conn *conn }
 
 var _ client.Client = (*peer)(nil)

@@ -206,8 +206,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that a new text has the details of the old ones, and no others. A path that is gone may go, and one that
-// was found may come.
+// keeps checks that a new text has the details of the old ones, and no others. It may leave out a path that no longer exists
+// (f.Gone), and may name a file that was found elsewhere (f.Found).
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)

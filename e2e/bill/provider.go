@@ -43,7 +43,8 @@ type provider struct {
 	// look watches the main conversation. seen holds the blocks that look has read.
 	look looker
 	seen map[promptcache.Hash]block
-	// newestText is the text of the newest message of the conversation, and lines are the lines of magicctx in it.
+	// newestText is the text of the newest message of the conversation. lines holds the lines that magicctx has added to any
+	// request so far.
 	newestText string
 	lines      map[string]bool
 	// windows holds, for each turn, the needles in the last prompt of the turn.

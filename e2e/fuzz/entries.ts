@@ -46,7 +46,7 @@ export interface EntryPart {
 export interface Raw {
   entries: Entry[]
   owners: Map<Entry, Message>
-  /** The entry of each message, for an answer without its results. */
+  /** The first entry of each message. The results of an answer's calls are entries of their own. */
   first: Map<Message, Entry>
   /** The key by which the shim must name each message. */
   keys: Map<string, string>

@@ -15,7 +15,7 @@ import { type Message, type Target, adapt, asked, modelOutput, namespaceOf, toUI
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Body = any
 
-/** A Converter is one package with a model of its provider. */
+/** A package (npm) that turns a prompt into a request of its provider, and the id of the model (api) for requests that name none. */
 export interface Converter {
   npm: string
   api: string

@@ -312,7 +312,7 @@ func isModel(at path) bool {
 
 // because holds the reasons for the limits that users ask about.
 var because = map[string]string{
-	"dreamer.schedule":             " (begin and end differ; \"\" means only on request)",
+	"dreamer.schedule":             " (begin and end differ; \"\" means only on request, or after idle_minutes)",
 	"embedding.provider":           " (magicctx runs no model itself; a local server, for example Ollama, is openai-compatible)",
 	"execute_threshold_percentage": " (above 80 too little room is left before a request may no longer fit)",
 }

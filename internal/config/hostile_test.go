@@ -175,7 +175,7 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// leaves returns all keys. A rule of an object holds for its keys.
+// leaves returns all keys. If an object has a rule for projects, this rule replaces those of its keys.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {
@@ -312,7 +312,7 @@ func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 	})
 }
 
-// drawObject draws the keys of an object, with values of every kind.
+// drawObject draws some of the keys of an object, with valid and invalid values.
 func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	tree := map[string]any{}
 	for _, f := range fieldsOf(typ) {

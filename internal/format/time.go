@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Age formats a past duration for a column of at most six cells, for example
-// "12s", "5m", "3h12m" and "2d".
+// Age formats the time since an event for a column of at most six cells, for example "12s", "5m", "3h12m" and "2d".
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	switch minutes, hours := int(d.Minutes()), int(d.Hours()); {

@@ -218,3 +218,33 @@ func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 		})
 	}
 }
+
+// If the user takes a refused prompt back and sends one that is not shorter, the provider would refuse it, too. Once, the
+// host believed after each revert that the refusal said nothing about the next prompt (-seed 3916918 of the fuzzer).
+func TestRefusalSpeaksAboutALongerPrompt(t *testing.T) {
+	h := newHarness(t)
+	for n := range 5 {
+		h.clock.Advance(time.Second)
+		h.user(fmt.Sprintf("u%d", n), words(2000))
+		h.pass()
+		h.tool(fmt.Sprintf("a%d", n), words(4000), "stop", 4000+h.ownCount())
+	}
+	refuse := func(id string, size int) schema.WireMutation {
+		h.clock.Advance(time.Second)
+		h.user(id, words(size))
+		m := h.pass()
+		h.clock.Advance(time.Second)
+		h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long"}}}}`)
+		h.messages = h.messages[:len(h.messages)-1]
+		h.told = len(h.messages)
+		return m
+	}
+	refuse("u5", 20_000)
+	if m := refuse("u6", 19_000); m.Cause == "overflow" {
+		t.Error("a shorter prompt is dropped from, as if the provider had refused it")
+	}
+	refuse("u7", 20_000)
+	if m := refuse("u8", 21_000); m.Cause != "overflow" {
+		t.Errorf("a longer prompt than the refused one: %s (%s)", m.Verdict, m.Cause)
+	}
+}

@@ -367,7 +367,8 @@ func (ps *Pass) isOverflow() bool {
 }
 
 // isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
-// refused prompt, or the refused prompt was not the wire, because the harness did not reach the host.
+// refused prompt, and what stands there now is shorter, or the refused prompt was not the wire, because the
+// harness did not reach the host.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {

@@ -37,10 +37,10 @@ type logFormat struct {
 // logFormats are the formats by program.
 var logFormats = map[schema.Harness]*logFormat{transcript.ClaudeCode: &claudeLog, transcript.Codex: &codexLog}
 
-// Readable are the programs whose stored sessions a Reader can read: the harnesses, and the programs with logs.
+// Readable lists the programs whose stored sessions a Reader can read: the harnesses, Claude Code and Codex.
 var Readable = append(slices.Clone(schema.Harnesses), transcript.ClaudeCode, transcript.Codex)
 
-// A logHead is what the beginning of a log tells.
+// A logHead holds what the first lines of a log tell about its session.
 type logHead struct {
 	// id is the name of the file until a line tells the id of the session.
 	id, directory string

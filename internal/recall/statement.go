@@ -134,7 +134,7 @@ func saidIn(hits []index.Hit) (all []spoken) {
 	return all
 }
 
-// empty are terms that say nothing about the subject of a sentence, as stems.
+// empty holds the stems of the words that do not tell what a sentence is about.
 var empty = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range terms.Of(`a an the this that these those it its is are was were be been being am do does did done doing has have had having

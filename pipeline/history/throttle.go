@@ -8,8 +8,8 @@ package history
 // message is summarised once.
 type Throttle struct {
 	// Runs counts the runs since the last reset. Tokens is the number of tokens that
-	// the models have read in these runs. Money is their price, in the unit of the
-	// prices.
+	// the models have read in these runs, and Money what they cost, in the unit of
+	// Demand.Price.
 	Runs, Tokens int
 	Money        float64
 	// Pass is the number of the pass on which the newest of these runs began or ended.

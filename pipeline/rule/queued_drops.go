@@ -65,8 +65,7 @@ func newestTools(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }
 
-// newest returns the tag of the n-th newest unit that counts accepts, or 0 if there are
-// fewer than n.
+// newest returns the tag of the n-th newest unit for which counts returns true, or 0 if there are fewer than n such units.
 func newest(s *frozen.Overlay, n int, counts func(*frozen.Unit) bool) int {
 	for u := range s.UnitsFromNewest() {
 		if !counts(u) {

@@ -185,7 +185,7 @@ func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 	}
 }
 
-// Bug class B16: the host kept drops of calls that no longer existed.
+// Bug class B16: rules dropped calls that the harness's array no longer held.
 func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	v, _ := tiered()
 	v.ReclaimUpTo = 4

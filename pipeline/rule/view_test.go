@@ -94,10 +94,10 @@ func testRule(t *testing.T, propose func(rule.View, rule.Knobs) []frozen.Edit, c
 	}
 }
 
-// is returns a protection of exactly this name, as a user may configure it.
+// is returns a value for Knobs.IsProtectedTool or IsProtectedPath that protects only the tool or path of this name.
 func is(want string) func(string) bool { return func(name string) bool { return name == want } }
 
-// endsIn returns a protection of all paths with this suffix.
+// endsIn returns a value for Knobs.IsProtectedPath that protects all paths with this suffix.
 func endsIn(suffix string) func(string) bool {
 	return func(path string) bool { return strings.HasSuffix(path, suffix) }
 }

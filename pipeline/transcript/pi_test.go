@@ -285,7 +285,7 @@ func TestPiAnswerVanishes(t *testing.T) {
 	}
 }
 
-// Decode never panics, and its results can be patched: each patch fits its message.
+// Decode never panics. If it returns a message, each patch for a part of this message can be applied to the raw message.
 func FuzzPiDecode(f *testing.F) {
 	f.Add([]byte(fmt.Sprintf(piAround, "", "")))
 	for _, m := range []string{

@@ -92,7 +92,7 @@ func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) 
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }
 
-// connect calls use with a separate connection to an existing database.
+// connect opens a separate connection to an existing database, passes it to use, and closes it.
 func connect(ctx context.Context, path string, flags sqlite3.OpenFlag, use func(*sqlite3.Conn) error) (err error) {
 	var ours []string // sidecars that SQLite creates for this connection; the umask alone decides their modes
 	for _, file := range []string{path + "-wal", path + "-shm"} {

@@ -12,7 +12,10 @@ export interface Lease {
   readonly host: Host
   /** Gives the share back. Further calls do nothing. */
   release(): void
-  /** Ends the host of this process for all users, because the process is about to end. Resolves when it has ended. */
+  /**
+   * Ends the bridge, for a process that is about to end, even if others in this process still hold a share. Resolves when the
+   * bridge has ended.
+   */
   end(graceMS?: number): Promise<void>
 }
 

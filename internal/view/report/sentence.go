@@ -44,8 +44,8 @@ func unmodified(z replay.Prompts) string {
 	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
 }
 
-// bills describes the cost of the session and the saving. If the models have no price, it compares the two bills
-// at the list price of another model. If both texts are the same, it says so.
+// bills describes the cost of the session and the saving. If the models have no price, it compares the bill with magicctx
+// and the bill without it at the list price of another model. If both amounts are written alike, it says "either way".
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
 		return "the bill was " + format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
