@@ -27,6 +27,9 @@ type History struct {
 	// Promises are the open ones, and those that were closed since the fold of the head. Session is the id of this session.
 	Promises []chronicle.Note
 	Session  string
+	// KeyFiles are the files that the project's sessions read most, and those that the head shows. KeyFileTokens is their budget.
+	KeyFiles      []history.KeyFile
+	KeyFileTokens int
 	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
 	// budget for the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
@@ -97,7 +100,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.extend(r, shown)
 	// New and changed memories alone do not cause a delta on any other bust. Many busts begin late in the
 	// prompt, and a new delta would make them re-send all of it.
-	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt)) > 0:
+	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt))+len(history.StaleKeyFiles(now.KeyFiles, r.History.KeyFiles)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
@@ -211,12 +214,14 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 	} else {
 		text := history.Baseline(history.BaselineInput{
 			Docs: h.Docs, Memories: h.Memories, Compartments: shown, Notes: h.Notes, Promises: h.Promises, Session: h.Session,
+			KeyFiles: h.KeyFiles, KeyFileBudget: h.KeyFileTokens,
 			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
 		next.Acknowledgement, next.InBaseline, next.FoldedAt = history.Acknowledgement, len(shown), r.Now
 		next.Memories, next.Sections = idList(text.Memories), sectionsOf(text)
 		next.MemoryMark, next.UpdateMark = marksOf(h)
+		next.KeyFiles = text.KeyFiles
 		next.DocsHash = history.DocsHash(h.Docs)
 		empty := history.Delta(history.DeltaInput{CountText: s.CountText})
 		next.Delta, next.DeltaTokens = empty.Text, empty.Tokens
@@ -239,6 +244,7 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	text := history.Delta(history.DeltaInput{
 		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
 		Memories: unseen(h, next), Updates: untold(h, next), Promises: h.Promises, Session: h.Session,
+		StaleKeyFiles: history.StaleKeyFiles(next.KeyFiles, h.KeyFiles),
 	})
 	if reason, needed := history.NeedsFold(text, next.BaselineTokens, h.BudgetTokens); needed {
 		return s.fold(r, shown, FoldReason(reason))
@@ -428,7 +434,7 @@ func ids(list string) []int64 {
 }
 
 func sectionsOf(t history.BaselineText) frozen.HeadSections {
-	return frozen.HeadSections{Docs: t.Sections.Docs, History: t.Sections.History, Memory: t.Sections.Memory, Tiers: t.Tiers}
+	return frozen.HeadSections{Docs: t.Sections.Docs, History: t.Sections.History, Memory: t.Sections.Memory, KeyFiles: t.Sections.KeyFiles, Tiers: t.Tiers}
 }
 
 // hasNews reports whether there are compartments that the head does not show yet.

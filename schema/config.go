@@ -367,7 +367,7 @@ type Dreamer struct {
 	Agent
 	// Schedule is the time of day at which runs may begin, in local time. Without a block dreamer in your file, there are no runs. Empty: only on request, or after idle_minutes.
 	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
-	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes. 0: never.
+	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes, on mains power. 0: never.
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
@@ -379,8 +379,8 @@ type Dreamer struct {
 	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off" effect:"none"`
 	// UserMemories turns repeated observations about the user into memories that all projects see, even while the dreamer is disabled.
 	UserMemories UserMemories `json:"user_memories" project:"never"`
-	// PinKeyFiles keeps files that are read often in the prompt.
-	PinKeyFiles PinKeyFiles `json:"pin_key_files" effect:"none"`
+	// PinKeyFiles shows outlines of often read files to the model, even while the dreamer is disabled.
+	PinKeyFiles PinKeyFiles `json:"pin_key_files"`
 }
 
 // UserMemories turns repeated observations about the user into memories.
@@ -391,13 +391,13 @@ type UserMemories struct {
 	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 
-// PinKeyFiles keeps files that are read often in the prompt.
+// PinKeyFiles shows outlines of often read files to the model.
 type PinKeyFiles struct {
-	// Enabled turns the pinning on.
+	// Enabled adds the outlines to the head.
 	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
-	// TokenBudget bounds the pinned files, in tokens.
+	// TokenBudget bounds the outlines, in tokens.
 	TokenBudget int `json:"token_budget" jsonschema:"default=10000,minimum=2000,maximum=30000" project:"less"`
-	// MinReads is the number of reads that makes a file a key file.
+	// MinReads is the number of sessions that must have read a file.
 	MinReads int `json:"min_reads" jsonschema:"default=4,minimum=2,maximum=20" project:"more"`
 }
 

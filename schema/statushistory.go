@@ -37,6 +37,7 @@ type HeadSections struct {
 	Docs         int `json:"docs,omitzero"`
 	Compartments int `json:"compartments,omitzero"`
 	Memories     int `json:"memories,omitzero"`
+	KeyFiles     int `json:"keyFiles,omitzero"`
 }
 
 // HistoryStatus describes the summarised history of a session, and its historian.

@@ -102,7 +102,7 @@ func head(epoch int) *HeadRow {
 	return &HeadRow{
 		Epoch: epoch, ThroughKey: "msg_9", ThroughOrdinal: 9, Pinned: `["msg_8"]`, Baseline: "<session-history/>", Acknowledgement: "I have read it.", Delta: "<new/>",
 		BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 9, Sections: `{"history":900}`, Memories: `[1]`, MemoryID: 1, ChangeID: 2,
-		FoldedPass: 2, FoldedAt: now, FoldReason: "first", DocsHash: "d0c5",
+		FoldedPass: 2, FoldedAt: now, FoldReason: "first", DocsHash: "d0c5", KeyFiles: "h a.go\n",
 	}
 }
 

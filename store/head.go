@@ -41,6 +41,7 @@ type HeadRow struct {
 	FoldedAt   int64 // Unix ms; a memory has expired if its end date is before this time, whatever the clock shows
 	FoldReason string
 	DocsHash   string
+	KeyFiles   string // in the baseline, a line "HASH PATH" for each
 }
 
 //go:embed query/head_upsert.sql
@@ -56,7 +57,7 @@ func upsertHead(tx *database.Tx, key Key, h *HeadRow) error {
 	}
 	_, err := tx.Exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.AfterSummary, h.Pinned,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
-		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.DocsHash)
+		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.DocsHash, h.KeyFiles)
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
@@ -73,6 +74,7 @@ func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 			BaselineSeq: newest(s, 10), DeltaSeq: newest(s, 11), BaselineTokens: database.Count(s, 12), DeltaTokens: database.Count(s, 13),
 			Sections: s.ColumnText(14), Memories: s.ColumnText(15), MemoryID: s.ColumnInt64(16), ChangeID: s.ColumnInt64(17),
 			FoldedPass: database.Count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), DocsHash: s.ColumnText(21),
+			KeyFiles: s.ColumnText(22),
 		}
 	}, key.Harness, key.Session)
 	return head, err

@@ -65,6 +65,14 @@ type memoryListCmd struct {
 	status  chronicle.MemoryStatus // only memories with this status, "" for those of the flags
 }
 
+// Validate refuses two flags that contradict each other.
+func (cmd *memoryListCmd) Validate() error {
+	if cmd.User && cmd.Project != "" {
+		return errors.New("name --user or --project, not both: what is about you belongs to no project")
+	}
+	return nil
+}
+
 // Run lists memories.
 func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
@@ -174,11 +182,16 @@ type memoryAddCmd struct {
 	Content []string `arg:"" help:"The fact, in one sentence."`
 }
 
-// Run stores a memory of the user.
-func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
+// Validate refuses two flags that contradict each other.
+func (cmd *memoryAddCmd) Validate() error {
 	if cmd.User && cmd.Category != "" {
 		return errors.New("name --user or --category, not both: a memory about you has no other category")
 	}
+	return nil
+}
+
+// Run stores a memory of the user.
+func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
 		return err
@@ -256,27 +269,35 @@ func (cmd *memoryArchiveCmd) Run(ctx context.Context, s streams) error {
 
 type memoryRestoreCmd struct {
 	outputFlags
-	Undone  int     `name:"run" help:"Undo a run of the dreamer: its number, as /ctx-dream has told." placeholder:"N"`
+	Undone  *int    `name:"run" help:"Undo a run of the dreamer: its number, as /ctx-dream has told." placeholder:"N"`
 	Project string  `help:"A directory of the project of that run." type:"path" default:"." placeholder:"DIR"`
 	IDs     []int64 `arg:"" optional:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
 }
 
+// Validate wants either memories or a run.
+func (cmd *memoryRestoreCmd) Validate() error {
+	switch {
+	case cmd.Undone == nil && len(cmd.IDs) == 0:
+		return errors.New("name numbers of memories, or --run")
+	case cmd.Undone == nil:
+	case len(cmd.IDs) > 0:
+		return errors.New("name numbers of memories or --run, not both")
+	case *cmd.Undone < 1:
+		return fmt.Errorf("--run is %d; the runs of a project count from 1, and /ctx-dream tells the number", *cmd.Undone)
+	}
+	return nil
+}
+
 // Run restores memories.
 func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
-	if cmd.Undone == 0 {
-		if len(cmd.IDs) == 0 {
-			return errors.New("name numbers of memories, or --run")
-		}
+	if cmd.Undone == nil {
 		return memoryIDs{cmd.outputFlags, cmd.IDs}.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
-	}
-	if len(cmd.IDs) > 0 {
-		return errors.New("name numbers of memories or --run, not both")
 	}
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
 		return err
 	}
-	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Undo(identity, cmd.Undone) })
+	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Undo(identity, *cmd.Undone) })
 }
 
 type memoryReviewCmd struct {
@@ -296,7 +317,11 @@ type memoryRmCmd struct{ memoryIDs }
 
 // Run deletes memories.
 func (cmd *memoryRmCmd) Run(ctx context.Context, s streams) error {
-	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Delete("", id) })
+	err := cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Delete("", id) })
+	if err == nil && !cmd.JSON {
+		_, err = fmt.Fprintln(s.out, "They are deleted for ever. Next time, memory archive hides a memory, and memory restore brings it back.")
+	}
+	return err
 }
 
 type memoryImportCmd struct {

@@ -118,17 +118,21 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import FILE --json", `"memories": []`, exitOK},
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
-		{"restore", "name numbers of memories, or --run", exitFailed},
-		{"restore 1 --run 1 --project PLACE", "name numbers of memories or --run, not both", exitFailed},
+		{"restore", "name numbers of memories, or --run", exitUsage},
+		{"restore --run 0", "--run is 0; the runs of a project count from 1", exitUsage},
+		{"restore 1 --run 1 --project PLACE", "name numbers of memories or --run, not both", exitUsage},
 		{"list --user", "remembers nothing yet", exitOK},
 		{"add --user Likes zebras.", "About you, in all projects\n     3  USER_PREFERENCES (from user): Likes zebras.", exitOK},
 		{"list --user", "3  USER_PREFERENCES", exitOK},
 		{"list --project PLACE", "2  PROJECT_RULES", exitOK},
 		{"edit 3 --category NAMING", "no other category than USER_PREFERENCES", exitFailed},
-		{"add --user --category NAMING Likes giraffes.", "--user or --category, not both", exitFailed},
+		{"add --user --category NAMING Likes giraffes.", "--user or --category, not both", exitUsage},
+		{"list --user --project PLACE", "--user or --project, not both", exitUsage},
 		{"archive 3", "3  USER_PREFERENCES (archived, from user)", exitOK},
 		{"list --user --all", "archived", exitOK},
 		{"show 3", "project user, importance 75", exitOK},
+		{"rm 3", "They are deleted for ever.", exitOK},
+		{"restore 3", "no such memory: number 3", exitFailed},
 		{"restore --run 1 --project PLACE", "the project's dreamer has changed no memories in a run 1", exitFailed},
 	} {
 		args := strings.Fields(strings.NewReplacer("PLACE", place, "FILE", file).Replace(step.args))
@@ -183,7 +187,7 @@ func TestNotesAreListed(t *testing.T) {
 	if out, errs, code := runReal(t, "notes", "--data-dir", dir); code != exitOK || !strings.Contains(out, "pi session s1: look at tabs\n") || !strings.Contains(out, "project git:1, waits for: 2.0 is out: remove it\n") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
-	if out, errs, code := runReal(t, "notes", "done", "2", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no such open note: number 9") {
+	if out, errs, code := runReal(t, "notes", "done", "2", "9", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "there is no such open note: number 9; none of the 2 notes was changed") {
 		t.Errorf("exit code %d, %q%s", code, out, errs)
 	}
 	third := chronicle.Promise{Words: "We must \x1b[31mship.", By: chronicle.ByUser, Message: 5}

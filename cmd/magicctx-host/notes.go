@@ -66,6 +66,9 @@ func (f noteIDs) each(ctx context.Context, s streams, done string, change func(e
 		}
 		return err
 	})
+	if err != nil && len(f.IDs) > 1 {
+		return fmt.Errorf("%w; none of the %d notes was changed", err, len(f.IDs))
+	}
 	if err == nil {
 		_, err = fmt.Fprintf(s.out, "%s: %s.\n", done, format.Count(len(f.IDs), "note"))
 	}

@@ -17,14 +17,19 @@ type spendCmd struct {
 	Days uint16 `help:"Only this many days, with today as the last." default:"7" placeholder:"N"`
 }
 
+// Validate refuses a number of days without a day.
+func (cmd *spendCmd) Validate() error {
+	if cmd.Days < 1 {
+		return fmt.Errorf("--days is %d; it is at least 1, for today", cmd.Days)
+	}
+	return nil
+}
+
 // Run shows the cost of the hidden agents.
 func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
-	}
-	if cmd.Days < 1 {
-		return fmt.Errorf("--days is %d; it is at least 1, for today", cmd.Days)
 	}
 	year, month, day := time.Now().Date()
 	since := time.Date(year, month, day+1-int(cmd.Days), 0, 0, 0, 0, time.Local)

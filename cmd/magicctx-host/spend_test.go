@@ -44,7 +44,7 @@ func TestSpend(t *testing.T) {
 	if out, errs, code := runReal(t, "spend", "--data-dir", dir); code != exitOK || !strings.Contains(out, "$0.50") || !strings.Contains(out, "tidier") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
-	if out, errs, code := runReal(t, "spend", "--days", "0", "--data-dir", dir); code != exitFailed || !strings.Contains(errs, "--days is 0") {
+	if out, errs, code := runReal(t, "spend", "--days", "0", "--data-dir", dir); code != exitUsage || !strings.Contains(errs, "--days is 0") {
 		t.Errorf("no day: exit code %d, %s%s", code, out, errs)
 	}
 	out, errs, code := runReal(t, "spend", "--days", "2", "--json", "--data-dir", dir)

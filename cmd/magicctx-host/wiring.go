@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/marking"
+	"github.com/magicctx/magicctx-host/internal/power"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -41,7 +42,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 				return nil, err
 			}
 			return host.New(host.Options{
-				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true, Dreams: true, Identify: project.Identify,
+				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true, Dreams: true, OnBattery: power.OnBattery, Identify: project.Identify,
 				Markers:    harnessMarkers(),
 				RawHistory: &rawhistory.Reader{Env: os.Getenv}, IndexDir: o.DataDir, Embeds: os.Getenv, Conflicts: conflictsOf(o.DataDir),
 			}), nil

@@ -86,7 +86,7 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms are the packages that the host is made of, and the search of its tools. The host imports them, as its doc.go says,
+// rooms are the packages that the host is made of, and the packages that only rooms use. The host imports them, as its doc.go says,
 // and none of them imports the host.
 var rooms = func() string {
 	doc, err := os.ReadFile("../host/doc.go")
@@ -95,7 +95,7 @@ var rooms = func() string {
 	}
 	const others = "internal/background internal/client internal/clock internal/config internal/json internal/project internal/rawhistory"
 	found := regexp.MustCompile(`internal/\w+`).FindAllString(string(doc), -1)
-	return strings.Join(slices.DeleteFunc(found, func(p string) bool { return named(p, others) }), " ") + " internal/search"
+	return strings.Join(slices.DeleteFunc(found, func(p string) bool { return named(p, others) }), " ") + " internal/keyfiles internal/search"
 }()
 
 // importers lists the only packages that may import a package.

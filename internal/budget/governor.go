@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -23,9 +24,10 @@ import (
 // A Governor bounds and books the questions of the hidden agents. Its methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops: for each subject, the refusal of its newest question. It has no entry if that was not refused.
+	// mu guards stops: for each subject as a text, the refusal of its newest question. It has no entry if that was not refused, and
+	// is nil until the stored refusals are read.
 	mu    sync.Mutex
-	stops map[work.Subject]schema.BudgetStop
+	stops map[string]schema.BudgetStop
 }
 
 // Options configure a Governor.
@@ -43,11 +45,14 @@ type Options struct {
 
 // New returns a governor.
 func New(o Options) *Governor {
-	return &Governor{Options: o, stops: make(map[work.Subject]schema.BudgetStop)}
+	return &Governor{Options: o}
 }
 
 // writeTimeout bounds the wait for the database. It is long, because no user waits for the write.
 const writeTimeout = 30 * time.Second
+
+// readTimeout bounds the one read of the stored refusals, because a user waits for the status.
+const readTimeout = time.Second
 
 // Begin implements agent.Ledger.
 func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, steps int) (settle func(agent.End), err error) {
@@ -64,7 +69,7 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	defer cancel()
 	id, err := g.Store.Calls.Reserve(writing, a.Lease.Work, a.Lease.Holder, chronicle.Call{Directory: a.Directory, Model: q.Model}, needs, caps)
 	if over, isOver := errors.AsType[*work.OverBudget](err); isOver {
-		return nil, &ask.Error{Kind: ask.OverBudget, Err: errors.New(g.stop(a.Lease.Work.Subject, over, tomorrow))}
+		return nil, &ask.Error{Kind: ask.OverBudget, Err: errors.New(g.stop(writing, a.Lease.Work, over, tomorrow))}
 	}
 	if errors.Is(err, work.ErrLeaseLost) {
 		return nil, &ask.Error{Kind: ask.Aborted, Err: err}
@@ -73,7 +78,7 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 		return nil, &ask.Error{Kind: ask.Other, Err: err}
 	}
 	g.mu.Lock()
-	delete(g.stops, a.Lease.Work.Subject)
+	delete(g.known(), a.Lease.Work.Subject.String())
 	g.mu.Unlock()
 	return func(end agent.End) {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -150,14 +155,18 @@ func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, tod
 }
 
 // stop remembers a refusal for the status, and describes it in a sentence.
-func (g *Governor) stop(of work.Subject, over *work.OverBudget, tomorrow time.Time) string {
+func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget, tomorrow time.Time) string {
 	s := schema.BudgetStop{
 		Agents: over.Cap.Agents, Until: tomorrow.UnixMilli(), Money: float64(over.Cap.Money) / chronicle.Dollar, SpentMoney: float64(over.Spent.Money) / chronicle.Dollar,
 		NeedsMoney: float64(over.Needs.Money) / chronicle.Dollar, Tokens: int(over.Cap.Tokens), SpentTokens: int(over.Spent.Tokens), NeedsTokens: int(over.Needs.Tokens),
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stops[of] = s
+	g.known()[of.Subject.String()] = s
+	g.mu.Unlock()
+	text, _ := json.Marshal(s) // numbers can always be encoded
+	if err := g.Store.Calls.SetStopped(ctx, of, string(text)); err != nil {
+		g.Log.Warn("after a restart, the status will not say that the budget has ended", "work", of, "error", err)
+	}
 	if over.Cap.Money == 0 || over.Cap.Tokens == 0 || over.Needs.Money > over.Cap.Money || over.Needs.Tokens > over.Cap.Tokens {
 		return fmt.Sprintf("the budget of the day (%s, %s tokens) does not pay for any such call, which may need %s and %s tokens",
 			format.Money(s.Money), format.Tokens(s.Tokens), format.Money(s.NeedsMoney), format.Tokens(s.NeedsTokens))
@@ -169,8 +178,29 @@ func (g *Governor) stop(of work.Subject, over *work.OverBudget, tomorrow time.Ti
 func (g *Governor) Stopped(of work.Subject) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if s, ok := g.stops[of]; ok && g.Clock.Now() < s.Until {
+	if s, ok := g.known()[of.String()]; ok && g.Clock.Now() < s.Until {
 		return &s
 	}
 	return nil
+}
+
+// known returns the refusals. After a restart, it reads those that an earlier host has stored. The caller holds g.mu.
+func (g *Governor) known() map[string]schema.BudgetStop {
+	if g.stops != nil {
+		return g.stops
+	}
+	g.stops = make(map[string]schema.BudgetStop)
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	stored, err := g.Store.Calls.Stopped(ctx)
+	if err != nil {
+		g.Log.Warn("the status does not say where the budget has ended", "error", err)
+	}
+	for of, text := range stored {
+		var s schema.BudgetStop
+		if json.Unmarshal([]byte(text), &s) == nil { // another release may have stored something else
+			g.stops[of] = s
+		}
+	}
+	return g.stops
 }

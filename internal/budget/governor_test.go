@@ -373,7 +373,7 @@ func TestDefaultBudgets(t *testing.T) {
 func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
 	b := newBench(t)
 	for _, cap := range []work.Cap{{Tokens: 9}, {Money: 9}} {
-		if text := b.stop(work.Subject{}, &work.OverBudget{Cap: cap}, noon); !strings.Contains(text, "does not pay for any such call") {
+		if text := b.stop(t.Context(), work.Work{}, &work.OverBudget{Cap: cap}, noon); !strings.Contains(text, "does not pay for any such call") {
 			t.Errorf("%+v: %s", cap, text)
 		}
 	}
@@ -411,9 +411,17 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 			if stop == nil || stop.Agents != "" || int64(stop.SpentMoney*chronicle.Dollar+0.5) != needs.Money || stop.Until != noon.Add(12*time.Hour).UnixMilli() {
 				t.Errorf("stopped: %+v", stop)
 			}
+			b.crash(t)
+			if again := b.Stopped(a.Lease.Work.Subject); stop == nil || again == nil || *again != *stop {
+				t.Errorf("after a restart: %+v", again)
+			}
+			a.Lease.Store = b.Store
 			b.clock.Advance(12 * time.Hour)
 			b.lease(t, &a)
-			if b.begin(t, a); b.Stopped(a.Lease.Work.Subject) != nil {
+			b.begin(t, a)
+			b.clock.Advance(-12 * time.Hour) // the stop is gone, not only over
+			b.crash(t)
+			if b.Stopped(a.Lease.Work.Subject) != nil {
 				t.Error("it does not go on after midnight")
 			}
 		})

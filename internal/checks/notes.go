@@ -20,7 +20,7 @@ import (
 const (
 	// maxNotes bounds the notes of one test. A project has at most 200 that wait, or more after two projects became one.
 	maxNotes = 400
-	// maxMerges bounds the branches of one test, because each costs two runs of git.
+	// maxMerges bounds the branches of one test, because each costs several runs of git.
 	maxMerges = 20
 	// maxRuns bounds the commands with the right words that are compared.
 	maxRuns = 200

@@ -171,6 +171,40 @@ func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b.want("into another one", map[int64]string{1: "feature/x is merged", 2: "feature/x is merged"})
 }
 
+// A branch also counts as merged if the main branch has its changes as one commit, whatever was merged before. A branch with
+// some of its changes in another commit does not.
+func TestNoteIsReadyWhenABranchWasSquashed(t *testing.T) {
+	b := newBench(t)
+	b.git("init", "-q", "-b", "main", ".")
+	commit := func(name, text string) {
+		t.Helper()
+		must(t, os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600))
+		b.git("add", ".")
+		b.git("commit", "-q", "-m", name)
+	}
+	commit("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	b.git("checkout", "-q", "-b", "feature")
+	commit("b", "new\n")
+	commit("ä [b]", "1\n")
+	commit("a", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n")
+	b.git("branch", "half")
+	b.git("checkout", "-q", "half")
+	commit("c", "more\n")
+	b.git("checkout", "-q", "main")
+	b.git("checkout", "-q", "--orphan", "stranger")
+	commit("s", "unrelated\n")
+	b.git("checkout", "-q", "-f", "main")
+	commit("d", "other work\n")
+	b.write("merged: feature", "merged: half", "merged: stranger")
+	b.want("not merged", map[int64]string{})
+	commit("a", "one\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	b.git("merge", "-q", "--squash", "feature")
+	b.git("commit", "-q", "-m", "feature (#1)")
+	commit("d", "later work\n")
+	b.git("branch", "-D", "feature")
+	b.want("squashed and deleted", map[int64]string{1: "feature is merged"})
+}
+
 // Only a command that has run since the note was written counts, in a session of the project.
 func TestNoteIsReadyWhenACommandHasEnded(t *testing.T) {
 	b := newBench(t)

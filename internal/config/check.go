@@ -18,6 +18,8 @@ type checker struct {
 	warnings *warnings
 	bad      int      // number of rejected values so far
 	ignored  []string // agents whose block has bad values
+	// inAgent says that the block of an agent is read, of which nothing counts if one value is bad.
+	inAgent bool
 }
 
 // config returns the configuration of the tree, with every bad value replaced by its default.
@@ -30,6 +32,7 @@ func (c *checker) config(tree object) schema.Config {
 	c.requireBlock("sidekick", &cfg.Sidekick.Disable)
 	c.completeEmbedding(&cfg.Embedding)
 	c.checkLowMark(&cfg)
+	c.checkTasks(&cfg)
 	return cfg
 }
 
@@ -168,7 +171,9 @@ func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool)
 // it might run an expensive model. An agent that the block switches off stays off.
 func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	before := c.bad
+	c.inAgent = true
 	c.value(at, raw, r, into)
+	c.inAgent = false
 	if c.bad == before {
 		return
 	}
@@ -180,8 +185,13 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	c.forget(at[0])
 	from := c.origin(at)
 	message := fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", from.place(at), at)
-	if isOff {
+	switch {
+	case isOff:
 		message += "; it stays switched off"
+	case at[0] != "historian":
+		message += "; it is off, as without this block"
+	default:
+		message += "; it stays on, with its defaults"
 	}
 	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }
@@ -247,6 +257,19 @@ func (c *checker) checkLowMark(cfg *schema.Config) {
 	}
 }
 
+// checkTasks warns of a dreamer without tasks. Its runs would do nothing, and nobody would see why.
+func (c *checker) checkTasks(cfg *schema.Config) {
+	if cfg.Dreamer.Disable || len(cfg.Dreamer.Tasks) > 0 {
+		return
+	}
+	at := path{"dreamer", "tasks"}
+	from := c.origin(at)
+	c.warnings.add(Warning{
+		File: from.file, Line: from.line(at), Key: at.String(), Value: "[]", Allowed: "at least one task",
+		Message: fmt.Sprintf("%s: dreamer.tasks is empty, so the dreamer does nothing; dreamer.disable switches it off", from.place(at)),
+	})
+}
+
 // reject warns about a value. It always returns false, so that callers can return its result.
 func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	c.bad++
@@ -258,6 +281,7 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	w.Value = show(at[len(at)-1], raw, from.substituted[at.String()])
 	fallback := "ignored"
 	switch {
+	case c.inAgent: // the next warning says what counts instead
 	case into.Kind() == reflect.Struct || into.IsZero():
 	case into.Kind() == reflect.Map && r.bare != "" && into.MapIndex(reflect.ValueOf(r.bare)).IsValid():
 		fallback = "using " + compact(into.MapIndex(reflect.ValueOf(r.bare)).Interface())

@@ -98,13 +98,15 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 // as in checker.agent, and the user's block stays.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
+	r.checker.inAgent = true
 	if inner, ok := value.(object); ok {
 		r.object(key, inner, mine)
 	} else {
 		r.checker.reject(key, value, f.rules, mine)
 	}
+	r.checker.inAgent = false
 	if r.checker.bad > before {
-		r.remove(key, tree, "the whole block is ignored, because of its bad values")
+		r.remove(key, tree, "the whole block is ignored, because of its bad values; the user's file counts")
 		delete(r.project.named, f.name)
 	}
 }

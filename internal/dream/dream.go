@@ -52,9 +52,11 @@ type Options struct {
 	Stopped func(work.Subject) *schema.BudgetStop
 	// Worst returns the most that a question can cost.
 	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
-	Clock clock.Clock
-	Zone  *time.Location // of the schedules
-	Log   *slog.Logger
+	// OnBattery reports whether the machine runs on its battery; nil if nobody can tell.
+	OnBattery func(context.Context) bool
+	Clock     clock.Clock
+	Zone      *time.Location // of the schedules
+	Log       *slog.Logger
 }
 
 // New returns a dreamer that does nothing yet.

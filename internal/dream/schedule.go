@@ -128,7 +128,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// isAllowed reports whether the schedule lets a run begin now: in its hours, or when nobody has used a harness for some time.
+// isAllowed reports whether the schedule lets a run begin now: in its hours, or when nobody has used a harness for some time
+// and the machine is on mains power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {
@@ -138,7 +139,8 @@ func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, erro
 		return false, nil
 	}
 	used, err := d.Store.LastPassAt(ctx)
-	return now.Sub(time.UnixMilli(used)) >= time.Duration(cfg.IdleMinutes)*time.Minute, err
+	isIdle := now.Sub(time.UnixMilli(used)) >= time.Duration(cfg.IdleMinutes)*time.Minute
+	return isIdle && (d.OnBattery == nil || !d.OnBattery(ctx)), err
 }
 
 // brokenUntil returns the time until which the newest runs of a project end its schedule, or 0. It is the day after the last

@@ -762,7 +762,8 @@ func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	}
 }
 
-// With idle_minutes, a run also begins at any hour when no harness has sent a prompt for so long. The hours of the schedule
+// With idle_minutes, a run also begins at any hour when no harness has sent a prompt for so long, and the machine is on mains
+// power. The hours of the schedule
 // still count.
 func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	asked := 0
@@ -772,9 +773,13 @@ func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	h.restart()
 	h.user("u2", "again")
 	h.pass()
+	isOnBattery := true
+	h.host.dreamer.OnBattery = func(context.Context) bool { return isOnBattery }
 	tick := h.ticks(&asked)
 	tick(at(0, 12, 29), 0)
-	tick(at(0, 12, 30), 1)
+	tick(at(0, 12, 30), 0)
+	isOnBattery = false
+	tick(at(0, 12, 31), 1)
 	h.learns("Wrappers are short", at(0, 13, 0))
 	tick(at(0, 20, 0), 1) // the last run was less than twelve hours ago
 	h.clock.Set(at(1, 1, 50).UnixMilli())

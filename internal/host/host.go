@@ -69,6 +69,8 @@ type Options struct {
 	Summarises bool
 	// Dreams switches the dreamer's schedule on.
 	Dreams bool
+	// OnBattery reports whether the machine runs on its battery; nil if nobody can tell.
+	OnBattery func(context.Context) bool
 	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
 	Cassette agent.Cassette
 	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
@@ -135,7 +137,7 @@ func New(o Options) *Host {
 	})
 	h.history = summary.New(summary.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Agents: h.agents, Background: h.background,
-		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, Summarises: o.Summarises,
+		Notices: told, Publisher: h.status, Clock: o.Clock, Log: o.Log, IndexDir: o.IndexDir, Summarises: o.Summarises,
 	})
 	h.status.History = h.history
 	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Embeddings: embeddings, Log: o.Log})
@@ -163,7 +165,7 @@ func New(o Options) *Host {
 	})
 	h.dreamer = dream.New(dream.Options{
 		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told,
-		Stopped: h.governor.Stopped, Worst: h.governor.Worst, Clock: o.Clock, Zone: time.Local, Log: o.Log,
+		Stopped: h.governor.Stopped, Worst: h.governor.Worst, OnBattery: o.OnBattery, Clock: o.Clock, Zone: time.Local, Log: o.Log,
 	})
 	h.status.Dream = h.dreamer.Status
 	if o.Dreams {

@@ -295,6 +295,39 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	}
 }
 
+// The first call of a session comes while git still looks for the project. It waits, and does not refuse.
+func TestFirstCallWaitsForTheProject(t *testing.T) {
+	for _, call := range []string{transcript.MemoryTool, transcript.SearchTool} {
+		h := newHarness(t)
+		isAsked, mayAnswer := make(chan bool, 9), make(chan bool)
+		h.identify = func(ctx context.Context, _ string) (string, error) {
+			isAsked <- true
+			select {
+			case <-mayAnswer:
+				return "git:1", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		h.stop()
+		h.start()
+		<-isAsked // by the harness that has connected
+		h.user("u1", "hello")
+		h.pass()
+		go func() {
+			<-isAsked // by the call
+			close(mayAnswer)
+		}()
+		args := map[string]string{transcript.MemoryTool: `{"action":"write","category":"NAMING","content":"x"}`, transcript.SearchTool: `{"query":"x"}`}[call]
+		if got := h.callAs("c1", call, args); strings.HasPrefix(got, "Error") {
+			t.Errorf("%s: %s", call, got)
+		}
+		if got := len(h.memories("git:1")); call == transcript.MemoryTool && got != 1 {
+			t.Errorf("%d memories are stored", got)
+		}
+	}
+}
+
 // With memory.review, what a model writes reaches a prompt only after the user has accepted it.
 func TestMemoryWaitsForReview(t *testing.T) {
 	h := newHarness(t)

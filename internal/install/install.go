@@ -90,7 +90,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	if usesShim {
 		p.record.recordLoader(p, earlier)
 	}
-	p.record.NewDirectory = o.newDirectory(earlier)
+	p.record.NewDirectory = o.newDirectory(p.File, earlier)
 	if o.Project != "" && o.Harness.projectNote != "" {
 		p.Notes = append(p.Notes, o.Harness.projectNote)
 	}
@@ -136,13 +136,13 @@ func (p *Plan) earlier() (*record, error) {
 	return new(record), nil
 }
 
-// newDirectory returns the harness's directory in the project, empty unless this installation or the earlier
-// one makes it.
-func (p Place) newDirectory(earlier *record) string {
-	if p.Project == "" {
-		return ""
+// newDirectory returns the harness's directory, for a user that of the edited file. It is empty unless this installation or the
+// earlier one makes it.
+func (p Place) newDirectory(file string, earlier *record) string {
+	dir := filepath.Dir(file)
+	if p.Project != "" {
+		dir = filepath.Join(p.Project, p.Harness.projectDirectory)
 	}
-	dir := filepath.Join(p.Project, p.Harness.projectDirectory)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return dir
 	}

@@ -178,8 +178,8 @@ func TestProjectHasOneSettingsFile(t *testing.T) {
 	}
 }
 
-// Uninstall removes the directory that install has made in a project, unless it holds something else.
-func TestEmptyDirectoryOfAProjectIsRemoved(t *testing.T) {
+// Uninstall removes the directory that install has made in a project or for the user, unless it holds something else.
+func TestEmptyDirectoryIsRemoved(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
 			for name, test := range map[string]struct {
@@ -191,17 +191,25 @@ func TestEmptyDirectoryOfAProjectIsRemoved(t *testing.T) {
 				"holds something else": {doNothing, func(t *testing.T, dir string) { mkdir(t, filepath.Join(dir, "mine")) }, true},
 			} {
 				t.Run(name, func(t *testing.T) {
-					h := newPi(t)
-					h.Harness = harness
-					h.Project = filepath.Join(h.root, "p")
-					dir := filepath.Join(h.Project, harness.projectDirectory)
-					mkdir(t, h.Project)
-					test.before(t, dir)
-					h.apply(h.install())
-					test.after(t, dir)
-					h.uninstall()
-					if _, err := os.Lstat(dir); (err == nil) != test.stays {
-						t.Errorf("%s: %v, want it to stay: %t", dir, err, test.stays)
+					for _, isInProject := range []bool{true, false} {
+						h := newPi(t)
+						h.Harness = harness
+						dir := harness.userDirectories(h.Place)[0]
+						if err := os.RemoveAll(dir); err != nil {
+							t.Fatal(err)
+						}
+						if isInProject {
+							h.Project = filepath.Join(h.root, "p")
+							dir = filepath.Join(h.Project, harness.projectDirectory)
+							mkdir(t, h.Project)
+						}
+						test.before(t, dir)
+						h.apply(h.install())
+						test.after(t, dir)
+						h.uninstall()
+						if _, err := os.Lstat(dir); (err == nil) != test.stays {
+							t.Errorf("%s: %v, want it to stay: %t", dir, err, test.stays)
+						}
 					}
 				})
 			}

@@ -42,7 +42,7 @@ type record struct {
 	// Terminal is the path of the loader's half for terminals, and TerminalHash is its hash.
 	Terminal     string `json:"terminal,omitempty"`
 	TerminalHash string `json:"terminal_hash,omitempty"`
-	// NewDirectory is the path of the harness's directory in the project, if the installation made it.
+	// NewDirectory is the path of the harness's directory, if the installation made it.
 	NewDirectory string `json:"new_directory,omitempty"`
 }
 

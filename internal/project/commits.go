@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,7 +105,7 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 	}
 }
 
-// Merged reports whether a branch that leads to another one contains a commit. The commit is the newest of the branch named
+// Merged reports whether a branch contains a commit, or its changes as one commit (a squash). The commit is the newest of the branch named
 // branch, or seen if that branch is gone. newest is the commit, "" if it is not known. Without a name, into is the main
 // branch. The names must be valid names of branches, and no patterns.
 func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {
@@ -122,7 +123,18 @@ func Merged(ctx context.Context, directory, branch, into, seen string) (newest s
 		targets = []string{"HEAD", "main", "master"}
 	}
 	tips, err = tipsOf(ctx, directory, []string{"--contains=" + newest}, targets...)
-	return newest, len(tips) > 0, err
+	if err != nil || len(tips) > 0 {
+		return newest, err == nil, err
+	}
+	tips, err = tipsOf(ctx, directory, nil, targets...)
+	slices.Sort(tips)
+	for _, tip := range slices.Compact(tips) { // a clone and origin mostly have the same
+		isMerged, err = isSquashed(ctx, directory, newest, tip)
+		if err != nil || isMerged {
+			break
+		}
+	}
+	return newest, isMerged, err
 }
 
 // tipsOf returns the newest commits of branches, here and at origin, as far as there are such branches. HEAD stands for the

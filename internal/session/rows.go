@@ -149,6 +149,7 @@ func RowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int
 		BaselineTokens: h.BaselineTokens, DeltaTokens: h.DeltaTokens,
 		Sections: string(sections), Memories: "[" + h.Memories + "]", MemoryID: h.MemoryMark, ChangeID: h.UpdateMark,
 		FoldedPass: pass, FoldedAt: h.FoldedAt, FoldReason: string(reason), DocsHash: h.DocsHash,
+		KeyFiles: h.KeyFiles,
 	}
 }
 
@@ -162,7 +163,7 @@ func HeadFromRow(r *store.HeadRow) frozen.Head {
 		InBaseline: r.BaselineSeq + 1, InDelta: max(0, r.DeltaSeq-r.BaselineSeq),
 		BaselineTokens: r.BaselineTokens, DeltaTokens: r.DeltaTokens,
 		Memories: strings.Trim(r.Memories, "[]"), MemoryMark: r.MemoryID, UpdateMark: r.ChangeID,
-		FoldedAt: r.FoldedAt, DocsHash: r.DocsHash,
+		FoldedAt: r.FoldedAt, DocsHash: r.DocsHash, KeyFiles: r.KeyFiles,
 	}
 	_ = json.Unmarshal([]byte(r.Sections), &h.Sections) // people read the sections; no decision uses them
 	return h

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/keyfiles"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -56,16 +57,37 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 			h.Log.Warn("the model is not reminded of its notes", "session", s.Key.Session, "error", err)
 		}
 	}
+	var files []history.KeyFile
+	if !isAlone {
+		files = keyFilesIn(ctx, h, ps)
+	}
 	return &pipeline.History{
 		Compartments: s.Chronicle.Compartments, Withdrawn: s.Chronicle.Withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.Config.ProjectDocs.BudgetPercentage/100)),
 		Memories: memories, Notes: notes, Promises: promises, Session: s.Key.Session,
+		KeyFiles: files, KeyFileTokens: history.KeyFileBudget(ps.Config.Dreamer.PinKeyFiles.TokenBudget, budget),
 		Updates:      changes,
 		MemoryTokens: ps.Config.Memory.InjectionBudgetTokens,
 		StandsAlone: slices.ContainsFunc(memories, func(m chronicle.Memory) bool { return m.ExpiresAt == 0 || m.ExpiresAt > r.Now }) ||
 			slices.ContainsFunc(promises, func(n chronicle.Note) bool { return n.IsOpen() }),
 		Refold: s.Chronicle.HeadGeneration != s.Chronicle.End.Generation,
 	}
+}
+
+// keyFilesIn returns the key files of the project, and the other files that the head shows. A session goes on without them.
+func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
+	s := ps.Session
+	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
+		return nil
+	}
+	files, err := h.files.Read(ctx, keyfiles.Question{
+		Directory: ps.Params.Directory, Project: s.Row.Project, IndexDir: h.IndexDir, MinReads: ps.Config.Dreamer.PinKeyFiles.MinReads,
+		Shown: history.ShownKeyFiles(s.Pipe.State.Head.KeyFiles),
+	})
+	if err != nil {
+		h.Log.Warn("the key files are left out", "session", s.Key.Session, "error", err)
+	}
+	return files
 }
 
 // promisesIn returns the promises of the project that are open, or were closed since the head was folded.

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/keyfiles"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/notice"
 	"github.com/magicctx/magicctx-host/internal/pass"
@@ -137,6 +138,7 @@ func factsOf(ps *pass.Pass, c client.Client) passFacts {
 type Historian struct {
 	Options
 	docs    projectdocs.Reader
+	files   keyfiles.Reader
 	errands errands
 	// summarising counts the runs under way, and the checks in the background that may begin a run.
 	summarising atomic.Int64
@@ -155,6 +157,8 @@ type Options struct {
 	Publisher  Publisher
 	Clock      clock.Clock
 	Log        *slog.Logger
+	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there are no key files.
+	IndexDir string
 	// Summarises switches the runs on.
 	Summarises bool
 }
@@ -165,7 +169,9 @@ type Publisher interface {
 }
 
 // New returns a historian without runs.
-func New(o Options) *Historian { return &Historian{Options: o} }
+func New(o Options) *Historian {
+	return &Historian{Options: o, files: keyfiles.Reader{Clock: o.Clock}}
+}
 
 // Feature attaches the historian to the passes.
 func (h *Historian) Feature() pass.Feature {

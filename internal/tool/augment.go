@@ -18,7 +18,7 @@ import (
 var augmentCommand = command{
 	"ctx-aug", "Look for WORDS in earlier messages of this project, and give what is found to the model with your next message. \"cancel\" gives nothing",
 	func(t *Tools, ctx context.Context, _ client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
-		return t.augment(ctx, key, strings.TrimSpace(p.Arguments))
+		return t.augment(ctx, key, p.Directory, strings.TrimSpace(p.Arguments))
 	},
 }
 
@@ -33,7 +33,7 @@ const (
 )
 
 // augment searches as ctx_search does, and keeps what is found for the user's next message. No model is asked.
-func (t *Tools) augment(ctx context.Context, key store.Key, words string) (schema.CommandExecuteResult, error) {
+func (t *Tools) augment(ctx context.Context, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
 		return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: text}, nil
@@ -48,7 +48,7 @@ func (t *Tools) augment(ctx context.Context, key store.Key, words string) (schem
 		return say("info", "Your next message goes alone.")
 	}
 	q := search.Query{Text: words, Limit: augmentHits}
-	budget, err := t.scope(ctx, key, &q)
+	budget, err := t.scope(ctx, key, directory, &q)
 	switch {
 	case errors.Is(err, errNoProject):
 		return say("warning", "The project of this session is not known yet. Send a message first.")

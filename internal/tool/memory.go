@@ -11,7 +11,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -73,7 +75,7 @@ func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteP
 		return wrong(errors.New("an argument has the wrong type"), memoryHelp), nil
 	}
 	cfg := t.Clients.Config(key.Harness, p.Directory)
-	return t.answer(ctx, key, p.CallID, memoryHelp, func(e *memories.Editor, w writer) (string, error) {
+	return t.answer(ctx, key, p, memoryHelp, func(e *memories.Editor, w writer) (string, error) {
 		switch {
 		case w.project == "":
 			return "", errNoProject
@@ -85,15 +87,15 @@ func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteP
 }
 
 // answer calls act in a transaction. If act refuses, the model gets the reason and a help.
-func (t *Tools) answer(ctx context.Context, key store.Key, callID, help string, act func(*memories.Editor, writer) (string, error)) (schema.ToolExecuteResult, error) {
-	w, err := t.writer(ctx, key)
+func (t *Tools) answer(ctx context.Context, key store.Key, p schema.ToolExecuteParams, help string, act func(*memories.Editor, writer) (string, error)) (schema.ToolExecuteResult, error) {
+	w, err := t.writer(ctx, key, p.Directory)
 	if err != nil {
 		t.Guard.Wrote(err)
 		return schema.ToolExecuteResult{}, err
 	}
 	writing, cancel := t.Guard.Writing(ctx)
 	defer cancel()
-	reply, err := t.Store.Answer(writing, key, callID, func(e *memories.Editor) (string, error) { return act(e, w) })
+	reply, err := t.Store.Answer(writing, key, p.CallID, func(e *memories.Editor) (string, error) { return act(e, w) })
 	if _, isWrong := errors.AsType[memories.Refusal](err); isWrong {
 		return wrong(err, help), nil
 	}
@@ -106,16 +108,38 @@ func wrong(err error, help string) schema.ToolExecuteResult {
 	return schema.ToolExecuteResult{Title: "nothing done", Output: "Error: " + err.Error() + "\n" + help}
 }
 
+// enter locks a session, and returns it with its state. If its project is not known yet, as in the first request of a harness,
+// enter looks for the project first. The caller unlocks the session.
+func (t *Tools) enter(ctx context.Context, key store.Key, directory string) (*session.Session, *frozen.State, error) {
+	for hasLooked := false; ; hasLooked = true {
+		s, err := t.Sessions.Lock(ctx, key)
+		if err != nil {
+			return nil, nil, err
+		}
+		state, err := t.Sessions.StateOf(ctx, s) // reads the session's row if it is not in memory
+		directory = cmp.Or(s.Row.Directory, directory)
+		if err == nil && hasLooked {
+			err = t.Sessions.Enter(ctx, s, directory)
+		}
+		switch {
+		case err != nil:
+			s.Unlock()
+			return nil, nil, err
+		case hasLooked || s.Row.Project != "" || directory == "":
+			return s, state, nil
+		}
+		s.Unlock() // no pass waits for git
+		t.Sessions.FindProject(ctx, directory)
+	}
+}
+
 // writer describes the session that makes a call.
-func (t *Tools) writer(ctx context.Context, key store.Key) (writer, error) {
-	s, err := t.Sessions.Lock(ctx, key)
+func (t *Tools) writer(ctx context.Context, key store.Key, directory string) (writer, error) {
+	s, _, err := t.enter(ctx, key, directory)
 	if err != nil {
 		return writer{}, err
 	}
 	defer s.Unlock()
-	if _, err := t.Sessions.StateOf(ctx, s); err != nil { // reads the session's row if it is not in memory
-		return writer{}, err
-	}
 	w := writer{key: key, project: s.Row.Project}
 	if s.Pipe == nil {
 		return w, nil

@@ -52,7 +52,7 @@ func (t *Tools) note(ctx context.Context, key store.Key, p schema.ToolExecutePar
 	if err := json.Unmarshal(p.Args, &a); err != nil {
 		return wrong(errors.New("an argument has the wrong type"), noteHelp), nil
 	}
-	return t.answer(ctx, key, p.CallID, noteHelp, func(e *memories.Editor, w writer) (string, error) {
+	return t.answer(ctx, key, p, noteHelp, func(e *memories.Editor, w writer) (string, error) {
 		n := chronicle.Note{
 			ID: a.ID, Harness: key.Harness, Session: key.Session, Project: w.project, Message: w.message, Content: a.Content, Condition: a.Condition,
 		}

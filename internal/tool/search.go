@@ -51,7 +51,7 @@ func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	if err != nil {
 		return refusal(err), nil
 	}
-	budget, err := t.scope(ctx, key, &q)
+	budget, err := t.scope(ctx, key, p.Directory, &q)
 	if errors.Is(err, errNoProject) {
 		return refusal(err), nil
 	}
@@ -98,16 +98,12 @@ var errNoProject = memories.Refuse("the project of this session is not known yet
 
 // scope restricts a query to the project of a session, without the messages that the model sees. It returns how many
 // tokens the hits may have.
-func (t *Tools) scope(ctx context.Context, key store.Key, q *search.Query) (budget int, err error) {
-	s, err := t.Sessions.Lock(ctx, key)
+func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *search.Query) (budget int, err error) {
+	s, state, err := t.enter(ctx, key, directory)
 	if err != nil {
 		return 0, err
 	}
 	defer s.Unlock()
-	state, err := t.Sessions.StateOf(ctx, s)
-	if err != nil {
-		return 0, err
-	}
 	if s.Row.Project == "" {
 		return 0, errNoProject
 	}

@@ -150,7 +150,7 @@ func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	if measured <= 0 || counted <= 0 {
 		return h
 	}
-	for _, size := range []*int{&h.Baseline, &h.Delta, &h.Sections.Compartments, &h.Sections.Memories, &h.Sections.Docs} {
+	for _, size := range []*int{&h.Baseline, &h.Delta, &h.Sections.Compartments, &h.Sections.Memories, &h.Sections.Docs, &h.Sections.KeyFiles} {
 		*size = int(int64(*size) * measured / counted)
 	}
 	h.Baseline = int(measured) - h.Delta // what the rounding has lost
@@ -165,7 +165,10 @@ func HeadSizes(h schema.HeadStatus) string {
 		name   string
 		tokens int
 	}{
-		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"project documents", h.Sections.Docs},
+		{"summaries", h.Sections.Compartments},
+		{"memories", h.Sections.Memories},
+		{"project documents", h.Sections.Docs},
+		{"key files", h.Sections.KeyFiles},
 	} {
 		if part.tokens > 0 {
 			sections = append(sections, part.name+" "+format.Tokens(part.tokens))

@@ -36,6 +36,8 @@ type Head struct {
 	// the highest id of a memory update at that time. The delta shows memories and
 	// updates with higher ids.
 	MemoryMark, UpdateMark int64
+	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
+	KeyFiles string
 	// FoldedAt is the time of the fold in Unix milliseconds.
 	FoldedAt int64
 }
@@ -51,7 +53,7 @@ func (h Head) Pins(messageKey string) bool {
 
 // HeadSections holds the sizes of the baseline's sections, in tokens.
 type HeadSections struct {
-	Docs, History, Memory int
+	Docs, History, Memory, KeyFiles int
 	// Tiers counts the compartments at tiers 1 to 4, and the archived ones.
 	Tiers [5]int
 	// Covered holds the sizes of the messages that the head covers.

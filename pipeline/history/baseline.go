@@ -40,6 +40,9 @@ type BaselineInput struct {
 	// Promises are those of the project, also closed ones. Session is the id of this session.
 	Promises []chronicle.Note
 	Session  string
+	// KeyFiles are shown in at most KeyFileBudget tokens, which has no default.
+	KeyFiles      []KeyFile
+	KeyFileBudget int
 
 	HistoryBudget, MemoryBudget, DocsBudget int
 
@@ -61,11 +64,13 @@ type BaselineText struct {
 	Tiers [Archived]int
 	// Memories are the ids of the memories in Text. The delta needs them.
 	Memories []int64
+	// KeyFiles are the key files in Text, a line "HASH PATH" for each. The delta needs them.
+	KeyFiles string
 }
 
 // BaselineSections holds the size in tokens of each section.
 type BaselineSections struct {
-	Docs, History, Memory int
+	Docs, History, Memory, KeyFiles int
 }
 
 // Baseline renders the first message of the head. Only a hard pass may call it:
@@ -76,18 +81,21 @@ func Baseline(in BaselineInput) BaselineText {
 	memories := selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)
 	aboutUser := selectMemories(ofUser, in.FoldedAt, userBudget, in.CountText)
 	record, tiers := in.record()
+	keyFiles, shown := keyFileBlock(in.KeyFiles, in.KeyFileBudget, in.CountText)
 	sections := [...]string{
 		docsBlock(in.Docs, in.DocsBudget, in.CountText),
 		record,
 		memoryBlock("project-memory", memoryNotice, memories),
 		memoryBlock("user-memory", userNotice, aboutUser),
+		keyFiles,
 		openItems(in.Promises, in.Session, in.CountText),
 		noteLine(in.Notes),
 	}
 
 	out := BaselineText{Sections: BaselineSections{
 		Docs: in.CountText(sections[0]), History: in.CountText(sections[1]), Memory: in.CountText(sections[2]) + in.CountText(sections[3]),
-	}}
+		KeyFiles: in.CountText(keyFiles),
+	}, KeyFiles: shown}
 	for _, tier := range tiers {
 		out.Tiers[tier-1]++
 	}

@@ -30,6 +30,8 @@ type DeltaInput struct {
 	// Promises are those of the project, also closed ones. Session is the id of this session.
 	Promises []chronicle.Note
 	Session  string
+	// StaleKeyFiles are the lines of StaleKeyFiles.
+	StaleKeyFiles []string
 
 	MemoryBudget int
 
@@ -61,6 +63,7 @@ func Delta(in DeltaInput) DeltaText {
 		newCompartmentsBlock(in.Compartments),
 		memoryBlock("new-memories", memoryNotice, selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)),
 		memoryBlock("new-user-memories", userNotice, selectMemories(ofUser, in.FoldedAt, deltaBudget(userBudget), in.CountText)),
+		keyFileUpdates(in.StaleKeyFiles),
 		itemUpdates(ItemsSince(in.Promises, in.FoldedAt), in.Session, in.CountText),
 	} {
 		if block != "" {

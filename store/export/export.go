@@ -71,8 +71,8 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// A lease belongs to the host whose run holds it, so an import leaves these columns out.
-var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut"}
+// A lease belongs to the host whose run holds it, and a stop to the budget of the machine, so an import leaves these columns out.
+var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut", "stopped"}
 
 // From returns all rows of the given sessions and all rows of models. It reads them as they were at one
 // moment. Into stores them in another database.

@@ -332,6 +332,7 @@ CREATE TABLE heads (
 	sections        TEXT    NOT NULL DEFAULT '{}', -- JSON
 	docs_hash       TEXT    NOT NULL DEFAULT '',
 	memories        TEXT    NOT NULL DEFAULT '[]', -- ids of the memories in the baseline, JSON
+	key_files       TEXT    NOT NULL DEFAULT '', -- in the baseline, a line "HASH PATH" for each
 	memory_id       INTEGER NOT NULL DEFAULT 0, -- the newest memory and the newest change of a memory in the baseline
 	change_id       INTEGER NOT NULL DEFAULT 0,
 	folded_pass     INTEGER NOT NULL DEFAULT 0,
@@ -457,6 +458,7 @@ CREATE TABLE agent_work (
 	retry         INTEGER NOT NULL DEFAULT 0, -- no attempt before this pass of the session; for a project, this time
 	throttle      TEXT    NOT NULL DEFAULT '', -- JSON
 	unfinished    TEXT    NOT NULL DEFAULT '', -- JSON: what a run has done that has not ended yet; '' for none
+	stopped       TEXT    NOT NULL DEFAULT '', -- JSON: why the budget did not pay for its newest call; '' if it did
 	-- sums over all runs, because old runs are forgotten
 	runs          INTEGER NOT NULL DEFAULT 0,
 	input_tokens  INTEGER NOT NULL DEFAULT 0,

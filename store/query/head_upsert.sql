@@ -1,9 +1,9 @@
 INSERT INTO heads (
 	harness, session_id, epoch, generation, through_key, through_ordinal, after_summary, pinned,
 	baseline, acknowledgement, delta, baseline_seq, delta_seq, baseline_tokens, delta_tokens,
-	sections, memories, memory_id, change_id, folded_pass, folded_at, fold_reason, docs_hash
+	sections, memories, memory_id, change_id, folded_pass, folded_at, fold_reason, docs_hash, key_files
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	epoch           = excluded.epoch,
 	generation      = excluded.generation,
@@ -26,4 +26,5 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	folded_pass     = CASE WHEN excluded.fold_reason = '' THEN folded_pass ELSE excluded.folded_pass END,
 	folded_at       = excluded.folded_at,
 	fold_reason     = CASE WHEN excluded.fold_reason = '' THEN fold_reason ELSE excluded.fold_reason END,
-	docs_hash       = excluded.docs_hash
+	docs_hash       = excluded.docs_hash,
+	key_files       = excluded.key_files

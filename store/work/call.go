@@ -81,12 +81,38 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 			return err
 		}
 		id = tx.Conn.LastInsertRowID()
-		return nil
+		return setStopped(tx, w, "")
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reserve call of the %s: %w", w, err)
 	}
 	return id, nil
+}
+
+// SetStopped stores why the budget has not paid for a call of a work, a JSON object. The next call that is reserved deletes it.
+func (s *Calls) SetStopped(ctx context.Context, w Work, stop string) error {
+	err := s.db.Update(ctx, func(tx *database.Tx) error { return setStopped(tx, w, stop) })
+	if err != nil {
+		return fmt.Errorf("store that the budget stops the %s: %w", w, err)
+	}
+	return nil
+}
+
+func setStopped(tx *database.Tx, w Work, stop string) error {
+	_, err := tx.Exec(`UPDATE agent_work SET stopped = ?3 WHERE subject = ?1 AND agent = ?2 AND stopped <> ?3`, w.Subject.String(), w.Agent, stop)
+	return err
+}
+
+// Stopped returns what SetStopped has stored, by Subject.String.
+func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error) {
+	stops = map[string]string{}
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT subject, stopped FROM agent_work WHERE stopped <> ''`, func(row *sqlite3.Stmt) { stops[row.ColumnText(0)] = row.ColumnText(1) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the budget stops: %w", err)
+	}
+	return stops, nil
 }
 
 // Settle books what a call has cost. If nobody knows that exactly, c.Reserved is the most. If no model has read the

@@ -356,6 +356,7 @@ export interface HeadSections {
   docs?: number
   compartments?: number
   memories?: number
+  keyFiles?: number
 }
 
 /**

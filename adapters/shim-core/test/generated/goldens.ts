@@ -250,7 +250,8 @@ export const hostCalls: HostCalls = {
       "sections": {
         "docs": 1200,
         "compartments": 6000,
-        "memories": 900
+        "memories": 900,
+        "keyFiles": 300
       },
       "inBaseline": 5,
       "inDelta": 1,
@@ -672,7 +673,8 @@ export const hostCalls: HostCalls = {
           "sections": {
             "docs": 1200,
             "compartments": 6000,
-            "memories": 900
+            "memories": 900,
+            "keyFiles": 300
           },
           "inBaseline": 5,
           "inDelta": 1,
@@ -1127,7 +1129,8 @@ export const shimNotifications: ShimNotifications = {
       "sections": {
         "docs": 1200,
         "compartments": 6000,
-        "memories": 900
+        "memories": 900,
+        "keyFiles": 300
       },
       "inBaseline": 5,
       "inDelta": 1,

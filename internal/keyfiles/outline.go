@@ -1,0 +1,125 @@
+package keyfiles
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/secret"
+)
+
+const (
+	// maxLines and maxLine bound an outline: its lines, and the bytes of one line.
+	maxLines = 60
+	maxLine  = 160
+)
+
+// languages outlines a source by the ending of its file. Go has a parser in its library. For the others, no parser in pure
+// Go was found that is free, and knows declarations: a highlighter (chroma) adds 6 MB and finds no function in TypeScript.
+// Their declarations begin a line, so a pattern finds them.
+var languages = map[string]func([]byte) []string{
+	".go": ofGo,
+	".py": script, ".pyi": script, ".rb": script, ".lua": script, ".ex": script, ".exs": script,
+	".js": web, ".jsx": web, ".mjs": web, ".cjs": web, ".ts": web, ".tsx": web, ".mts": web, ".cts": web,
+	".rs":   lines(regexp.MustCompile(`^\s*(?:pub(?:\([^)]*\))? )?(?:default |async |unsafe |const |extern "[^"]*" )*(?:fn|struct|enum|union|trait|impl|mod|type|macro_rules!)[ <]`)),
+	".java": classes, ".kt": classes, ".cs": classes, ".swift": classes, ".scala": classes, ".php": classes, ".dart": classes,
+	".c": native, ".h": native, ".cc": native, ".cpp": native, ".cxx": native, ".hpp": native, ".m": native,
+	".sh": shell, ".bash": shell, ".zsh": shell,
+	".sql": lines(regexp.MustCompile(`(?i)^create (?:or replace )?(?:temp |temporary |unique |virtual |materialized )*(?:table|view|index|trigger|function|procedure|type)\b`)),
+}
+
+var (
+	script  = lines(regexp.MustCompile(`^\s*(?:(?:async )?def|defp?|class|module|defmodule|(?:local )?function)\s+[\w.:]+`))
+	web     = lines(regexp.MustCompile(`^(?:export )?(?:default )?(?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|interface|type|enum|namespace|const|let) [\w$]+|^\s+(?:(?:public|private|protected|static|override|readonly|abstract|async|get|set) )*[#\w$]+(?:<[^(]*>)?\([^;]*\{\s*$`))
+	classes = lines(regexp.MustCompile(`^\s*(?:(?:public|private|protected|internal|open|sealed|abstract|static|final|override|data|suspend|inline|async|partial|virtual|export|fileprivate|mutating) )*(?:class|interface|enum|record|struct|protocol|extension|object|trait|fun|func|function|def|namespace|mixin) [\w.<]+|^\s+(?:(?:public|private|protected|internal|static|final|abstract|override|virtual|async|synchronized) )+[\w<>\[\],.? ]+\([^;]*$`))
+	native  = lines(regexp.MustCompile(`^(?:typedef |template\b|namespace |(?:enum |struct |class |union )+\w+[^;]*$|#define \w+\(|[A-Za-z_][\w:<>,*&~ \t]*[\w*&>~] ?\*?[\w:~]+\([^;]*$|@(?:interface|implementation|protocol) )|^[-+] ?\(`))
+	shell   = lines(regexp.MustCompile(`^(?:function )?[\w-]+ ?\(\)|^function [\w-]+`))
+)
+
+// control are words in front of a bracket that call or branch, and declare nothing.
+var control = regexp.MustCompile(`^\s*(?:if|for|while|switch|catch|return|else|do|with|await|new|throw)\b`)
+
+// value is the value of a constant, which is no part of an outline.
+var value = regexp.MustCompile(`^(\s*(?:export )?(?:declare )?(?:const|let|type) [\w$]+)\b.*`)
+
+// lines returns a function that keeps the lines that a pattern finds, up to their bodies.
+func lines(pattern *regexp.Regexp) func([]byte) []string {
+	return func(source []byte) (kept []string) {
+		for line := range strings.Lines(string(source)) {
+			if len(line) > 10*maxLine || !pattern.MatchString(line) || control.MatchString(line) {
+				continue
+			}
+			line = strings.TrimRight(line, " \t\r\n{:")
+			kept = append(kept, value.ReplaceAllString(strings.ReplaceAll(line, "\t", "  "), "$1"))
+		}
+		return kept
+	}
+}
+
+// ofGo outlines a Go source. If it has mistakes, it outlines the part that a parser understands.
+func ofGo(source []byte) (kept []string) {
+	files := token.NewFileSet()
+	file, _ := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
+	if file == nil {
+		return nil
+	}
+	text := func(from, to token.Pos) string {
+		start, end := files.Position(from).Offset, files.Position(to).Offset
+		if start < 0 || end > len(source) || start >= end {
+			return ""
+		}
+		return strings.Join(strings.Fields(string(source[start:end])), " ")
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			kept = append(kept, text(d.Pos(), d.Type.End()))
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					kept = append(kept, "type "+ofType(s, text))
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						if name.IsExported() {
+							kept = append(kept, d.Tok.String()+" "+name.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+	return kept
+}
+
+// ofType returns the name of a type with its kind, or with its definition if that is short.
+func ofType(s *ast.TypeSpec, text func(from, to token.Pos) string) string {
+	switch t := s.Type.(type) {
+	case *ast.StructType:
+		return text(s.Pos(), t.Struct) + " struct"
+	case *ast.InterfaceType:
+		return text(s.Pos(), t.Interface) + " interface"
+	}
+	return text(s.Pos(), s.End())
+}
+
+// joined returns an outline as one text without credentials. A file that declares nothing has no outline.
+func joined(all []string) string {
+	more := ""
+	if n := len(all) - maxLines; n > 0 {
+		all, more = all[:maxLines], fmt.Sprintf("… and %d more", n)
+	}
+	var b strings.Builder
+	for _, line := range all {
+		if len(line) > maxLine {
+			line = strings.ToValidUTF8(line[:maxLine], "") + "…"
+		}
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return strings.TrimRight(secret.Redact(b.String())+more, "\n")
+}

@@ -1,0 +1,31 @@
+package power
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// OnBattery reports whether the machine runs on its battery.
+func OnBattery(context.Context) bool { return onBattery(os.DirFS("/sys/class/power_supply")) }
+
+// onBattery reads the kernel's list of supplies. One supply from outside that is online is enough. The battery of a device, for
+// example of a mouse, does not feed the machine.
+func onBattery(supplies fs.FS) (isDischarging bool) {
+	all, _ := fs.ReadDir(supplies, ".") // a machine without the list has no battery that we could know of
+	for _, s := range all {
+		value := func(name string) string {
+			text, _ := fs.ReadFile(supplies, s.Name()+"/"+name)
+			return strings.TrimSpace(string(text))
+		}
+		switch kind := value("type"); {
+		case value("scope") == "Device":
+		case kind == "Battery":
+			isDischarging = isDischarging || value("status") == "Discharging"
+		case value("online") == "1":
+			return false
+		}
+	}
+	return isDischarging
+}

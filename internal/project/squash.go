@@ -1,0 +1,86 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+const (
+	// maxSquashed bounds the commits of a target among which a squashed branch is looked for.
+	maxSquashed = "200"
+	// maxPatches bounds the patches that are compared, in bytes.
+	maxPatches = 32 << 20
+)
+
+// isSquashed reports whether one of the commits that lead to target has the patch of a whole branch, which ends with the commit
+// newest: the branch was merged by a squash. It also finds a branch whose only commit was picked or rebased.
+func isSquashed(ctx context.Context, directory, newest, target string) (bool, error) {
+	base, err := git(ctx, directory, "merge-base", target, newest)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // they have nothing in common
+		return false, nil
+	}
+	if err != nil || !commit.MatchString(base) {
+		return false, err
+	}
+	changed, err := git(ctx, directory, "diff-tree", "-r", "--name-only", "--no-renames", "-z", base, newest, "--")
+	path, _, _ := strings.Cut(changed, "\x00")
+	if err != nil || path == "" { // a branch that changes nothing is in no commit
+		return false, err
+	}
+	// Only commits that change the first path can have the patch.
+	patches := [][]string{{"diff-tree", base, newest}, {"log", "--no-merges", "--full-diff", "--format=commit %H", "--max-count=" + maxSquashed, base + ".." + target}}
+	var ids [2]map[string]bool
+	for i, args := range patches {
+		args = append(args, "-p", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--full-index", "--")
+		if i > 0 {
+			args = append([]string{"-c", "log.showSignature=false"}, append(args, ":(top,literal)"+path)...)
+		}
+		if ids[i], err = patchIDs(ctx, directory, args); err != nil {
+			return false, err
+		}
+	}
+	for id := range ids[0] {
+		if ids[1][id] {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// errLarge means that the patches are too large to be compared.
+var errLarge = errors.New("the patches of git are too large")
+
+// patchIDs runs git, and returns the ids of the patches that it prints. An id does not depend on the lines around a change.
+func patchIDs(ctx context.Context, directory string, args []string) (map[string]bool, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	show, identify := command(ctx, directory, args...), command(ctx, directory, "patch-id", "--stable")
+	shown, err := show.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	in := &io.LimitedReader{R: shown, N: maxPatches}
+	identify.Stdin, identify.Stdout = in, &out
+	if err = show.Start(); err != nil {
+		return nil, err
+	}
+	err = identify.Run()
+	if in.N <= 0 {
+		cancel()
+		err = errLarge
+	}
+	if ended := show.Wait(); err == nil {
+		err = ended
+	}
+	ids := map[string]bool{}
+	for line := range strings.Lines(out.String()) {
+		id, _, _ := strings.Cut(line, " ")
+		ids[id] = true
+	}
+	return ids, err
+}

@@ -1,0 +1,33 @@
+package index
+
+import (
+	_ "embed"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+//go:embed query/files_read.sql
+var filesReadSQL string
+
+// Bounds of FilesRead: the sessions that it looks at, and the files that it returns.
+const (
+	maxReaders = 200
+	maxUses    = 2_000
+)
+
+// A FileUse says how many sessions in a directory have read a file.
+type FileUse struct {
+	// Path is the file as the calls name it, and Directory is the directory of their sessions.
+	Path, Directory string
+	Sessions        int
+	// Last is the time of the newest call, Unix ms.
+	Last int64
+}
+
+// FilesRead returns the files that the newest sessions of a project have read, the most read first.
+func (v *View) FilesRead(project string) (all []FileUse, err error) {
+	err = v.x.scan(filesReadSQL, func(s *sqlite3.Stmt) {
+		all = append(all, FileUse{s.ColumnText(0), s.ColumnText(1), s.ColumnInt(2), s.ColumnInt64(3)})
+	}, project, maxReaders, maxUses)
+	return all, err
+}
