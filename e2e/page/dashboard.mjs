@@ -28,10 +28,40 @@ try {
   console.log("seen")
   await page.getByText("46% of 200k").waitFor()
   check("a session that has gone stays", (await page.locator(".card").count()) === 1)
-  check("texts become markup", (await page.locator("main img, main script").count()) === 0)
   check("the warning is not shown", await page.locator("#warnings li").isVisible())
 
+  /** Looks at the shown page in all sizes and colours, and goes back to the first. */
+  const look = async (name) => {
+    for (const [width, height, colorScheme] of [[400, 800, "dark"], [400, 800, "light"], [1280, 900, "dark"], [1280, 900, "light"]]) {
+      await page.setViewportSize({ width, height })
+      await page.emulateMedia({ colorScheme })
+      check(`${name} is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+      await page.screenshot({ path: join(screens, `dashboard-${name}-${width}x${height}-${colorScheme}.png`), fullPage: true })
+    }
+    check(`${name}: texts become markup`, (await page.locator("main img, main script").count()) === 0)
+  }
+  await look("sessions")
+
+  await page.locator(".card h3 a").focus()
+  await page.keyboard.press("Enter")
+  await page.getByText("request 2").waitFor()
+  const busts = page.locator("#busts details")
+  check("two busts are two lines", (await busts.count()) === 2)
+  await busts.nth(1).locator("summary").focus()
+  await page.keyboard.press("Enter")
+  await page.getByText("pays off in 3 requests").waitFor()
+  check("a dropped piece has no name", await page.getByText("§2§ read </script>").isVisible())
+  await busts.nth(0).locator("summary").click()
+  await page.getByText("Now summarised in").waitFor()
+  await page.locator("#summaries summary").click()
+  await page.getByText("Asked and answered.").waitFor()
+  await page.getByRole("button", { name: "show the messages 1-2" }).click()
+  await page.getByText("[1] user: word for word").waitFor()
+  await look("session")
+
+  await page.getByRole("link", { name: "Memories" }).click()
   const rows = page.locator("#memories tr")
+  await page.getByText("the zebra sleeps").waitFor()
   check("three memories are three rows", (await rows.count()) === 3)
   await page.getByLabel("Search").fill("giraffe gil")
   check("a search finds one memory", (await rows.count()) === 1)
@@ -48,12 +78,11 @@ try {
   await page.getByRole("button", { name: "save" }).click()
   await page.getByText("the zebra sleeps at night").waitFor()
 
-  for (const [width, height, colorScheme] of [[1280, 900, "light"], [1280, 900, "dark"], [400, 800, "light"], [400, 800, "dark"]]) {
-    await page.setViewportSize({ width, height })
-    await page.emulateMedia({ colorScheme })
-    check(`is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
-    await page.screenshot({ path: join(screens, `dashboard-${width}x${height}-${colorScheme}.png`), fullPage: true })
-  }
+  await look("memories")
+
+  await page.getByRole("link", { name: "Costs" }).click()
+  await page.getByText("nothing yet").waitFor()
+  await look("costs")
 
   await page.goto("about:blank")
   await page.goto(url) // a second time

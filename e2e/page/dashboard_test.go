@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/storetest"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // TestDashboardInBrowser drives the dashboard with the memories of a real database. The sessions are told by the test.
@@ -22,7 +26,7 @@ func TestDashboardInBrowser(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
 	defer stop()
 	dir := t.TempDir()
-	storetest.Open(t, dir)
+	storeSession(t, dir)
 	storetest.Must(t, memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
 		for _, content := range []string{"the zebra sleeps", hostile, "the giraffe is called Gil"} {
 			if _, _, err := e.Write(chronicle.Memory{Project: storetest.Project, Directory: storetest.Directory, Category: "NAMING", Content: content, Source: chronicle.FromUser}); err != nil {
@@ -43,6 +47,13 @@ func TestDashboardInBrowser(t *testing.T) {
 					tell(dashboard.State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{running("46% of 200k")}, Warnings: []schema.Warning{{Message: hostile}}}})
 				case <-ctx.Done():
 				}
+			},
+			Session: func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error) {
+				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}}, nil
+			},
+			Messages: func(_ context.Context, _ store.Key, first, last int, w io.Writer) error {
+				_, err := fmt.Fprintf(w, "[%d] user: word for word %s\n[%d] end", first, hostile, last)
+				return err
 			},
 			Ready: func(address string) error { url <- address; return nil },
 		})
@@ -73,10 +84,42 @@ func TestDashboardInBrowser(t *testing.T) {
 	<-ended
 }
 
+// storeSession stores a session of three requests with hostile names. The second has dropped a call, and the third has
+// put a summary in the place of two messages.
+func storeSession(t *testing.T, dir string) {
+	s := storetest.Open(t, dir)
+	for n := 1; n <= 3; n++ {
+		c := storetest.Commit(n)
+		switch n {
+		case 2:
+			c.Units[0].Kind, c.Units[0].Tool, c.Units[0].Tokens = "tool", "read", 3000
+			c.Pass.Verdict, c.Pass.Bust, c.Pass.BustCause, c.Pass.SizeTokens = "soft", true, "pressure", 61_000
+			c.Pass.Price = schema.BustPrice{Resent: 12_900, Removed: 29_000, BreakEven: 3, Forecast: 41}
+			c.Edits = []store.EditRow{{Tag: 2, Kind: "drop", Pass: 2, Payload: "tool reclaim"}}
+			c.Removals = []store.RemovalRow{{Rule: "tool reclaim", Tokens: 3000}}
+		case 3:
+			c.Pass.Verdict, c.Pass.Bust, c.Pass.BustCause = "hard", true, hostile
+			c.Removals = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 2400, Through: 2}}
+		}
+		storetest.Must(t, s.CommitPass(t.Context(), c))
+	}
+	_, err := s.SaveTitle(t.Context(), storetest.Key, "A "+hostile)
+	storetest.Must(t, err)
+	_, err = s.Leases.Acquire(t.Context(), store.HistorianOf(storetest.Key), "test")
+	storetest.Must(t, err)
+	storetest.Must(t, s.History.Publish(t.Context(), store.Publication{
+		Key: storetest.Key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"},
+		Compartments: []chronicle.Compartment{{
+			Start: 1, End: 2, Keys: []string{"msg_1", "msg_2"}, Title: hostile, Tiers: [4]string{"The user asked for " + hostile + "\n\nThe model answered.", "Asked and answered."},
+			Importance: 50, Fidelity: 0.9, MadeBy: "model", Model: "anthropic/small", RawTokens: 2400,
+		}},
+	}))
+}
+
 // running returns the status of a session with hostile names.
 func running(size string) schema.SessionStatus {
 	return schema.SessionStatus{
-		Session: "ses_1", Harness: schema.HarnessOpenCode, Directory: hostile, Title: "A " + hostile,
+		Session: storetest.Key.Session, Harness: schema.HarnessOpenCode, Directory: hostile, Title: "A " + hostile,
 		Panel: &schema.Panel{
 			Size: size, Window: 200_000, Bust: 130_000,
 			Parts: []schema.PanelPart{

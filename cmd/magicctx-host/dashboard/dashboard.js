@@ -16,7 +16,7 @@ const storage = "magicctx secret"
 /** Exchanges the token in the address for the secret, or uses the one that this origin has kept. */
 async function enter() {
   const token = location.hash.slice(1)
-  if (!token) return localStorage.getItem(storage)
+  if (!token || token.startsWith("/")) return localStorage.getItem(storage) // a page, for example #/memories
   history.replaceState(null, "", "/")
   const answer = await fetch("/open", { method: "POST", body: JSON.stringify(token) })
   // The address works once, and this browser may be the one that has used it.
@@ -28,6 +28,12 @@ async function enter() {
 }
 
 let secret
+
+/** Shows in the place of an error that something has failed, or hides the place. */
+function tellTrouble(text = "") {
+  $("trouble").textContent = text
+  $("trouble").hidden = !text
+}
 
 async function ask(path, options = {}) {
   const answer = await fetch(path, { ...options, headers: { Authorization: `Bearer ${secret}` } })
@@ -60,7 +66,8 @@ function showState({ status, away }) {
 
 function card(session) {
   const { panel } = session
-  const children = [element("h3", {}, session.title || session.session), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
+  const link = element("a", { href: `#/session/${encodeURIComponent(session.harness)}/${encodeURIComponent(session.session)}` }, session.title || session.session)
+  const children = [element("h3", {}, link), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
   if (panel) {
     const whole = Math.max(panel.window, panel.parts.reduce((sum, part) => sum + part.tokens, 0), 1)
     const share = (tokens) => `${(100 * Math.min(1, tokens / whole)).toFixed(2)}%`
@@ -82,6 +89,73 @@ function card(session) {
     )
   }
   return element("article", { className: "card" }, ...children)
+}
+
+const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
+
+/** Makes a line that opens its details on a click. fill is called once, when it is first opened. */
+function opening(columns, fill) {
+  const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
+  const details = element("details", {}, line)
+  details.addEventListener("toggle", () => details.append(element("div", { className: "detail" }, ...fill())), { once: true })
+  return element("li", {}, details)
+}
+
+/** Makes the list of facts in a line's details. */
+const told = (facts) => element("dl", { className: "told" }, ...facts.map((f) => element("div", {}, element("dt", {}, f.label), element("dd", {}, f.text))))
+
+const emptyLine = (text) => element("li", { className: "more" }, text)
+
+async function showSession([harness, session]) {
+  const of = new URLSearchParams({ harness, session })
+  $("session-title").textContent = session
+  for (const id of ["session-where", "busts", "summaries"]) $(id).replaceChildren()
+  const { title, where, busts, more, summaries } = await (await ask(`/api/session?${of}`)).json()
+  if (address()[2] !== session) return // the person has gone on
+  $("session-title").textContent = title
+  $("session-where").textContent = where
+  $("busts").replaceChildren(...busts.map(bustLine))
+  if (more) $("busts").append(emptyLine(`and ${more} older ones`))
+  if (!busts.length) $("busts").append(emptyLine("Nothing yet."))
+  $("summaries").replaceChildren(...summaries.map((s) => summaryLine(of, s)))
+  if (!summaries.length) $("summaries").append(emptyLine("No message is summarised yet."))
+}
+
+function bustLine(b) {
+  const columns = [["pass", `request ${b.request}`], ["cause", b.cause ?? "no longer in the journal"], ["went", b.size ?? ""], ["result", b.at ? when(b.at) : ""]]
+  return opening(columns, () => {
+    if (!b.pieces.length) return [told(b.facts)]
+    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now)))
+    if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 4 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
+    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"]].map(([className, text]) => element("th", { className }, text))
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
+    return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table)]
+  })
+}
+
+const lengths = ["in full", "shorter", "short", "shortest"]
+
+function summaryLine(of, s) {
+  const range = s.start === s.end ? `${s.start}` : `${s.start}-${s.end}`
+  const columns = [["pass", range], ["cause", s.title], ["went", `${count(s.rawTokens)} tokens`], ["result", `keeps ${Math.round(100 * s.fidelity)}% of the details`]]
+  return opening(columns, () => {
+    const facts = s.tiers.map((text, i) => ({ label: lengths[i], text })).filter((f) => f.text)
+    if (s.missing) facts.push({ label: "missing", text: s.missing })
+    facts.push({ label: "made by", text: [s.madeBy, s.model, when(s.createdAt)].filter(Boolean).join(", ") })
+    const button = element("button", { type: "button" }, `show the messages ${range} word for word`)
+    button.onclick = async () => {
+      button.disabled = true
+      try {
+        const { text, isCut } = await (await ask(`/api/messages?${of}&first=${s.start}&last=${s.end}`)).json()
+        button.replaceWith(element("pre", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Messages ${range}` }, text))
+        if (isCut) button.after(element("p", {}, "The text goes on: magicctx-host history expand prints all of it."))
+      } catch (err) {
+        tellTrouble(`The messages ${range} cannot be shown: ${err.message}`)
+        button.disabled = false
+      }
+    }
+    return [told(facts), element("p", {}, button)]
+  })
 }
 
 let memories = []
@@ -123,11 +197,10 @@ function openEditor(m, cell) {
 async function change(body) {
   try {
     await ask("/api/memories", { method: "POST", body: JSON.stringify(body) })
-    $("trouble").hidden = true
+    tellTrouble()
     await readMemories()
   } catch (err) {
-    $("trouble").textContent = `Memory ${body.id} is unchanged: ${err.message}`
-    $("trouble").hidden = false
+    tellTrouble(`Memory ${body.id} is unchanged: ${err.message}`)
   }
 }
 
@@ -146,19 +219,52 @@ async function readSpend() {
     element("td", { className: "n" }, count(r.calls)), element("td", { className: "n" }, count(tokensOf(r))), element("td", { className: "n" }, price(r)), element("td", {}, result(r)))))
 }
 
-/** How often memories and costs are read again, in ms. They change seldom, and their reading opens the database. */
+/** The pages by their address, for example "#/memories". Each function reads what its page shows. */
+const pages = { "": () => {}, session: showSession, memories: readMemories, costs: readSpend }
+
+/** The parts of the address, for example ["session", "pi", "1234"]. */
+function address() {
+  try {
+    return location.hash.slice(2).split("/").map(decodeURIComponent)
+  } catch {
+    return [""] // no page has such an address
+  }
+}
+
+/** Shows the page of the address. */
+async function showPage() {
+  const [name, ...rest] = address()
+  const shown = Object.hasOwn(pages, name) ? name : ""
+  for (const section of document.querySelectorAll("section[data-page]")) section.hidden = section.dataset.page !== shown
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash.slice(2) === shown) link.setAttribute("aria-current", "page")
+    else link.removeAttribute("aria-current")
+  }
+  tellTrouble()
+  try {
+    await pages[shown](rest)
+  } catch (err) {
+    tellTrouble(err.message)
+  }
+}
+
+/** How often a page reads again what no event announces, in ms. It changes seldom, and its reading opens the database. */
 const rereadMS = 10_000
+
+/** The pages that are read again. The others hold what a person has opened. */
+const reread = ["memories", "costs"]
 
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    await Promise.all([readMemories(), readSpend()])
+    addEventListener("hashchange", showPage)
+    await showPage()
     setInterval(() => {
-      if (document.hidden || document.activeElement?.tagName === "TEXTAREA") return
-      readMemories().catch(() => {})
-      readSpend().catch(() => {})
+      const [name] = address()
+      if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
+      pages[name]().catch(() => {})
     }, rereadMS)
     await follow()
     $("sentence").textContent = "magicctx-host dashboard has ended."
