@@ -1,12 +1,14 @@
 // Uses the dashboard as a person does, and says what is wrong with it. Prints a line when it has seen the first state.
 //
 //   node dashboard.mjs CHROMIUM URL SCREENS
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { join } from "node:path"
 import { chromium } from "playwright-core"
 
 const [executablePath, url, screens] = process.argv.slice(2)
 const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // looks for what hinders people with a screen reader
 mkdirSync(screens, { recursive: true })
 const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
 const problems = []
@@ -21,6 +23,7 @@ try {
   page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`))
   page.on("request", (request) => new URL(request.url()).origin === origin || request.url() === "data:," || problems.push(`asks for ${request.url()}`))
   await page.goto(url)
+  await page.evaluate(axe)
   check("the token stays in the address", !page.url().includes("#"))
 
   await page.getByText("45% of 200k").waitFor()
@@ -38,6 +41,11 @@ try {
       check(`${name} is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
       await page.screenshot({ path: join(screens, `dashboard-${name}-${width}x${height}-${colorScheme}.png`), fullPage: true })
     }
+    const { violations } = await page.evaluate(() => axe.run()) // in the light page; then in the dark one
+    await page.emulateMedia({ colorScheme: "dark" })
+    violations.push(...(await page.evaluate(() => axe.run())).violations)
+    await page.emulateMedia({ colorScheme: "light" })
+    for (const v of violations) if (["serious", "critical"].includes(v.impact)) problems.push(`${name}: ${v.help}: ${v.nodes.map((n) => n.html).join(" ")}`.slice(0, 500))
     check(`${name}: texts become markup`, (await page.locator("main img, main script").count()) === 0)
   }
   await look("sessions")
@@ -62,7 +70,10 @@ try {
   await page.getByRole("link", { name: "Memories" }).click()
   const rows = page.locator("#memories tr")
   await page.getByText("the zebra sleeps").waitFor()
-  check("three memories are three rows", (await rows.count()) === 3)
+  check("four memories are four rows", (await rows.count()) === 4)
+  await page.getByLabel("Project").selectOption("about you, in all projects")
+  check("a project has the memories of others", (await rows.count()) === 1)
+  await page.getByLabel("Project").selectOption("all")
   await page.getByLabel("Search").fill("giraffe gil")
   check("a search finds one memory", (await rows.count()) === 1)
   await page.getByRole("button", { name: "archive memory 3" }).click()
@@ -79,6 +90,22 @@ try {
   await page.getByText("the zebra sleeps at night").waitFor()
 
   await look("memories")
+
+  await page.getByRole("link", { name: "Agents and notes" }).click()
+  await page.locator("#runs summary", { hasText: "dreamer" }).click()
+  await page.getByText("The dreamer has archived 1 memory.").waitFor()
+  await page.getByRole("button", { name: "undo run 1" }).click()
+  await look("agents")
+  await page.getByRole("button", { name: "keep: the changes" }).click()
+  await page.getByRole("button", { name: "undo run 1" }).focus()
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("Enter") // the question has the focus
+  await page.getByText("undone", { exact: true }).waitFor()
+  await page.getByRole("button", { name: "done: note 1" }).click()
+  await page.getByText("There are no open notes.").waitFor()
+  await page.getByLabel("also done").check()
+  await page.getByRole("button", { name: "open again: note 1" }).click()
+  await page.getByRole("button", { name: "done: note 1" }).waitFor()
 
   await page.getByRole("link", { name: "Costs" }).click()
   await page.getByText("nothing yet").waitFor()

@@ -26,15 +26,20 @@ func TestDashboardInBrowser(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
 	defer stop()
 	dir := t.TempDir()
-	storeSession(t, dir)
+	db := storeSession(t, dir)
 	storetest.Must(t, memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
 		for _, content := range []string{"the zebra sleeps", hostile, "the giraffe is called Gil"} {
 			if _, _, err := e.Write(chronicle.Memory{Project: storetest.Project, Directory: storetest.Directory, Category: "NAMING", Content: content, Source: chronicle.FromUser}); err != nil {
 				return err
 			}
 		}
-		return nil
+		if _, _, err := e.Write(chronicle.Memory{Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: "likes zebras", Source: chronicle.FromUser}); err != nil {
+			return err
+		}
+		_, err := e.WriteNote(chronicle.Note{Project: storetest.Project, Content: "feed the zebra " + hostile, Condition: "when it is hungry"})
+		return err
 	}))
+	archived := dream(t, db, dir)
 	url, next := make(chan string, 1), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
@@ -79,14 +84,14 @@ func TestDashboardInBrowser(t *testing.T) {
 		}
 		got[m.ID] = string(m.Status) + ": " + m.Content
 	}
-	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil"})
+	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil", 4: "active: likes zebras", archived: "active: the okapi hides"})
 	stop()
 	<-ended
 }
 
 // storeSession stores a session of three requests with hostile names. The second has dropped a call, and the third has
 // put a summary in the place of two messages.
-func storeSession(t *testing.T, dir string) {
+func storeSession(t *testing.T, dir string) *store.Store {
 	s := storetest.Open(t, dir)
 	for n := 1; n <= 3; n++ {
 		c := storetest.Commit(n)
@@ -114,6 +119,23 @@ func storeSession(t *testing.T, dir string) {
 			Importance: 50, Fidelity: 0.9, MadeBy: "model", Model: "anthropic/small", RawTokens: 2400,
 		}},
 	}))
+	return s
+}
+
+// dream stores a run of the dreamer that has archived one memory, and returns that memory.
+func dream(t *testing.T, s *store.Store, dir string) (archived int64) {
+	ctx, w := t.Context(), memories.DreamerOf(storetest.Project)
+	_, err := s.Leases.Acquire(ctx, w, "1.1")
+	storetest.Must(t, err)
+	var m chronicle.Memory
+	storetest.Must(t, memories.Edit(ctx, dir, s.Clock.Now(), func(e *memories.Editor) (err error) {
+		m, _, err = e.Write(chronicle.Memory{Project: storetest.Project, Directory: storetest.Directory, Category: "NAMING", Content: "the okapi hides", Source: chronicle.FromUser})
+		return err
+	}))
+	err = s.Memories.Tend(ctx, storetest.Project, "1.1", 0, []memories.Tended{{Old: []chronicle.Memory{m}, Reason: "volatile: it is found"}}, func(int, []memories.Tended) string { return "" })
+	storetest.Must(t, err)
+	storetest.Must(t, s.Runs.Record(ctx, w, work.RunRow{Status: work.Success, Reason: "The dreamer has archived 1 memory. " + hostile, Model: hostile, StartedAt: s.Clock.Now()}, 0))
+	return m.ID
 }
 
 // running returns the status of a session with hostile names.
@@ -160,8 +182,10 @@ func tools(t *testing.T) (chromium, node, repo string) {
 	if repo, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(repo, "node_modules", "playwright-core")); err != nil {
-		t.Skip("playwright-core is not installed, run npm ci in the repository")
+	for _, name := range []string{"playwright-core", "axe-core"} {
+		if _, err := os.Stat(filepath.Join(repo, "node_modules", name)); err != nil {
+			t.Skip(name + " is not installed, run npm ci in the repository")
+		}
 	}
 	if node, err = exec.LookPath("node"); err != nil {
 		t.Skip(err)

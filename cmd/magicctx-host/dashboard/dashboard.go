@@ -117,6 +117,9 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"GET /api/messages":  answer(p.messages),
 		"GET /api/memories":  answer(p.memories),
 		"POST /api/memories": answer(p.change),
+		"GET /api/agents":    answer(p.agents),
+		"POST /api/undo":     answer(p.undo),
+		"POST /api/notes":    answer(p.close),
 		"GET /api/spend":     answer(p.spend),
 	}
 }

@@ -160,10 +160,13 @@ function summaryLine(of, s) {
 
 let memories = []
 
+/** Names the project of a memory. What is about the user belongs to no directory. */
+const projectName = (m) => (m.project === "user" ? "about you, in all projects" : m.directory || m.project)
+
 async function readMemories() {
   memories = await (await ask("/api/memories")).json()
   const chosen = $("project").value
-  const projects = [...new Map(memories.map((m) => [m.project, m.directory || m.project])).entries()].sort((a, b) => a[1].localeCompare(b[1]))
+  const projects = [...new Map(memories.map((m) => [m.project, projectName(m)])).entries()].sort((a, b) => a[1].localeCompare(b[1]))
   $("project").replaceChildren(element("option", { value: "" }, "all"), ...projects.map(([value, name]) => element("option", { value }, name)))
   $("project").value = projects.some(([value]) => value === chosen) ? chosen : ""
   showMemories()
@@ -172,11 +175,11 @@ async function readMemories() {
 function showMemories() {
   const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean)
   const shown = memories.filter((m) => ($("all").checked || ["active", "proposed"].includes(m.status)) && (!$("project").value || m.project === $("project").value) && words.every((word) => `${m.id} ${m.category} ${m.content}`.toLowerCase().includes(word)))
-  $("memories").replaceChildren(...(shown.length ? shown.map(row) : [element("tr", {}, element("td", { colSpan: 5 }, memories.length ? "No memory matches." : "magicctx remembers nothing yet."))]))
+  $("memories").replaceChildren(...(shown.length ? shown.map(row) : [emptyRow(5, memories.length ? "No memory matches." : "magicctx remembers nothing yet.")]))
 }
 
 function row(m) {
-  const words = element("td", { className: "words" }, m.content, element("div", { className: "kind" }, [m.category, m.directory].filter(Boolean).join(" · ")))
+  const words = element("td", { className: "words" }, m.content, element("div", { className: "kind" }, (m.project === "user" ? [projectName(m)] : [m.category, m.directory]).filter(Boolean).join(" · ")))
   const act = (name, body) => element("button", { type: "button", onclick: () => change({ id: m.id, ...body }) , ariaLabel: `${name} memory ${m.id}` }, name)
   const isActive = m.status === "active"
   const edit = element("button", { type: "button", ariaLabel: `edit memory ${m.id}`, onclick: () => openEditor(m, words) }, "edit")
@@ -204,6 +207,72 @@ async function change(body) {
   }
 }
 
+let notes = []
+
+async function readAgents() {
+  const page = await (await ask("/api/agents")).json()
+  notes = page.notes
+  $("runs").replaceChildren(...(page.runs.length ? page.runs.map(runLine) : [emptyLine("No agent has run yet.")]))
+  showNotes()
+}
+
+const emptyRow = (columns, text) => element("tr", {}, element("td", { colSpan: columns }, text))
+const button = (text, label, onclick) => element("button", { type: "button", ariaLabel: label, onclick }, text)
+
+function runLine(r) {
+  return opening([["pass", r.agent], ["cause", r.of], ["went", r.result], ["result", when(r.at)]], () => {
+    const facts = [["task", r.task], ["report", r.report], ["model", r.model], ["took", `${r.took}, ${r.tokens} tokens, ${r.money}`]]
+    const undo = element("p", {})
+    if (r.undoes) offerUndo(r, undo)
+    return [told(facts.filter(([, text]) => text).map(([label, text]) => ({ label, text }))), undo]
+  })
+}
+
+/** Offers to undo a run. The first click only asks. */
+function offerUndo(r, place) {
+  const offer = button("undo", `undo run ${r.undoes}`, () => {
+    const yes = button("undo it", `undo it: the changes of memories of run ${r.undoes}`, async () => {
+      try {
+        await ask("/api/undo", { method: "POST", body: JSON.stringify({ project: r.project, run: r.undoes }) })
+        tellTrouble()
+        place.replaceChildren("undone")
+      } catch (err) {
+        tellTrouble(`Run ${r.undoes} is not undone: ${err.message}`)
+        offerUndo(r, place)
+      }
+    })
+    place.replaceChildren("Restore the memories as they were before? ", yes, " ", button("keep", `keep: the changes of run ${r.undoes}`, () => offerUndo(r, place)))
+    yes.focus()
+  })
+  place.replaceChildren(offer)
+}
+
+const isOpen = (note) => !["done", "dismissed"].includes(note.status)
+
+function showNotes() {
+  const shown = notes.filter((n) => isOpen(n) || $("closed").checked)
+  $("notes").replaceChildren(...(shown.length ? shown.map(noteRow) : [emptyRow(4, "There are no open notes.")]))
+}
+
+function noteRow(n) {
+  const origin = n.saidBy ? `said by the ${n.saidBy} in ${n.harness} session ${n.session}, message ${n.message}` : n.condition ? `waits for: ${n.condition}` : `${n.harness} session ${n.session}`
+  const close = isOpen(n) ? button("done", `done: note ${n.id}`, () => closeNote(n.id, true)) : button("open again", `open again: note ${n.id}`, () => closeNote(n.id, false))
+  return element("tr", { className: isOpen(n) ? "" : "away" },
+    element("td", { className: "n" }, String(n.id)), element("td", { className: "words" }, n.content, element("div", { className: "kind" }, [origin, n.reason].filter(Boolean).join(" · "))),
+    element("td", {}, n.status), element("td", { className: "act" }, close))
+}
+
+async function closeNote(id, isDone) {
+  try {
+    await ask("/api/notes", { method: "POST", body: JSON.stringify({ id, isDone }) })
+    tellTrouble()
+    notes = (await (await ask("/api/agents")).json()).notes
+    showNotes()
+  } catch (err) {
+    tellTrouble(`Note ${id} is unchanged: ${err.message}`)
+  }
+}
+
 const money = (value) => `$${value.toFixed(value < 10 ? 2 : 0)}`
 const count = (n) => n.toLocaleString("en")
 const tokensOf = (sum) => sum.inputTokens + sum.outputTokens + sum.cacheReadTokens + sum.cacheWriteTokens
@@ -220,7 +289,7 @@ async function readSpend() {
 }
 
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
-const pages = { "": () => {}, session: showSession, memories: readMemories, costs: readSpend }
+const pages = { "": () => {}, session: showSession, memories: readMemories, agents: readAgents, costs: readSpend }
 
 /** The parts of the address, for example ["session", "pi", "1234"]. */
 function address() {
@@ -256,6 +325,7 @@ const reread = ["memories", "costs"]
 
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
+  $("closed").addEventListener("change", showNotes)
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
