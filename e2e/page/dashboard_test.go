@@ -26,6 +26,10 @@ func TestDashboardInBrowser(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
 	defer stop()
 	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("OPENCODE_CONFIG_DIR", "")
+	storetest.Must(t, os.Mkdir(filepath.Join(dir, "magicctx"), 0o700))
+	storetest.Must(t, os.WriteFile(filepath.Join(dir, "magicctx", "magicctx.jsonc"), []byte("{\"execute_threshold_percentage\": 50, \"zebra<img src=x>\": 1}"), 0o600))
 	db := storeSession(t, dir)
 	storetest.Must(t, memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
 		for _, content := range []string{"the zebra sleeps", hostile, "the giraffe is called Gil"} {

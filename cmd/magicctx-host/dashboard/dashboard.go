@@ -120,6 +120,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"GET /api/agents":    answer(p.agents),
 		"POST /api/undo":     answer(p.undo),
 		"POST /api/notes":    answer(p.close),
+		"GET /api/settings":  answer(p.settings),
 		"GET /api/spend":     answer(p.spend),
 	}
 }
