@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/models"
 	"github.com/magicctx/magicctx-host/store/storetest"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -93,7 +94,7 @@ func TestDashboardInBrowser(t *testing.T) {
 	<-ended
 }
 
-// storeSession stores a session of three requests with hostile names. The second has dropped a call, and the third has
+// storeSession stores a session of forty requests with hostile names. The second has dropped a call, and the third has
 // put a summary in the place of two messages.
 func storeSession(t *testing.T, dir string) *store.Store {
 	s := storetest.Open(t, dir)
@@ -112,6 +113,17 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		}
 		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
+	for n := 4; n <= 40; n++ {
+		storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(n)))
+	}
+	for n := 1; n <= 40; n++ {
+		read := 1500 * (n - 1)
+		if n == 2 || n == 3 {
+			read = 2000
+		}
+		storetest.Must(t, s.SaveUsage(t.Context(), storetest.Key, n, 40, read, 1500*n-read))
+	}
+	storetest.Must(t, s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "anthropic", Model: "claude", PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, At: 1}))
 	_, err := s.SaveTitle(t.Context(), storetest.Key, "A "+hostile)
 	storetest.Must(t, err)
 	_, err = s.Leases.Acquire(t.Context(), store.HistorianOf(storetest.Key), "test")

@@ -109,16 +109,54 @@ const emptyLine = (text) => element("li", { className: "more" }, text)
 async function showSession([harness, session]) {
   const of = new URLSearchParams({ harness, session })
   $("session-title").textContent = session
-  for (const id of ["session-where", "busts", "summaries"]) $(id).replaceChildren()
-  const { title, where, busts, more, summaries } = await (await ask(`/api/session?${of}`)).json()
+  for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
+  const { title, where, busts, more, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
   if (address()[2] !== session) return // the person has gone on
   $("session-title").textContent = title
   $("session-where").textContent = where
+  if (timeline) $("timeline").replaceChildren(...drawTimeline(timeline, model))
   $("busts").replaceChildren(...busts.map(bustLine))
   if (more) $("busts").append(emptyLine(`and ${more} older ones`))
   if (!busts.length) $("busts").append(emptyLine("Nothing yet."))
   $("summaries").replaceChildren(...summaries.map((s) => summaryLine(of, s)))
   if (!summaries.length) $("summaries").append(emptyLine("No message is summarised yet."))
+}
+
+/** Draws the chart of a session, as the page of a replay does. */
+function drawTimeline(t, model) {
+  const parts = [plural(t.Requests, "request"), plural(t.Busts, "bust"), `${t.HitRate} of the prompts from the cache`]
+  if (t.Bill) parts.push(`${t.Bill} for the prompts, at the prices of ${model}`)
+  const caption = (title, entries) => element("p", { className: "caption" }, element("b", {}, title), ...entries.map(([className, text]) => element("span", { className: `legend ${className}` }, text)))
+  const stage = element("div", { className: "stage still", role: "img", ariaLabel: `Chart: ${parts.join(", ")}` })
+  stage.append(caption(`prompt by the provider's cache, in tokens${t.Each > 1 ? `, average of ${t.Each} requests` : ""}`, t.Legend.map((r) => [r.Name, `${r.Label} ${r.Value}`])), drawPlot("cache", t.Cache))
+  if (t.Bill) stage.append(caption("cost up to each request", [["cost", t.Bill]]), drawPlot("costs", t.Costs))
+  if (t.Markers.length) stage.append(caption("busts", t.Causes.map((c) => [c.Class, `${c.Cause} ${c.Count}`])), element("div", { className: "plot lane" }, ...t.Markers.map((m) => placed("i", `bust ${m.Class}`, { left: m.At }))))
+  stage.append(element("div", { className: "axis" }, element("b", { className: "unit" }, "req."), ...t.Marks.map((m) => placed("b", "", { left: m.At }, m.Label))))
+  return [element("p", { className: "facts" }, parts.join(" · ")), stage]
+}
+
+const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`
+
+/** Makes an element at a share of its container's width or height. */
+function placed(name, className, shares, ...children) {
+  const made = element(name, { className }, ...children)
+  for (const [side, share] of Object.entries(shares)) made.style[side] = `${(100 * share).toFixed(3)}%`
+  return made
+}
+
+function drawPlot(name, plot) {
+  const space = "http://www.w3.org/2000/svg"
+  const svg = document.createElementNS(space, "svg")
+  svg.setAttribute("viewBox", `0 0 ${plot.Width} ${plot.Height}`)
+  svg.setAttribute("preserveAspectRatio", "none")
+  for (const curve of plot.Curves) {
+    const path = document.createElementNS(space, "path")
+    path.setAttribute("class", curve.Name)
+    path.setAttribute("d", curve.Path)
+    svg.append(path)
+  }
+  const grid = plot.Grid.map((g, i) => placed("i", i ? "grid" : "grid zero", { top: g.At }, element("b", {}, g.Label)))
+  return element("div", { className: `plot ${name}` }, ...grid, svg)
 }
 
 function bustLine(b) {

@@ -12,9 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/view/page"
 	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 )
 
 const (
@@ -29,6 +31,9 @@ const (
 type sessionPage struct {
 	Title string `json:"title"`
 	Where string `json:"where"`
+	// Timeline is absent if the provider has reported no usage yet. Model is the model at whose prices it is drawn.
+	Timeline *page.Timeline `json:"timeline,omitzero"`
+	Model    string         `json:"model"`
 	// Busts are the requests that changed the cached prefix, the newest first. More counts those that were left out.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
@@ -75,6 +80,7 @@ func keyIn(r *http.Request) store.Key {
 func (p *pages) session(r *http.Request) (sessionPage, error) {
 	key := keyIn(r)
 	var name store.SessionName
+	var row store.SessionSummary
 	var journal []store.PassRow
 	var dropped []store.DroppedRow
 	var removals map[int][]store.RemovalRow
@@ -86,11 +92,12 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 			return cmp.Or(err, fmt.Errorf("magicctx knows no session %q of %q", format.Clean(key.Session), format.Clean(key.Harness)))
 		}
 		name = all[i]
-		var errs [4]error
+		var errs [5]error
 		journal, errs[0] = b.Reports().Passes(r.Context(), key, 0, 0)
 		dropped, errs[1] = b.Reports().DroppedUnits(r.Context(), key)
 		removals, errs[2] = b.Reports().PassRemovals(r.Context(), key)
 		summaries, errs[3] = b.Compartments(key)
+		row, _, errs[4] = b.Reports().Session(r.Context(), key)
 		return errors.Join(errs[:]...)
 	})
 	if err != nil {
@@ -103,10 +110,15 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		Title: format.Clean(cmp.Or(name.Title, key.Session)),
 		Where: format.Clean(key.Harness + " · " + key.Session + " · " + name.Directory), Busts: []bust{}, Summaries: append([]chronicle.Compartment{}, summaries...),
 	}
+	prices, err := models.View(r.Context(), p.Dir, row.Provider, row.Model)
+	if err != nil {
+		return sessionPage{}, err
+	}
+	out.Timeline, out.Model = timelineOf(journal, prices), format.Clean(row.Provider+"/"+row.Model)
 	taken := piecesOf(dropped, p.about(r, key))
 	rows := make(map[int]store.PassRow)
-	for _, row := range journal {
-		rows[row.Pass] = row
+	for _, pass := range journal {
+		rows[pass.Pass] = pass
 	}
 	for _, pass := range slices.Backward(putAway(journal, taken, removals)) {
 		if len(out.Busts) == maxBusts {

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
 	"github.com/magicctx/magicctx-host/store/storetest"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -38,6 +39,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
 	storetest.Must(t, s.SaveUsage(t.Context(), key, 2, 0, 20_000, 12_000))
+	storetest.Must(t, s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "anthropic", Model: "claude", PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, At: 1}))
 	_, err := s.SaveTitle(t.Context(), key, "Zebras \u202e<b>")
 	storetest.Must(t, err)
 	_, err = s.Leases.Acquire(t.Context(), store.HistorianOf(key), "test")
@@ -61,6 +63,10 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	storetest.Same(t, "title", got.Title, "Zebras <b>")
+	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart leaves it out.
+	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
+		t.Errorf("the chart is %+v", c)
+	}
 	for i := range got.Summaries {
 		got.Summaries[i].CreatedAt = 0
 	}
