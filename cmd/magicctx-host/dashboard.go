@@ -36,13 +36,16 @@ func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 		Session: func(ctx context.Context, of schema.SessionStatusParams) (schema.SessionStatus, error) {
 			return observer.Session(ctx, endpoint, of)
 		},
-		Messages: func(ctx context.Context, of store.Key, first, last int, w io.Writer) error {
-			expand := historyExpandCmd{historyFlags: historyFlags{dataDirFlag: cmd.dataDirFlag, Harness: of.Harness}, Session: of.Session, Range: messageRange{first, last}}
-			return expand.Run(ctx, streams{out: w})
-		},
+		Messages: cmd.messages,
 		Ready: func(url string) error {
 			_, err := fmt.Fprintf(s.out, "Open this address once; ctrl-c ends the page:\n\n  %s\n", url)
 			return err
 		},
 	})
+}
+
+// messages writes messages of a session as history expand prints them.
+func (cmd *dashboardCmd) messages(ctx context.Context, of store.Key, first, last int, w io.Writer) error {
+	expand := historyExpandCmd{historyFlags: historyFlags{dataDirFlag: cmd.dataDirFlag, Harness: of.Harness}, Session: of.Session, Range: messageRange{first, last}}
+	return expand.Run(ctx, streams{out: w})
 }
