@@ -28,8 +28,10 @@ try {
 
   await page.getByText("45% of 200k").waitFor()
   check("two sessions are two cards", (await page.locator(".card").count()) === 2)
+  await page.locator(".card h3 a").first().focus()
   console.log("seen")
   await page.getByText("46% of 200k").waitFor()
+  check("a new state takes the focus", await page.locator(".card h3 a").evaluate((a) => a === document.activeElement))
   check("a session that has gone stays", (await page.locator(".card").count()) === 1)
   check("the warning is not shown", await page.locator("#warnings li").isVisible())
 
@@ -48,6 +50,8 @@ try {
     for (const v of violations) if (["serious", "critical"].includes(v.impact)) problems.push(`${name}: ${v.help}: ${v.nodes.map((n) => n.html).join(" ")}`.slice(0, 500))
     check(`${name}: texts become markup`, (await page.locator("main img, main script").count()) === 0)
   }
+  await page.locator("#others a").waitFor()
+  check("only the session without a card is another one", (await page.locator("#others").textContent()).startsWith("ses_old"))
   await look("sessions")
 
   await page.locator(".card h3 a").focus()

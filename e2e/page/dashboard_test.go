@@ -113,6 +113,9 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		}
 		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
+	old := storetest.Commit(1)
+	old.Session.Key.Session = "ses_old"
+	storetest.Must(t, s.CommitPass(t.Context(), old))
 	for n := 4; n <= 40; n++ {
 		storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(n)))
 	}

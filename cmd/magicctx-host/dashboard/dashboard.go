@@ -113,6 +113,7 @@ func (p *pages) handler() http.Handler {
 func (p *pages) data() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /api/state":     p.feed.serve,
+		"GET /api/sessions":  answer(p.sessions),
 		"GET /api/session":   answer(p.session),
 		"GET /api/messages":  answer(p.messages),
 		"GET /api/memories":  answer(p.memories),

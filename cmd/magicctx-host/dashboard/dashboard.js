@@ -61,12 +61,32 @@ function showState({ status, away }) {
   const warnings = status?.warnings ?? []
   $("warnings").hidden = warnings.length === 0
   $("warnings").replaceChildren(...warnings.map((w) => element("li", {}, w.message)))
+  const focused = document.activeElement?.closest("section[data-page=''] a")?.hash
   $("sessions").replaceChildren(...sessions.map(card))
+  showOthers()
+  if (focused) [...document.querySelectorAll(".card a, #others a")].find((a) => a.hash === focused)?.focus({ preventScroll: true })
 }
+
+let links = []
+
+async function readSessions() {
+  links = await (await ask("/api/sessions")).json()
+  showOthers()
+}
+
+/** Lists the sessions that have no card, because they are not live. */
+function showOthers() {
+  const live = new Set([...document.querySelectorAll(".card a")].map((a) => a.hash))
+  const others = links.map((l) => ({ ...l, href: addressOf(l) })).filter((l) => !live.has(l.href))
+  $("others-box").hidden = others.length === 0
+  $("others").replaceChildren(...others.map((l) => element("li", {}, element("a", { href: l.href }, l.title), element("span", { className: "where" }, l.where))))
+}
+
+const addressOf = (s) => `#/session/${encodeURIComponent(s.harness)}/${encodeURIComponent(s.session)}`
 
 function card(session) {
   const { panel } = session
-  const link = element("a", { href: `#/session/${encodeURIComponent(session.harness)}/${encodeURIComponent(session.session)}` }, session.title || session.session)
+  const link = element("a", { href: addressOf(session) }, session.title || session.session)
   const children = [element("h3", {}, link), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
   if (panel) {
     const whole = Math.max(panel.window, panel.parts.reduce((sum, part) => sum + part.tokens, 0), 1)
@@ -347,7 +367,7 @@ function showSettings() {
 }
 
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
-const pages = { "": () => {}, session: showSession, memories: readMemories, agents: readAgents, costs: readSpend, settings: readSettings }
+const pages = { "": readSessions, session: showSession, memories: readMemories, agents: readAgents, costs: readSpend, settings: readSettings }
 
 /** The parts of the address, for example ["session", "pi", "1234"]. */
 function address() {

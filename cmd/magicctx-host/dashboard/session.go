@@ -70,6 +70,33 @@ type piece struct {
 	size   int
 }
 
+// maxSessions bounds the list of sessions.
+const maxSessions = 200
+
+// A sessionLink names a session that has a page.
+type sessionLink struct {
+	Harness string `json:"harness"`
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	Where   string `json:"where"`
+}
+
+// sessions returns the sessions in the database, the newest first. The host tells the page those that are live.
+func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
+	links := []sessionLink{}
+	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
+		all, err := b.Sessions()
+		for _, s := range all[:min(len(all), maxSessions)] {
+			links = append(links, sessionLink{s.Key.Harness, s.Key.Session, format.Clean(cmp.Or(s.Title, s.Key.Session)), format.Clean(s.Key.Harness + " · " + s.Directory)})
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrMissing) {
+		err = nil
+	}
+	return links, err
+}
+
 // keyIn returns the session that a request names.
 func keyIn(r *http.Request) store.Key {
 	q := r.URL.Query()

@@ -90,6 +90,9 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 			{"pieces", "tokens by rule: tool reclaim 3k"},
 		}, Pieces: []piece{{Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
 	}))
+	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {
+		t.Errorf("the sessions are %s", body)
+	}
 	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "ses_unknown") {
 		t.Errorf("%d %s", status, body)
 	}
