@@ -40,14 +40,13 @@ var billedPassesSQL string
 // after and before, without these two, oldest first.
 func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
 	var passes []BilledPass
-	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
-			p := BilledPass{
+			passes = append(passes, BilledPass{
 				Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), BustCause: row.ColumnText(3),
 				Resent: row.ColumnInt(4), Removed: row.ColumnInt(5),
 				Usage: Usage{Input: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8)},
-			}
-			passes = append(passes, p)
+			})
 		}, key.Harness, key.Session, after, before)
 	})
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) 
 // Totals returns the figures of all sessions that have a pass.
 func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 	var all []SessionTotal
-	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `SELECT harness, session_id, directory, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
 			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnText(4), row.ColumnInt(5)})
 		})
@@ -85,7 +84,7 @@ var droppedUnitsSQL string
 // DroppedUnits returns the dropped units of a session, newest decision first.
 func (s *Reports) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, error) {
 	var all []DroppedRow
-	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, droppedUnitsSQL, func(row *sqlite3.Stmt) {
 			all = append(all, DroppedRow{
 				UnitRow: UnitRow{

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -91,4 +92,12 @@ func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error
 		return nil, fmt.Errorf("read compartments of %s: %w", key, err)
 	}
 	return rows, nil
+}
+
+// Reports returns the reports of the database.
+func (b *Browser) Reports() *Reports {
+	return &Reports{
+		view: func(_ context.Context, read func(*sqlite3.Conn) error) error { return read(b.conn) },
+		now:  func() int64 { return time.Now().UnixMilli() },
+	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -26,6 +27,9 @@ type Inheritance struct {
 // forked often, all its copies begin alike. Those with the most recent pass are examined.
 const maxOriginals = 8
 
+//go:embed query/originals.sql
+var originalsSQL string
+
 // Originals returns the sessions in the directory from which copied may have its messages: other sessions of its
 // harness, and the session with its id in another harness. OpenCode 2 goes on with the sessions of version 1 under
 // their ids. All of them have a unit with the fingerprint. That session comes first, then those with the most recent
@@ -33,19 +37,7 @@ const maxOriginals = 8
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, `
-			SELECT s.harness, s.session_id, s.last_pass_at, 2 AS place
-			FROM units AS u JOIN sessions AS s USING (harness, session_id)
-			WHERE u.harness = ?1 AND u.fingerprint <> 0 AND u.fingerprint = ?4
-				AND s.directory = ?3 AND s.session_id <> ?2
-			UNION
-			SELECT s.harness, s.session_id, s.last_pass_at, 1
-			FROM sessions AS s JOIN units AS u USING (harness, session_id)
-			WHERE s.session_id = ?2 AND s.harness <> ?1 AND s.directory = ?3
-				AND u.fingerprint <> 0 AND u.fingerprint = ?4
-			ORDER BY place, last_pass_at DESC, session_id
-			LIMIT ?5`,
-			func(row *sqlite3.Stmt) { keys = append(keys, Key{row.ColumnText(0), row.ColumnText(1)}) },
+		return file.Scan(c, originalsSQL, func(row *sqlite3.Stmt) { keys = append(keys, Key{row.ColumnText(0), row.ColumnText(1)}) },
 			copied.Harness, copied.Session, directory, fingerprint, maxOriginals)
 	})
 	if err != nil {

@@ -139,7 +139,7 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 // returns all of them.
 func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
-	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, passSelectSQL+`
 			WHERE harness = ? AND session_id = ? AND pass > ?
 			ORDER BY pass

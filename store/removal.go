@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -94,8 +95,26 @@ func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema
 	return all, nil
 }
 
+//go:embed query/pass_removals.sql
+var passRemovalsSQL string
+
+// PassRemovals returns the removals of a session by the number of their pass, the largest of a pass first.
+func (s *Reports) PassRemovals(ctx context.Context, key Key) (map[int][]RemovalRow, error) {
+	all := make(map[int][]RemovalRow)
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, passRemovalsSQL, func(row *sqlite3.Stmt) {
+			pass := row.ColumnInt(0)
+			all[pass] = append(all[pass], RemovalRow{Rule: row.ColumnText(1), Tokens: row.ColumnInt(2), Through: row.ColumnInt(3)})
+		}, key.Harness, key.Session)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read removals of %s by pass: %w", key, err)
+	}
+	return all, nil
+}
+
 func (s *Reports) removals(ctx context.Context, query string, args ...any) (all []schema.Removal, err error) {
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, query, func(row *sqlite3.Stmt) {
 			all = append(all, schema.Removal{Rule: row.ColumnText(0), Cause: row.ColumnText(1), Tokens: row.ColumnInt(2), Rereads: row.ColumnInt(3), Reread: row.ColumnInt(4)})
 		}, args...)

@@ -14,7 +14,10 @@ import (
 )
 
 // Reports reads the data that people see: sessions with their sums, and the dropped, removed and billed tokens.
-type Reports struct{ db *database.DB }
+type Reports struct {
+	view func(context.Context, func(*sqlite3.Conn) error) error
+	now  func() int64 // Unix ms
+}
 
 // UnitSums are the sums over all units of one kind in a session.
 type UnitSums struct {
@@ -83,9 +86,9 @@ var reportFoldsSQL string
 // leaves out sessions that have expired; known is the number of sessions that have not. If limit is 0, it
 // returns all of these. Its cost depends on the number of sessions, not on their length.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		const isKept = `WHERE max(updated_at, last_pass_at) > ? `
-		expired := s.db.Clock.Now() - KeptSession.Milliseconds()
+		expired := s.now() - KeptSession.Milliseconds()
 		err := file.Scan(c, `SELECT count(*) FROM sessions `+isKept, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) }, expired)
 		if err != nil {
 			return err
@@ -98,7 +101,7 @@ func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, 
 			return err
 		}
 		for i := range reports {
-			if err := complete(c, &reports[i], s.db.Clock.Now()); err != nil {
+			if err := complete(c, &reports[i], s.now()); err != nil {
 				return err
 			}
 		}
@@ -112,14 +115,14 @@ func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, 
 
 // Of returns the report of one session. If the session is unknown, found is false.
 func (s *Reports) Of(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { r.SessionRow, found = readSession(row), true },
 			key.Harness, key.Session)
 		if err != nil || !found {
 			return err
 		}
-		return complete(c, &r, s.db.Clock.Now())
+		return complete(c, &r, s.now())
 	})
 	if err != nil {
 		return r, false, fmt.Errorf("report session %s: %w", key, err)

@@ -318,11 +318,9 @@ func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 func (s *Store) NewestSession(ctx context.Context, harness, directory string) (r SessionRow, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
-			SELECT session_id, project, provider, model
-			FROM sessions
+			SELECT session_id, project, provider, model FROM sessions
 			WHERE harness = ? AND directory = ? AND parent = ''
-			ORDER BY last_pass_at DESC
-			LIMIT 1`,
+			ORDER BY last_pass_at DESC LIMIT 1`,
 			func(row *sqlite3.Stmt) {
 				r = SessionRow{Key: Key{harness, row.ColumnText(0)}, Directory: directory, Project: row.ColumnText(1), Provider: row.ColumnText(2), Model: row.ColumnText(3)}
 			}, harness, directory)
@@ -362,7 +360,7 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 
 // Session returns one session with its counts. If the session is unknown, found is false.
 func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { sum.SessionRow, found = readSession(row), true },
 			key.Harness, key.Session)

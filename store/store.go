@@ -60,7 +60,7 @@ func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, 
 	}
 	return &Store{
 		DB: d, History: &History{d}, Leases: work.NewLeases(d), Markers: &Markers{d}, Memories: memories.In(d),
-		Models: models.In(d), Reports: &Reports{d}, Runs: work.NewRuns(d), Calls: work.NewCalls(d), Waiting: &Waiting{db: d},
+		Models: models.In(d), Reports: &Reports{d.View, d.Clock.Now}, Runs: work.NewRuns(d), Calls: work.NewCalls(d), Waiting: &Waiting{db: d},
 	}, nil
 }
 

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // dashboardCmd reads the database itself, so it works whether or not a host runs.
@@ -30,9 +33,19 @@ func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 		Follow: func(ctx context.Context, tell func(dashboard.State)) {
 			observer.Follower{Endpoint: endpoint, Dir: dir}.Follow(ctx, func(n observer.News) { tell(dashboard.State{Status: n.Status, Away: n.Away}) })
 		},
+		Session: func(ctx context.Context, of schema.SessionStatusParams) (schema.SessionStatus, error) {
+			return observer.Session(ctx, endpoint, of)
+		},
+		Messages: cmd.messages,
 		Ready: func(url string) error {
 			_, err := fmt.Fprintf(s.out, "Open this address once; ctrl-c ends the page:\n\n  %s\n", url)
 			return err
 		},
 	})
+}
+
+// messages writes messages of a session as history expand prints them.
+func (cmd *dashboardCmd) messages(ctx context.Context, of store.Key, first, last int, w io.Writer) error {
+	expand := historyExpandCmd{historyFlags: historyFlags{dataDirFlag: cmd.dataDirFlag, Harness: of.Harness}, Session: of.Session, Range: messageRange{first, last}}
+	return expand.Run(ctx, streams{out: w})
 }

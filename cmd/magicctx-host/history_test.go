@@ -197,6 +197,11 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 		if out := r.prints("expand", "9same", "1-2"); out != whole+"The session has the messages 1 to 4, in "+r.opencode.Path+"\n" {
 			t.Errorf("%s", out)
 		}
+		var onPage strings.Builder // of the dashboard
+		r.must((&dashboardCmd{dataDirFlag: dataDirFlag{DataDir: r.dir}}).messages(t.Context(), oc, 1, 2, &onPage))
+		if !strings.HasPrefix(onPage.String(), whole) {
+			t.Errorf("the dashboard shows %s", &onPage)
+		}
 		if out := r.prints("expand", "9same"); !strings.HasPrefix(out, whole) || !strings.Contains(out, "[4] A: I do.") {
 			t.Errorf("%s", out)
 		}

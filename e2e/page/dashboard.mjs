@@ -1,12 +1,14 @@
 // Uses the dashboard as a person does, and says what is wrong with it. Prints a line when it has seen the first state.
 //
 //   node dashboard.mjs CHROMIUM URL SCREENS
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { join } from "node:path"
 import { chromium } from "playwright-core"
 
 const [executablePath, url, screens] = process.argv.slice(2)
 const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // looks for what hinders people with a screen reader
 mkdirSync(screens, { recursive: true })
 const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
 const problems = []
@@ -21,25 +23,70 @@ try {
   page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`))
   page.on("request", (request) => new URL(request.url()).origin === origin || request.url() === "data:," || problems.push(`asks for ${request.url()}`))
   await page.goto(url)
+  await page.evaluate(axe)
   check("the token stays in the address", !page.url().includes("#"))
 
   await page.getByText("45% of 200k").waitFor()
   check("two sessions are two cards", (await page.locator(".card").count()) === 2)
+  await page.locator(".card h3 a").first().focus()
   console.log("seen")
   await page.getByText("46% of 200k").waitFor()
+  check("a new state takes the focus", await page.locator(".card h3 a").evaluate((a) => a === document.activeElement))
   check("a session that has gone stays", (await page.locator(".card").count()) === 1)
-  check("texts become markup", (await page.locator("main img, main script").count()) === 0)
   check("the warning is not shown", await page.locator("#warnings li").isVisible())
 
+  /** Looks at the shown page in all sizes and colours, and goes back to the first. */
+  const look = async (name) => {
+    for (const [width, height, colorScheme] of [[400, 800, "dark"], [400, 800, "light"], [1280, 900, "dark"], [1280, 900, "light"]]) {
+      await page.setViewportSize({ width, height })
+      await page.emulateMedia({ colorScheme })
+      check(`${name} is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+      await page.screenshot({ path: join(screens, `dashboard-${name}-${width}x${height}-${colorScheme}.png`), fullPage: true })
+    }
+    const { violations } = await page.evaluate(() => axe.run()) // in the light page; then in the dark one
+    await page.emulateMedia({ colorScheme: "dark" })
+    violations.push(...(await page.evaluate(() => axe.run())).violations)
+    await page.emulateMedia({ colorScheme: "light" })
+    for (const v of violations) if (["serious", "critical"].includes(v.impact)) problems.push(`${name}: ${v.help}: ${v.nodes.map((n) => n.html).join(" ")}`.slice(0, 500))
+    check(`${name}: texts become markup`, (await page.locator("main img, main script").count()) === 0)
+  }
+  await page.locator("#others a").waitFor()
+  check("only the session without a card is another one", (await page.locator("#others").textContent()).startsWith("ses_old"))
+  await look("sessions")
+
+  await page.locator(".card h3 a").focus()
+  await page.keyboard.press("Enter")
+  await page.getByText("request 2").waitFor()
+  const busts = page.locator("#busts details")
+  check("two busts are two lines", (await busts.count()) === 2)
+  await busts.nth(1).locator("summary").focus()
+  await page.keyboard.press("Enter")
+  await page.getByText("pays off in 3 requests").waitFor()
+  check("a dropped piece has no name", await page.getByText("§2§ read </script>").isVisible())
+  await busts.nth(0).locator("summary").click()
+  await page.getByText("Now summarised in").waitFor()
+  await page.locator("#summaries summary").click()
+  await page.getByText("Asked and answered.").waitFor()
+  await page.getByRole("button", { name: "show the messages 1-2" }).click()
+  await page.getByText("[1] user: word for word").waitFor()
+  check("the chart has no curves", (await page.locator("#timeline path").count()) === 4)
+  check("two busts are two marks", (await page.locator("#timeline .bust").count()) === 2)
+  await look("session")
+
+  await page.getByRole("link", { name: "Memories" }).click()
   const rows = page.locator("#memories tr")
-  check("three memories are three rows", (await rows.count()) === 3)
-  await page.getByLabel("Search").fill("giraffe gil")
+  await page.getByText("the zebra sleeps").waitFor()
+  check("four memories are four rows", (await rows.count()) === 4)
+  await page.getByLabel("Project").selectOption("about you, in all projects")
+  check("a project has the memories of others", (await rows.count()) === 1)
+  await page.getByLabel("Project").selectOption("all")
+  await page.locator("#search").fill("giraffe gil")
   check("a search finds one memory", (await rows.count()) === 1)
   await page.getByRole("button", { name: "archive memory 3" }).click()
   await page.getByText("No memory matches.").waitFor()
   await page.getByLabel("also archived").check()
   await page.getByRole("button", { name: "restore memory 3" }).waitFor()
-  await page.getByLabel("Search").fill("")
+  await page.locator("#search").fill("")
   await page.getByRole("button", { name: "edit memory 1" }).click()
   await page.getByLabel("text of memory 1").fill(" ")
   await page.getByRole("button", { name: "save" }).click()
@@ -48,12 +95,36 @@ try {
   await page.getByRole("button", { name: "save" }).click()
   await page.getByText("the zebra sleeps at night").waitFor()
 
-  for (const [width, height, colorScheme] of [[1280, 900, "light"], [1280, 900, "dark"], [400, 800, "light"], [400, 800, "dark"]]) {
-    await page.setViewportSize({ width, height })
-    await page.emulateMedia({ colorScheme })
-    check(`is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
-    await page.screenshot({ path: join(screens, `dashboard-${width}x${height}-${colorScheme}.png`), fullPage: true })
-  }
+  await look("memories")
+
+  await page.getByRole("link", { name: "Agents and notes" }).click()
+  await page.locator("#runs summary", { hasText: "dreamer" }).click()
+  await page.getByText("The dreamer has archived 1 memory.").waitFor()
+  await page.getByRole("button", { name: "undo run 1" }).click()
+  await look("agents")
+  await page.getByRole("button", { name: "keep: the changes" }).click()
+  await page.getByRole("button", { name: "undo run 1" }).focus()
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("Enter") // the question has the focus
+  await page.getByText("undone", { exact: true }).waitFor()
+  await page.getByRole("button", { name: "done: note 1" }).click()
+  await page.getByText("There are no open notes.").waitFor()
+  await page.getByLabel("also done").check()
+  await page.getByRole("button", { name: "open again: note 1" }).click()
+  await page.getByRole("button", { name: "done: note 1" }).waitFor()
+
+  await page.getByRole("link", { name: "Costs" }).click()
+  await page.getByText("nothing yet").waitFor()
+  await look("costs")
+
+  await page.getByRole("link", { name: "Settings" }).click()
+  await page.getByText("ctx_reduce_enabled").waitFor()
+  await page.locator("#directory").selectOption("/home/u/project")
+  await page.locator("#key").fill("execute_threshold_per")
+  check("a search finds one key", (await page.locator("#settings tr").count()) === 1)
+  await page.locator("#key").fill("")
+  check("a mistake in a file is not shown", await page.getByText("zebra<img src=x>").isVisible())
+  await look("settings")
 
   await page.goto("about:blank")
   await page.goto(url) // a second time

@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +14,11 @@ import (
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/models"
 	"github.com/magicctx/magicctx-host/store/storetest"
+	"github.com/magicctx/magicctx-host/store/work"
 )
 
 // TestDashboardInBrowser drives the dashboard with the memories of a real database. The sessions are told by the test.
@@ -22,15 +27,24 @@ func TestDashboardInBrowser(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
 	defer stop()
 	dir := t.TempDir()
-	storetest.Open(t, dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("OPENCODE_CONFIG_DIR", "")
+	storetest.Must(t, os.Mkdir(filepath.Join(dir, "magicctx"), 0o700))
+	storetest.Must(t, os.WriteFile(filepath.Join(dir, "magicctx", "magicctx.jsonc"), []byte("{\"execute_threshold_percentage\": 50, \"zebra<img src=x>\": 1}"), 0o600))
+	db := storeSession(t, dir)
 	storetest.Must(t, memories.Edit(ctx, dir, time.Now().UnixMilli(), func(e *memories.Editor) error {
 		for _, content := range []string{"the zebra sleeps", hostile, "the giraffe is called Gil"} {
 			if _, _, err := e.Write(chronicle.Memory{Project: storetest.Project, Directory: storetest.Directory, Category: "NAMING", Content: content, Source: chronicle.FromUser}); err != nil {
 				return err
 			}
 		}
-		return nil
+		if _, _, err := e.Write(chronicle.Memory{Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: "likes zebras", Source: chronicle.FromUser}); err != nil {
+			return err
+		}
+		_, err := e.WriteNote(chronicle.Note{Project: storetest.Project, Content: "feed the zebra " + hostile, Condition: "when it is hungry"})
+		return err
 	}))
+	archived := dream(t, db, dir)
 	url, next := make(chan string, 1), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
@@ -43,6 +57,13 @@ func TestDashboardInBrowser(t *testing.T) {
 					tell(dashboard.State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{running("46% of 200k")}, Warnings: []schema.Warning{{Message: hostile}}}})
 				case <-ctx.Done():
 				}
+			},
+			Session: func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error) {
+				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}}, nil
+			},
+			Messages: func(_ context.Context, _ store.Key, first, last int, w io.Writer) error {
+				_, err := fmt.Fprintf(w, "[%d] user: word for word %s\n[%d] end", first, hostile, last)
+				return err
 			},
 			Ready: func(address string) error { url <- address; return nil },
 		})
@@ -68,15 +89,78 @@ func TestDashboardInBrowser(t *testing.T) {
 		}
 		got[m.ID] = string(m.Status) + ": " + m.Content
 	}
-	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil"})
+	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil", 4: "active: likes zebras", archived: "active: the okapi hides"})
 	stop()
 	<-ended
+}
+
+// storeSession stores a session of forty requests with hostile names. The second has dropped a call, and the third has
+// put a summary in the place of two messages.
+func storeSession(t *testing.T, dir string) *store.Store {
+	s := storetest.Open(t, dir)
+	for n := 1; n <= 3; n++ {
+		c := storetest.Commit(n)
+		switch n {
+		case 2:
+			c.Units[0].Kind, c.Units[0].Tool, c.Units[0].Tokens = "tool", "read", 3000
+			c.Pass.Verdict, c.Pass.Bust, c.Pass.BustCause, c.Pass.SizeTokens = "soft", true, "pressure", 61_000
+			c.Pass.Price = schema.BustPrice{Resent: 12_900, Removed: 29_000, BreakEven: 3, Forecast: 41}
+			c.Edits = []store.EditRow{{Tag: 2, Kind: "drop", Pass: 2, Payload: "tool reclaim"}}
+			c.Removals = []store.RemovalRow{{Rule: "tool reclaim", Tokens: 3000}}
+		case 3:
+			c.Pass.Verdict, c.Pass.Bust, c.Pass.BustCause = "hard", true, hostile
+			c.Removals = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 2400, Through: 2}}
+		}
+		storetest.Must(t, s.CommitPass(t.Context(), c))
+	}
+	old := storetest.Commit(1)
+	old.Session.Key.Session = "ses_old"
+	storetest.Must(t, s.CommitPass(t.Context(), old))
+	for n := 4; n <= 40; n++ {
+		storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(n)))
+	}
+	for n := 1; n <= 40; n++ {
+		read := 1500 * (n - 1)
+		if n == 2 || n == 3 {
+			read = 2000
+		}
+		storetest.Must(t, s.SaveUsage(t.Context(), storetest.Key, n, 40, read, 1500*n-read))
+	}
+	storetest.Must(t, s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "anthropic", Model: "claude", PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, At: 1}))
+	_, err := s.SaveTitle(t.Context(), storetest.Key, "A "+hostile)
+	storetest.Must(t, err)
+	_, err = s.Leases.Acquire(t.Context(), store.HistorianOf(storetest.Key), "test")
+	storetest.Must(t, err)
+	storetest.Must(t, s.History.Publish(t.Context(), store.Publication{
+		Key: storetest.Key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"},
+		Compartments: []chronicle.Compartment{{
+			Start: 1, End: 2, Keys: []string{"msg_1", "msg_2"}, Title: hostile, Tiers: [4]string{"The user asked for " + hostile + "\n\nThe model answered.", "Asked and answered."},
+			Importance: 50, Fidelity: 0.9, MadeBy: "model", Model: "anthropic/small", RawTokens: 2400,
+		}},
+	}))
+	return s
+}
+
+// dream stores a run of the dreamer that has archived one memory, and returns that memory.
+func dream(t *testing.T, s *store.Store, dir string) (archived int64) {
+	ctx, w := t.Context(), memories.DreamerOf(storetest.Project)
+	_, err := s.Leases.Acquire(ctx, w, "1.1")
+	storetest.Must(t, err)
+	var m chronicle.Memory
+	storetest.Must(t, memories.Edit(ctx, dir, s.Clock.Now(), func(e *memories.Editor) (err error) {
+		m, _, err = e.Write(chronicle.Memory{Project: storetest.Project, Directory: storetest.Directory, Category: "NAMING", Content: "the okapi hides", Source: chronicle.FromUser})
+		return err
+	}))
+	err = s.Memories.Tend(ctx, storetest.Project, "1.1", 0, []memories.Tended{{Old: []chronicle.Memory{m}, Reason: "volatile: it is found"}}, func(int, []memories.Tended) string { return "" })
+	storetest.Must(t, err)
+	storetest.Must(t, s.Runs.Record(ctx, w, work.RunRow{Status: work.Success, Reason: "The dreamer has archived 1 memory. " + hostile, Model: hostile, StartedAt: s.Clock.Now()}, 0))
+	return m.ID
 }
 
 // running returns the status of a session with hostile names.
 func running(size string) schema.SessionStatus {
 	return schema.SessionStatus{
-		Session: "ses_1", Harness: schema.HarnessOpenCode, Directory: hostile, Title: "A " + hostile,
+		Session: storetest.Key.Session, Harness: schema.HarnessOpenCode, Directory: hostile, Title: "A " + hostile,
 		Panel: &schema.Panel{
 			Size: size, Window: 200_000, Bust: 130_000,
 			Parts: []schema.PanelPart{
@@ -117,8 +201,10 @@ func tools(t *testing.T) (chromium, node, repo string) {
 	if repo, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(repo, "node_modules", "playwright-core")); err != nil {
-		t.Skip("playwright-core is not installed, run npm ci in the repository")
+	for _, name := range []string{"playwright-core", "axe-core"} {
+		if _, err := os.Stat(filepath.Join(repo, "node_modules", name)); err != nil {
+			t.Skip(name + " is not installed, run npm ci in the repository")
+		}
 	}
 	if node, err = exec.LookPath("node"); err != nil {
 		t.Skip(err)

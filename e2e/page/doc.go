@@ -6,5 +6,5 @@
 // are skipped.
 //
 // It may import cmd/magicctx-host/dashboard, internal/chronicle, internal/promptcache, internal/replay, internal/view/page,
-// schema, store/memories and store/storetest.
+// schema, store, store/memories, store/models, store/storetest and store/work.
 package page

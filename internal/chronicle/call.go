@@ -26,3 +26,20 @@ type Report struct {
 
 // Dollar is $1 in the unit of Call.Cost. The unit is small, so that costs are whole numbers, and sums are exact.
 const Dollar = 1_000_000_000
+
+// A Run is one run of a hidden agent, as people see it.
+type Run struct {
+	Agent, Kind, Status, Reason, Model string
+	StartedAt, EndedAt                 int64 // Unix ms
+	// Session and Title name the session that the run was for. They are empty if it was for the whole Project.
+	Session, Title     string
+	Project, Directory string
+	Tokens             int
+	// Cost is in billionths of a dollar. It is nil if a price is not known.
+	Cost *int64
+	// The historian has summarised the messages from Start to End in Produced compartments.
+	Start, End, Produced int
+	Fidelity             float64
+	// Undoes is the number under which the changes of memories can be taken back. It is 0 if the run made none.
+	Undoes int
+}

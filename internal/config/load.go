@@ -38,12 +38,18 @@ type object = map[string]any
 // Load reads the configuration of the user and of the project. It never fails. The warnings list the
 // ignored values, in the order of the files.
 func Load(o Options) (schema.Config, []Warning) {
+	cfg, _, warnings := load(o)
+	return cfg, warnings
+}
+
+// load is Load, and also returns the levels.
+func load(o Options) (schema.Config, []*level, []Warning) {
 	l, levels := readLevels(o)
 	cfg := l.config(levels)
 	for _, lv := range slices.Backward(levels) { // the user's file first
 		l.warnNoEffect(lv)
 	}
-	return cfg, l.warnings.list
+	return cfg, levels, l.warnings.list
 }
 
 // DisabledAt returns the place, as file:line, that switches magicctx off. If nothing switches it off, the

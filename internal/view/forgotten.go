@@ -68,7 +68,7 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 		if d.Rule != "" {
 			text += fmt.Sprintf(", by the rule %q", format.Clean(d.Rule))
 		}
-		say(text + ". " + standIn(d))
+		say(text + ". " + StandIn(d.Edit, d.Tag))
 	}
 	if f.Summarised != nil && !f.IsPinned {
 		text := "A summary stands for it now"
@@ -96,13 +96,13 @@ func (l Leaving) in(p Page) string {
 	return fmt.Sprintf("request %d (%s, %s)", l.Pass, minute(l.At, p.Now.Location()), format.Cause(l.Cause))
 }
 
-// standIn says what the model sees in the place of a piece.
-func standIn(d DroppedPiece) string {
-	switch d.Edit {
+// StandIn says what the model sees in the place of a piece that an edit has removed.
+func StandIn(edit string, tag int) string {
+	switch edit {
 	case "skeleton":
 		return "The call stays in the prompt without its result."
 	case "withhold":
 		return "A note that says how to read it in parts stands in its place."
 	}
-	return fmt.Sprintf("[dropped §%d§] stands in its place, or nothing if the whole call is old.", d.Tag)
+	return fmt.Sprintf("[dropped §%d§] stands in its place, or nothing if the whole call is old.", tag)
 }

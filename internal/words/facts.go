@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,16 +111,17 @@ var reasons = map[string]string{
 	"unexplained":        "for no known reason, which is a mistake of magicctx",
 }
 
+// Reason says why a bust was made, for example "because you asked for it" for "flush".
+func Reason(cause string) string {
+	return cmp.Or(reasons[cause], "cause: "+format.Clean(cause))
+}
+
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
 	b := st.LastBust
 	if b == nil {
 		return "none yet"
 	}
-	reason := reasons[b.Cause]
-	if reason == "" {
-		reason = "cause: " + format.Clean(b.Cause)
-	}
-	text := format.AgeOf(b.At, now) + " ago, " + reason
+	text := format.AgeOf(b.At, now) + " ago, " + Reason(b.Cause)
 	if b.Removed > 0 {
 		text += fmt.Sprintf("; it freed %s and re-sent %s", format.Tokens(b.Removed), format.Tokens(b.Resent))
 	}

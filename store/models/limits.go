@@ -35,23 +35,9 @@ var limitsUpsertSQL string
 
 // Limits returns the known limits of a model. If there are none, found is false.
 func (s *Models) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
-	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
-			found = true
-			limits = LimitsRow{
-				Provider:      provider,
-				Model:         model,
-				ContextTokens: row.ColumnInt(0),
-				InputTokens:   row.ColumnInt(1),
-				OutputTokens:  row.ColumnInt(2),
-				PriceFresh:    row.ColumnFloat(3),
-				PriceWrite:    row.ColumnFloat(4),
-				PriceRead:     row.ColumnFloat(5),
-				PriceOutput:   row.ColumnFloat(6),
-				NPM:           row.ColumnText(7),
-				At:            row.ColumnInt64(8),
-			}
-		}, provider, model)
+	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
+		limits, found, err = readLimits(c, provider, model)
+		return err
 	})
 	if err != nil {
 		return LimitsRow{}, false, fmt.Errorf("read limits of %s/%s: %w", provider, model, err)
@@ -84,4 +70,34 @@ func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 		return fmt.Errorf("save limits of %s/%s: %w", l.Provider, l.Model, err)
 	}
 	return nil
+}
+
+// View returns the known limits of a model in the database in dir, which a host may have open. If there are none, they are
+// zero. See file.View for the errors.
+func View(ctx context.Context, dir, provider, model string) (limits LimitsRow, err error) {
+	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
+		limits, _, err = readLimits(c, provider, model)
+		return err
+	})
+	return limits, err
+}
+
+func readLimits(c *sqlite3.Conn, provider, model string) (limits LimitsRow, found bool, err error) {
+	err = file.Scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
+		found = true
+		limits = LimitsRow{
+			Provider:      provider,
+			Model:         model,
+			ContextTokens: row.ColumnInt(0),
+			InputTokens:   row.ColumnInt(1),
+			OutputTokens:  row.ColumnInt(2),
+			PriceFresh:    row.ColumnFloat(3),
+			PriceWrite:    row.ColumnFloat(4),
+			PriceRead:     row.ColumnFloat(5),
+			PriceOutput:   row.ColumnFloat(6),
+			NPM:           row.ColumnText(7),
+			At:            row.ColumnInt64(8),
+		}
+	}, provider, model)
+	return limits, found, err
 }

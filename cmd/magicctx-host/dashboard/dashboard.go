@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,6 +29,10 @@ type Options struct {
 	Port uint16
 	// Follow calls tell with the state of the host, at first and after each change, until ctx ends.
 	Follow func(ctx context.Context, tell func(State))
+	// Session asks the host for the status of a session.
+	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
+	// Messages writes the messages of a session from first to last, word for word.
+	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	// Ready is called with the address for the browser, which works once.
 	Ready func(url string) error
 }
@@ -79,10 +84,9 @@ type pages struct {
 // handler returns the page, which holds no data, and behind the guard the data.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
-	api.HandleFunc("GET /api/state", p.feed.serve)
-	api.HandleFunc("GET /api/memories", answer(p.memories))
-	api.HandleFunc("POST /api/memories", answer(p.change))
-	api.HandleFunc("GET /api/spend", answer(p.spend))
+	for pattern, handler := range p.data() {
+		api.HandleFunc(pattern, handler)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/api/", p.guard.protect(api))
 	mux.HandleFunc("POST /open", answer(func(r *http.Request) (string, error) {
@@ -103,6 +107,23 @@ func (p *pages) handler() http.Handler {
 		})
 	}
 	return headers(mux)
+}
+
+// data returns the handlers behind the guard.
+func (p *pages) data() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /api/state":     p.feed.serve,
+		"GET /api/sessions":  answer(p.sessions),
+		"GET /api/session":   answer(p.session),
+		"GET /api/messages":  answer(p.messages),
+		"GET /api/memories":  answer(p.memories),
+		"POST /api/memories": answer(p.change),
+		"GET /api/agents":    answer(p.agents),
+		"POST /api/undo":     answer(p.undo),
+		"POST /api/notes":    answer(p.close),
+		"GET /api/settings":  answer(p.settings),
+		"GET /api/spend":     answer(p.spend),
+	}
 }
 
 // maxBody bounds the body of a request, in bytes. A memory has at most a few kilobytes.

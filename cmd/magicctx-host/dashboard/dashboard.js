@@ -16,7 +16,7 @@ const storage = "magicctx secret"
 /** Exchanges the token in the address for the secret, or uses the one that this origin has kept. */
 async function enter() {
   const token = location.hash.slice(1)
-  if (!token) return localStorage.getItem(storage)
+  if (!token || token.startsWith("/")) return localStorage.getItem(storage) // a page, for example #/memories
   history.replaceState(null, "", "/")
   const answer = await fetch("/open", { method: "POST", body: JSON.stringify(token) })
   // The address works once, and this browser may be the one that has used it.
@@ -28,6 +28,12 @@ async function enter() {
 }
 
 let secret
+
+/** Shows in the place of an error that something has failed, or hides the place. */
+function tellTrouble(text = "") {
+  $("trouble").textContent = text
+  $("trouble").hidden = !text
+}
 
 async function ask(path, options = {}) {
   const answer = await fetch(path, { ...options, headers: { Authorization: `Bearer ${secret}` } })
@@ -55,12 +61,33 @@ function showState({ status, away }) {
   const warnings = status?.warnings ?? []
   $("warnings").hidden = warnings.length === 0
   $("warnings").replaceChildren(...warnings.map((w) => element("li", {}, w.message)))
+  const focused = document.activeElement?.closest("section[data-page=''] a")?.hash
   $("sessions").replaceChildren(...sessions.map(card))
+  showOthers()
+  if (focused) [...document.querySelectorAll(".card a, #others a")].find((a) => a.hash === focused)?.focus({ preventScroll: true })
 }
+
+let links = []
+
+async function readSessions() {
+  links = await (await ask("/api/sessions")).json()
+  showOthers()
+}
+
+/** Lists the sessions that have no card, because they are not live. */
+function showOthers() {
+  const live = new Set([...document.querySelectorAll(".card a")].map((a) => a.hash))
+  const others = links.map((l) => ({ ...l, href: addressOf(l) })).filter((l) => !live.has(l.href))
+  $("others-box").hidden = others.length === 0
+  $("others").replaceChildren(...others.map((l) => element("li", {}, element("a", { href: l.href }, l.title), element("span", { className: "where" }, l.where))))
+}
+
+const addressOf = (s) => `#/session/${encodeURIComponent(s.harness)}/${encodeURIComponent(s.session)}`
 
 function card(session) {
   const { panel } = session
-  const children = [element("h3", {}, session.title || session.session), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
+  const link = element("a", { href: addressOf(session) }, session.title || session.session)
+  const children = [element("h3", {}, link), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
   if (panel) {
     const whole = Math.max(panel.window, panel.parts.reduce((sum, part) => sum + part.tokens, 0), 1)
     const share = (tokens) => `${(100 * Math.min(1, tokens / whole)).toFixed(2)}%`
@@ -84,12 +111,120 @@ function card(session) {
   return element("article", { className: "card" }, ...children)
 }
 
+const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
+
+/** Makes a line that opens its details on a click. fill is called once, when it is first opened. */
+function opening(columns, fill) {
+  const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
+  const details = element("details", {}, line)
+  details.addEventListener("toggle", () => details.append(element("div", { className: "detail" }, ...fill())), { once: true })
+  return element("li", {}, details)
+}
+
+/** Makes the list of facts in a line's details. */
+const told = (facts) => element("dl", { className: "told" }, ...facts.map((f) => element("div", {}, element("dt", {}, f.label), element("dd", {}, f.text))))
+
+const emptyLine = (text) => element("li", { className: "more" }, text)
+
+async function showSession([harness, session]) {
+  const of = new URLSearchParams({ harness, session })
+  $("session-title").textContent = session
+  for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
+  const { title, where, busts, more, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
+  if (address()[2] !== session) return // the person has gone on
+  $("session-title").textContent = title
+  $("session-where").textContent = where
+  if (timeline) $("timeline").replaceChildren(...drawTimeline(timeline, model))
+  $("busts").replaceChildren(...busts.map(bustLine))
+  if (more) $("busts").append(emptyLine(`and ${more} older ones`))
+  if (!busts.length) $("busts").append(emptyLine("Nothing yet."))
+  $("summaries").replaceChildren(...summaries.map((s) => summaryLine(of, s)))
+  if (!summaries.length) $("summaries").append(emptyLine("No message is summarised yet."))
+}
+
+/** Draws the chart of a session, as the page of a replay does. */
+function drawTimeline(t, model) {
+  const parts = [plural(t.Requests, "request"), plural(t.Busts, "bust"), `${t.HitRate} of the prompts from the cache`]
+  if (t.Bill) parts.push(`${t.Bill} for the prompts, at the prices of ${model}`)
+  const caption = (title, entries) => element("p", { className: "caption" }, element("b", {}, title), ...entries.map(([className, text]) => element("span", { className: `legend ${className}` }, text)))
+  const stage = element("div", { className: "stage still", role: "img", ariaLabel: `Chart: ${parts.join(", ")}` })
+  stage.append(caption(`prompt by the provider's cache, in tokens${t.Each > 1 ? `, average of ${t.Each} requests` : ""}`, t.Legend.map((r) => [r.Name, `${r.Label} ${r.Value}`])), drawPlot("cache", t.Cache))
+  if (t.Bill) stage.append(caption("cost up to each request", [["cost", t.Bill]]), drawPlot("costs", t.Costs))
+  if (t.Markers.length) stage.append(caption("busts", t.Causes.map((c) => [c.Class, `${c.Cause} ${c.Count}`])), element("div", { className: "plot lane" }, ...t.Markers.map((m) => placed("i", `bust ${m.Class}`, { left: m.At }))))
+  stage.append(element("div", { className: "axis" }, element("b", { className: "unit" }, "req."), ...t.Marks.map((m) => placed("b", "", { left: m.At }, m.Label))))
+  return [element("p", { className: "facts" }, parts.join(" · ")), stage]
+}
+
+const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`
+
+/** Makes an element at a share of its container's width or height. */
+function placed(name, className, shares, ...children) {
+  const made = element(name, { className }, ...children)
+  for (const [side, share] of Object.entries(shares)) made.style[side] = `${(100 * share).toFixed(3)}%`
+  return made
+}
+
+function drawPlot(name, plot) {
+  const space = "http://www.w3.org/2000/svg"
+  const svg = document.createElementNS(space, "svg")
+  svg.setAttribute("viewBox", `0 0 ${plot.Width} ${plot.Height}`)
+  svg.setAttribute("preserveAspectRatio", "none")
+  for (const curve of plot.Curves) {
+    const path = document.createElementNS(space, "path")
+    path.setAttribute("class", curve.Name)
+    path.setAttribute("d", curve.Path)
+    svg.append(path)
+  }
+  const grid = plot.Grid.map((g, i) => placed("i", i ? "grid" : "grid zero", { top: g.At }, element("b", {}, g.Label)))
+  return element("div", { className: `plot ${name}` }, ...grid, svg)
+}
+
+function bustLine(b) {
+  const columns = [["pass", `request ${b.request}`], ["cause", b.cause ?? "no longer in the journal"], ["went", b.size ?? ""], ["result", b.at ? when(b.at) : ""]]
+  return opening(columns, () => {
+    if (!b.pieces.length) return [told(b.facts)]
+    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now)))
+    if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 4 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
+    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"]].map(([className, text]) => element("th", { className }, text))
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
+    return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table)]
+  })
+}
+
+const lengths = ["in full", "shorter", "short", "shortest"]
+
+function summaryLine(of, s) {
+  const range = s.start === s.end ? `${s.start}` : `${s.start}-${s.end}`
+  const columns = [["pass", range], ["cause", s.title], ["went", `${count(s.rawTokens)} tokens`], ["result", `keeps ${Math.round(100 * s.fidelity)}% of the details`]]
+  return opening(columns, () => {
+    const facts = s.tiers.map((text, i) => ({ label: lengths[i], text })).filter((f) => f.text)
+    if (s.missing) facts.push({ label: "missing", text: s.missing })
+    facts.push({ label: "made by", text: [s.madeBy, s.model, when(s.createdAt)].filter(Boolean).join(", ") })
+    const button = element("button", { type: "button" }, `show the messages ${range} word for word`)
+    button.onclick = async () => {
+      button.disabled = true
+      try {
+        const { text, isCut } = await (await ask(`/api/messages?${of}&first=${s.start}&last=${s.end}`)).json()
+        button.replaceWith(element("pre", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Messages ${range}` }, text))
+        if (isCut) button.after(element("p", {}, "The text goes on: magicctx-host history expand prints all of it."))
+      } catch (err) {
+        tellTrouble(`The messages ${range} cannot be shown: ${err.message}`)
+        button.disabled = false
+      }
+    }
+    return [told(facts), element("p", {}, button)]
+  })
+}
+
 let memories = []
+
+/** Names the project of a memory. What is about the user belongs to no directory. */
+const projectName = (m) => (m.project === "user" ? "about you, in all projects" : m.directory || m.project)
 
 async function readMemories() {
   memories = await (await ask("/api/memories")).json()
   const chosen = $("project").value
-  const projects = [...new Map(memories.map((m) => [m.project, m.directory || m.project])).entries()].sort((a, b) => a[1].localeCompare(b[1]))
+  const projects = [...new Map(memories.map((m) => [m.project, projectName(m)])).entries()].sort((a, b) => a[1].localeCompare(b[1]))
   $("project").replaceChildren(element("option", { value: "" }, "all"), ...projects.map(([value, name]) => element("option", { value }, name)))
   $("project").value = projects.some(([value]) => value === chosen) ? chosen : ""
   showMemories()
@@ -98,11 +233,11 @@ async function readMemories() {
 function showMemories() {
   const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean)
   const shown = memories.filter((m) => ($("all").checked || ["active", "proposed"].includes(m.status)) && (!$("project").value || m.project === $("project").value) && words.every((word) => `${m.id} ${m.category} ${m.content}`.toLowerCase().includes(word)))
-  $("memories").replaceChildren(...(shown.length ? shown.map(row) : [element("tr", {}, element("td", { colSpan: 5 }, memories.length ? "No memory matches." : "magicctx remembers nothing yet."))]))
+  $("memories").replaceChildren(...(shown.length ? shown.map(row) : [emptyRow(5, memories.length ? "No memory matches." : "magicctx remembers nothing yet.")]))
 }
 
 function row(m) {
-  const words = element("td", { className: "words" }, m.content, element("div", { className: "kind" }, [m.category, m.directory].filter(Boolean).join(" · ")))
+  const words = element("td", { className: "words" }, m.content, element("div", { className: "kind" }, (m.project === "user" ? [projectName(m)] : [m.category, m.directory]).filter(Boolean).join(" · ")))
   const act = (name, body) => element("button", { type: "button", onclick: () => change({ id: m.id, ...body }) , ariaLabel: `${name} memory ${m.id}` }, name)
   const isActive = m.status === "active"
   const edit = element("button", { type: "button", ariaLabel: `edit memory ${m.id}`, onclick: () => openEditor(m, words) }, "edit")
@@ -123,11 +258,76 @@ function openEditor(m, cell) {
 async function change(body) {
   try {
     await ask("/api/memories", { method: "POST", body: JSON.stringify(body) })
-    $("trouble").hidden = true
+    tellTrouble()
     await readMemories()
   } catch (err) {
-    $("trouble").textContent = `Memory ${body.id} is unchanged: ${err.message}`
-    $("trouble").hidden = false
+    tellTrouble(`Memory ${body.id} is unchanged: ${err.message}`)
+  }
+}
+
+let notes = []
+
+async function readAgents() {
+  const page = await (await ask("/api/agents")).json()
+  notes = page.notes
+  $("runs").replaceChildren(...(page.runs.length ? page.runs.map(runLine) : [emptyLine("No agent has run yet.")]))
+  showNotes()
+}
+
+const emptyRow = (columns, text) => element("tr", {}, element("td", { colSpan: columns }, text))
+const button = (text, label, onclick) => element("button", { type: "button", ariaLabel: label, onclick }, text)
+
+function runLine(r) {
+  return opening([["pass", r.agent], ["cause", r.of], ["went", r.result], ["result", when(r.at)]], () => {
+    const facts = [["task", r.task], ["report", r.report], ["model", r.model], ["took", `${r.took}, ${r.tokens} tokens, ${r.money}`]]
+    const undo = element("p", {})
+    if (r.undoes) offerUndo(r, undo)
+    return [told(facts.filter(([, text]) => text).map(([label, text]) => ({ label, text }))), undo]
+  })
+}
+
+/** Offers to undo a run. The first click only asks. */
+function offerUndo(r, place) {
+  const offer = button("undo", `undo run ${r.undoes}`, () => {
+    const yes = button("undo it", `undo it: the changes of memories of run ${r.undoes}`, async () => {
+      try {
+        await ask("/api/undo", { method: "POST", body: JSON.stringify({ project: r.project, run: r.undoes }) })
+        tellTrouble()
+        place.replaceChildren("undone")
+      } catch (err) {
+        tellTrouble(`Run ${r.undoes} is not undone: ${err.message}`)
+        offerUndo(r, place)
+      }
+    })
+    place.replaceChildren("Restore the memories as they were before? ", yes, " ", button("keep", `keep: the changes of run ${r.undoes}`, () => offerUndo(r, place)))
+    yes.focus()
+  })
+  place.replaceChildren(offer)
+}
+
+const isOpen = (note) => !["done", "dismissed"].includes(note.status)
+
+function showNotes() {
+  const shown = notes.filter((n) => isOpen(n) || $("closed").checked)
+  $("notes").replaceChildren(...(shown.length ? shown.map(noteRow) : [emptyRow(4, "There are no open notes.")]))
+}
+
+function noteRow(n) {
+  const origin = n.saidBy ? `said by the ${n.saidBy} in ${n.harness} session ${n.session}, message ${n.message}` : n.condition ? `waits for: ${n.condition}` : `${n.harness} session ${n.session}`
+  const close = isOpen(n) ? button("done", `done: note ${n.id}`, () => closeNote(n.id, true)) : button("open again", `open again: note ${n.id}`, () => closeNote(n.id, false))
+  return element("tr", { className: isOpen(n) ? "" : "away" },
+    element("td", { className: "n" }, String(n.id)), element("td", { className: "words" }, n.content, element("div", { className: "kind" }, [origin, n.reason].filter(Boolean).join(" · "))),
+    element("td", {}, n.status), element("td", { className: "act" }, close))
+}
+
+async function closeNote(id, isDone) {
+  try {
+    await ask("/api/notes", { method: "POST", body: JSON.stringify({ id, isDone }) })
+    tellTrouble()
+    notes = (await (await ask("/api/agents")).json()).notes
+    showNotes()
+  } catch (err) {
+    tellTrouble(`Note ${id} is unchanged: ${err.message}`)
   }
 }
 
@@ -146,19 +346,75 @@ async function readSpend() {
     element("td", { className: "n" }, count(r.calls)), element("td", { className: "n" }, count(tokensOf(r))), element("td", { className: "n" }, price(r)), element("td", {}, result(r)))))
 }
 
-/** How often memories and costs are read again, in ms. They change seldom, and their reading opens the database. */
+let settings = []
+
+async function readSettings() {
+  const directory = $("directory").value
+  const page = await (await ask(`/api/settings?${new URLSearchParams({ harness: $("harness").value, directory })}`)).json()
+  settings = page.settings
+  $("directory").replaceChildren(element("option", { value: "" }, "none: your own file only"), ...page.directories.map((d) => element("option", { value: d }, d)))
+  $("directory").value = directory
+  $("mistakes").replaceChildren(...page.warnings.map((text) => element("li", {}, text)))
+  $("mistakes").hidden = page.warnings.length === 0
+  showSettings()
+}
+
+function showSettings() {
+  const word = $("key").value.toLowerCase().trim()
+  const shown = settings.filter((s) => (!$("changed").checked || s.place) && `${s.key} ${s.value}`.toLowerCase().includes(word))
+  const row = (s) => element("tr", { className: s.place ? "" : "away" }, element("td", { className: "words" }, s.key), element("td", { className: "words" }, s.value, element("div", { className: "kind" }, s.place || "default")))
+  $("settings").replaceChildren(...(shown.length ? shown.map(row) : [emptyRow(2, "No key matches.")]))
+}
+
+/** The pages by their address, for example "#/memories". Each function reads what its page shows. */
+const pages = { "": readSessions, session: showSession, memories: readMemories, agents: readAgents, costs: readSpend, settings: readSettings }
+
+/** The parts of the address, for example ["session", "pi", "1234"]. */
+function address() {
+  try {
+    return location.hash.slice(2).split("/").map(decodeURIComponent)
+  } catch {
+    return [""] // no page has such an address
+  }
+}
+
+/** Shows the page of the address. */
+async function showPage() {
+  const [name, ...rest] = address()
+  const shown = Object.hasOwn(pages, name) ? name : ""
+  for (const section of document.querySelectorAll("section[data-page]")) section.hidden = section.dataset.page !== shown
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash.slice(2) === shown) link.setAttribute("aria-current", "page")
+    else link.removeAttribute("aria-current")
+  }
+  tellTrouble()
+  try {
+    await pages[shown](rest)
+  } catch (err) {
+    tellTrouble(err.message)
+  }
+}
+
+/** How often a page reads again what no event announces, in ms. It changes seldom, and its reading opens the database. */
 const rereadMS = 10_000
+
+/** The pages that are read again. The others hold what a person has opened. */
+const reread = ["memories", "costs"]
 
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
+  $("closed").addEventListener("change", showNotes)
+  for (const [id, event] of [["key", "input"], ["changed", "change"]]) $(id).addEventListener(event, showSettings)
+  for (const id of ["harness", "directory"]) $(id).addEventListener("change", showPage)
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    await Promise.all([readMemories(), readSpend()])
+    addEventListener("hashchange", showPage)
+    await showPage()
     setInterval(() => {
-      if (document.hidden || document.activeElement?.tagName === "TEXTAREA") return
-      readMemories().catch(() => {})
-      readSpend().catch(() => {})
+      const [name] = address()
+      if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
+      pages[name]().catch(() => {})
     }, rereadMS)
     await follow()
     $("sentence").textContent = "magicctx-host dashboard has ended."

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
@@ -41,6 +44,20 @@ func serve(t *testing.T) *served {
 						return
 					}
 				}
+			},
+			Session: func(_ context.Context, of schema.SessionStatusParams) (st schema.SessionStatus, err error) {
+				if of.Session != storetest.Key.Session || !of.Dropped {
+					err = errors.New("the host does not know the session")
+				}
+				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
+			},
+			Messages: func(_ context.Context, of store.Key, first, last int, w io.Writer) error {
+				for n := first; n <= last; n++ {
+					if _, err := fmt.Fprintf(w, "%s %d %s\n", of.Session, n, strings.Repeat("é", 100)); err != nil {
+						return err
+					}
+				}
+				return nil
 			},
 			Ready: func(url string) error { ready <- url; return nil },
 		})
@@ -126,10 +143,13 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 		{"Authorization", "Bearer " + s.token},
 		{"Authorization", s.secret},
 	} {
-		for _, request := range [][2]string{{"GET", "/api/memories"}, {"GET", "/api/state"}, {"GET", "/api/spend"}, {"POST", "/api/memories"}, {"GET", "/api/../api/memories"}} {
-			status, body := s.send(request[0], request[1], archive, headers...)
-			if status != http.StatusUnauthorized || strings.Contains(body, "zebra") {
-				t.Errorf("%v with %v: %d %s", request, headers, status, body)
+		for request := range (&pages{feed: newFeed(t.Context(), func(context.Context, func(State)) {})}).data() {
+			method, path, _ := strings.Cut(request, " ")
+			for _, path := range []string{path, strings.Replace(path, "/api", "/api/../api", 1)} {
+				status, body := s.send(method, path, archive, headers...)
+				if status != http.StatusUnauthorized || strings.Contains(body, "zebra") {
+					t.Errorf("%v with %v: %d %s", request, headers, status, body)
+				}
 			}
 		}
 	}

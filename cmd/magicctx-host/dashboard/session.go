@@ -1,0 +1,326 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/view/page"
+	"github.com/magicctx/magicctx-host/internal/words"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
+)
+
+const (
+	// maxBusts bounds the busts on the page of a session, and maxPieces the pieces of one bust. A page with more would be
+	// slow to draw, and nobody would read it to its end.
+	maxBusts, maxPieces = 300, 100
+	// maxMessages bounds the text of a range of messages, in bytes.
+	maxMessages = 512 << 10
+)
+
+// A sessionPage is the page of one session: what was put away, and what stands for it. All its texts are clean.
+type sessionPage struct {
+	Title string `json:"title"`
+	Where string `json:"where"`
+	// Timeline is absent if the provider has reported no usage yet. Model is the model at whose prices it is drawn.
+	Timeline *page.Timeline `json:"timeline,omitzero"`
+	Model    string         `json:"model"`
+	// Busts are the requests that changed the cached prefix, the newest first. More counts those that were left out.
+	Busts []bust `json:"busts"`
+	More  int    `json:"more"`
+	// Summaries are the history of the session, the oldest first.
+	Summaries []chronicle.Compartment `json:"summaries"`
+}
+
+// A bust says what one request has put away.
+type bust struct {
+	Request int    `json:"request"`
+	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
+	Cause   string `json:"cause,omitzero"`
+	// Size is the size of the prompt, without and with the bust, for example "61k → 32k tokens".
+	Size  string `json:"size,omitzero"`
+	Facts []fact `json:"facts"`
+	// Pieces are the largest pieces that were taken. More counts the others, and MoreTokens is their size.
+	Pieces     []piece `json:"pieces"`
+	More       int     `json:"more,omitzero"`
+	MoreTokens string  `json:"moreTokens,omitzero"`
+}
+
+// A fact is one line about a bust, for example "price" and "re-sends 12.9k, removes 9.8k".
+type fact struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// A piece is a part of a message that is no longer sent.
+type piece struct {
+	Name   string `json:"name"` // for example "§12§ read src/main.go"
+	Tokens string `json:"tokens"`
+	Rule   string `json:"rule,omitzero"`
+	Now    string `json:"now"` // what the model sees in its place
+	size   int
+}
+
+// maxSessions bounds the list of sessions.
+const maxSessions = 200
+
+// A sessionLink names a session that has a page.
+type sessionLink struct {
+	Harness string `json:"harness"`
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	Where   string `json:"where"`
+}
+
+// sessions returns the sessions in the database, the newest first. The host tells the page those that are live.
+func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
+	links := []sessionLink{}
+	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
+		all, err := b.Sessions()
+		for _, s := range all[:min(len(all), maxSessions)] {
+			links = append(links, sessionLink{s.Key.Harness, s.Key.Session, format.Clean(cmp.Or(s.Title, s.Key.Session)), format.Clean(s.Key.Harness + " · " + s.Directory)})
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrMissing) {
+		err = nil
+	}
+	return links, err
+}
+
+// keyIn returns the session that a request names.
+func keyIn(r *http.Request) store.Key {
+	q := r.URL.Query()
+	return store.Key{Harness: q.Get("harness"), Session: q.Get("session")}
+}
+
+// session returns the page of one session.
+func (p *pages) session(r *http.Request) (sessionPage, error) {
+	key := keyIn(r)
+	var name store.SessionName
+	var row store.SessionSummary
+	var journal []store.PassRow
+	var dropped []store.DroppedRow
+	var removals map[int][]store.RemovalRow
+	var summaries []chronicle.Compartment
+	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
+		all, err := b.Sessions()
+		i := slices.IndexFunc(all, func(s store.SessionName) bool { return s.Key == key })
+		if err != nil || i < 0 {
+			return cmp.Or(err, fmt.Errorf("magicctx knows no session %q of %q", format.Clean(key.Session), format.Clean(key.Harness)))
+		}
+		name = all[i]
+		var errs [5]error
+		journal, errs[0] = b.Reports().Passes(r.Context(), key, 0, 0)
+		dropped, errs[1] = b.Reports().DroppedUnits(r.Context(), key)
+		removals, errs[2] = b.Reports().PassRemovals(r.Context(), key)
+		summaries, errs[3] = b.Compartments(key)
+		row, _, errs[4] = b.Reports().Session(r.Context(), key)
+		return errors.Join(errs[:]...)
+	})
+	if err != nil {
+		return sessionPage{}, err
+	}
+	for i := range summaries {
+		clean(&summaries[i])
+	}
+	out := sessionPage{
+		Title: format.Clean(cmp.Or(name.Title, key.Session)),
+		Where: format.Clean(key.Harness + " · " + key.Session + " · " + name.Directory), Busts: []bust{}, Summaries: append([]chronicle.Compartment{}, summaries...),
+	}
+	prices, err := models.View(r.Context(), p.Dir, row.Provider, row.Model)
+	if err != nil {
+		return sessionPage{}, err
+	}
+	out.Timeline, out.Model = timelineOf(journal, prices), format.Clean(row.Provider+"/"+row.Model)
+	taken := piecesOf(dropped, p.about(r, key))
+	rows := make(map[int]store.PassRow)
+	for _, pass := range journal {
+		rows[pass.Pass] = pass
+	}
+	for _, pass := range slices.Backward(putAway(journal, taken, removals)) {
+		if len(out.Busts) == maxBusts {
+			out.More++
+			continue
+		}
+		out.Busts = append(out.Busts, newBust(pass, rows[pass], taken[pass], removals, summaries))
+	}
+	return out, nil
+}
+
+// about returns the names of the dropped pieces by their tags, for example "src/main.go". Only the host knows them, because
+// it holds the messages of open sessions. Without a host there are none.
+func (p *pages) about(r *http.Request, key store.Key) map[int]string {
+	st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true})
+	if err != nil {
+		return nil
+	}
+	names := make(map[int]string)
+	for _, u := range st.DroppedUnits {
+		names[u.Tag] = u.About
+	}
+	return names
+}
+
+// putAway returns the requests that were busts or that have taken something, in order.
+func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]store.RemovalRow) (passes []int) {
+	for _, row := range journal {
+		if row.Bust {
+			passes = append(passes, row.Pass)
+		}
+	}
+	for pass := range taken {
+		passes = append(passes, pass)
+	}
+	for pass := range removals {
+		passes = append(passes, pass)
+	}
+	slices.Sort(passes)
+	return slices.Compact(passes)
+}
+
+// piecesOf returns the pieces by the request that took them, the largest first.
+func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece {
+	taken := make(map[int][]piece)
+	for _, d := range dropped {
+		size := d.Tokens
+		if d.Edit.Kind == "drop" { // a skeleton keeps its input
+			size += d.InputTokens
+		}
+		taken[d.Edit.Pass] = append(taken[d.Edit.Pass], piece{
+			Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: format.Clean(d.Edit.Payload),
+			Now: view.StandIn(d.Edit.Kind, d.Tag), size: size,
+		})
+	}
+	for _, all := range taken {
+		slices.SortStableFunc(all, func(a, b piece) int { return cmp.Compare(b.size, a.size) })
+	}
+	return taken
+}
+
+// newBust describes a request. row is zero if the journal no longer has it.
+func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
+	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
+	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }
+	if code := cmp.Or(row.BustCause, row.Cause); code != "" {
+		b.Cause = format.Cause(code)
+		if row.Bust {
+			say("why", words.Reason(code))
+		}
+	}
+	if row.Price != (schema.BustPrice{}) {
+		say("price", words.Price(row.Price))
+	}
+	after := row.SizeTokens - row.Price.Removed
+	if u := row.Usage; u != nil {
+		after = u.Input + u.CacheRead + u.CacheWrite
+		say("provider", fmt.Sprintf("read %s of %s tokens from its cache", format.Tokens(u.CacheRead), format.Tokens(after)))
+	}
+	if row.SizeTokens > 0 {
+		b.Size = format.Tokens(row.SizeTokens) + " → " + format.Tokens(after) + " tokens"
+	}
+	var taken []string
+	for _, rm := range removals[pass] {
+		if rm.Rule != store.RuleSummaries {
+			taken = append(taken, fmt.Sprintf("%s %s", format.Clean(rm.Rule), format.Tokens(rm.Tokens)))
+			continue
+		}
+		first := coveredBefore(pass, removals) + 1
+		say("messages", fmt.Sprintf("%d-%d, %s tokens. %s", first, rm.Through, format.Tokens(rm.Tokens), standing(first, rm.Through, summaries)))
+	}
+	if len(taken) > 0 {
+		say("pieces", "tokens by rule: "+strings.Join(taken, ", "))
+	}
+	if len(pieces) == 0 && len(removals[pass]) == 0 {
+		say("taken", "nothing")
+	}
+	rest := 0
+	for _, other := range pieces[len(b.Pieces):] {
+		b.More++
+		rest += other.size
+	}
+	b.MoreTokens = format.Tokens(rest)
+	return b
+}
+
+// coveredBefore returns the last message that summaries stood for before a request.
+func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
+	for before, all := range removals {
+		for _, rm := range all {
+			if before < pass && rm.Rule == store.RuleSummaries {
+				through = max(through, rm.Through)
+			}
+		}
+	}
+	return through
+}
+
+// standing names the summaries that stand for messages now.
+func standing(first, last int, summaries []chronicle.Compartment) string {
+	var titles []string
+	for _, c := range summaries {
+		if c.Start <= last && c.End >= first {
+			titles = append(titles, fmt.Sprintf("%q (%d-%d)", c.Title, c.Start, c.End))
+		}
+	}
+	if len(titles) == 0 {
+		return "Their summaries were taken back or made again since."
+	}
+	return "Now summarised in " + strings.Join(titles, ", ") + "."
+}
+
+// clean makes the texts of a summary safe to show.
+func clean(c *chronicle.Compartment) {
+	c.Title, c.Missing, c.Model, c.Episode = format.Clean(c.Title), format.Clean(c.Missing), format.Clean(c.Model), format.Clean(c.Episode)
+	for i := range c.Tiers {
+		c.Tiers[i] = strings.TrimSpace(format.CleanLines(c.Tiers[i]))
+	}
+}
+
+// A messageText is a range of messages, word for word. IsCut reports that the text is longer.
+type messageText struct {
+	Text  string `json:"text"`
+	IsCut bool   `json:"isCut"`
+}
+
+// messages returns a range of messages as `history expand` prints it.
+func (p *pages) messages(r *http.Request) (m messageText, err error) {
+	first, firstErr := strconv.Atoi(r.URL.Query().Get("first"))
+	last, lastErr := strconv.Atoi(r.URL.Query().Get("last"))
+	if firstErr != nil || lastErr != nil || first < 1 || last < first {
+		return m, errors.New("a range of messages has a first and a last number")
+	}
+	out := &bounded{left: maxMessages}
+	err = p.Messages(r.Context(), keyIn(r), first, last, out)
+	if m.IsCut = errors.Is(err, errFull); m.IsCut {
+		err = nil
+	}
+	m.Text = strings.ToValidUTF8(out.String(), "")
+	return m, err
+}
+
+// A bounded keeps the beginning of what is written, and refuses the rest with errFull.
+type bounded struct {
+	strings.Builder
+	left int
+}
+
+var errFull = errors.New("the text is too long")
+
+func (b *bounded) Write(text []byte) (int, error) {
+	n, _ := b.Builder.Write(text[:min(len(text), b.left)])
+	b.left -= n
+	if n < len(text) {
+		return n, errFull
+	}
+	return n, nil
+}

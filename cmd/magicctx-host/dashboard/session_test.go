@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/models"
+	"github.com/magicctx/magicctx-host/store/storetest"
+	"github.com/magicctx/magicctx-host/store/work"
+)
+
+const ofSession = "?harness=opencode&session="
+
+// storeSession stores a session of three requests. The second drops a call, and the third puts a summary in the place of
+// two messages.
+func storeSession(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	s := storetest.Open(t, dir)
+	key := storetest.Key
+	for n := 1; n <= 3; n++ {
+		c := storetest.Commit(n)
+		switch n {
+		case 2:
+			c.Units[0].Kind, c.Units[0].Tool, c.Units[0].Tokens, c.Units[0].InputTokens = "tool", "read", 3000, 40
+			c.Pass.Verdict, c.Pass.Bust, c.Pass.Cause, c.Pass.BustCause = "soft", true, "pressure", "pressure"
+			c.Pass.SizeTokens, c.Pass.Price = 61_000, schema.BustPrice{Resent: 12_900, Removed: 29_000, BreakEven: 3, Forecast: 41}
+			c.Edits = []store.EditRow{{Tag: 2, Kind: "drop", Pass: 2, Payload: "tool reclaim"}}
+			c.Removals = []store.RemovalRow{{Rule: "tool reclaim", Tokens: 3040}}
+		case 3:
+			c.Pass.Verdict, c.Pass.Bust, c.Pass.Cause, c.Pass.BustCause = "hard", true, "idle", "idle"
+			c.Removals = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 2400, Through: 2}}
+		}
+		storetest.Must(t, s.CommitPass(t.Context(), c))
+	}
+	storetest.Must(t, s.SaveUsage(t.Context(), key, 2, 0, 20_000, 12_000))
+	storetest.Must(t, s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "anthropic", Model: "claude", PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, At: 1}))
+	_, err := s.SaveTitle(t.Context(), key, "Zebras \u202e<b>")
+	storetest.Must(t, err)
+	_, err = s.Leases.Acquire(t.Context(), store.HistorianOf(key), "test")
+	storetest.Must(t, err)
+	storetest.Must(t, s.History.Publish(t.Context(), store.Publication{
+		Key: key, Holder: "test", After: store.HistoryEnd{Ordinal: 1}, Run: work.RunRow{Kind: "incremental"},
+		Compartments: []chronicle.Compartment{{
+			Start: 1, End: 2, Keys: []string{"msg_1", "msg_2"}, Title: "Night\x1b[2J", Tiers: [4]string{"The zebra sleeps.\n", "It sleeps."},
+			Importance: 50, Fidelity: 0.9, MadeBy: "model", RawTokens: 2400,
+		}},
+	}))
+	return s
+}
+
+func TestASessionSaysWhatItHasPutAway(t *testing.T) {
+	s := serve(t).enter()
+	storeSession(t, s.dir)
+	status, body := s.api("GET", "/api/session"+ofSession+storetest.Key.Session, "")
+	var got sessionPage
+	if err := json.Unmarshal([]byte(body), &got); status != http.StatusOK || err != nil {
+		t.Fatalf("%d %s", status, body)
+	}
+	storetest.Same(t, "title", got.Title, "Zebras <b>")
+	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart leaves it out.
+	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
+		t.Errorf("the chart is %+v", c)
+	}
+	for i := range got.Summaries {
+		got.Summaries[i].CreatedAt = 0
+	}
+	storetest.Same(t, "summaries", got.Summaries, []chronicle.Compartment{{
+		Start: 1, End: 2, Title: "Night", Tiers: [4]string{"The zebra sleeps.", "It sleeps."}, Importance: 50, Fidelity: 0.9, MadeBy: "model", RawTokens: 2400,
+	}})
+	for i := range got.Busts {
+		for j := range got.Busts[i].Pieces {
+			got.Busts[i].Pieces[j].size = 0
+		}
+	}
+	storetest.Same(t, "busts", fmt.Sprintf("%+v", got.Busts), fmt.Sprintf("%+v", []bust{
+		{Request: 3, At: storetest.Now + 3, Cause: "after a pause", MoreTokens: "0", Pieces: []piece{}, Facts: []fact{
+			{"why", "after a pause longer than the cache lives"},
+			{"messages", `1-2, 2.4k tokens. Now summarised in "Night" (1-2).`},
+		}},
+		{Request: 2, At: storetest.Now + 2, Cause: "threshold", Size: "61k → 32k tokens", MoreTokens: "0", Facts: []fact{
+			{"why", "because the prompt had reached the threshold"},
+			{"price", "re-sends 12.9k, removes 29k, pays off in 3 requests, about 41 to come"},
+			{"provider", "read 20k of 32k tokens from its cache"},
+			{"pieces", "tokens by rule: tool reclaim 3k"},
+		}, Pieces: []piece{{Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
+	}))
+	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {
+		t.Errorf("the sessions are %s", body)
+	}
+	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "ses_unknown") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestMessagesAreShownWordForWord(t *testing.T) {
+	s := serve(t).enter()
+	for _, c := range []struct {
+		of, want string
+		status   int
+	}{
+		{"ses_1&first=3&last=4", `ses_1 4 é`, http.StatusOK},
+		{"ses_1&first=1&last=1", `"isCut":false`, http.StatusOK},
+		{"ses_1&first=1&last=100000", `"isCut":true`, http.StatusOK},
+		{"ses_1&first=2&last=1", "first and a last", http.StatusUnprocessableEntity},
+		{"ses_1&first=0&last=1", "first and a last", http.StatusUnprocessableEntity},
+		{"ses_1", "first and a last", http.StatusUnprocessableEntity},
+	} {
+		if status, body := s.api("GET", "/api/messages"+ofSession+c.of, ""); status != c.status || !strings.Contains(body, c.want) || len(body) > 2*maxMessages {
+			t.Errorf("%s: %d %.200s", c.of, status, body)
+		}
+	}
+}

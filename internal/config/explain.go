@@ -1,0 +1,62 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A Setting is one key with the value that is in force.
+type Setting struct {
+	Key string `json:"key"` // for example "memory.auto_search.enabled"
+	// Value is JSON. Of a possible secret, and of a value that another file or the environment gave, it shows only the size.
+	Value string `json:"value"`
+	// Place is the file that sets the key, with the line, for example "/p/magicctx.jsonc:3". It is empty for a default.
+	// The value is the default, too, if a warning says that the value in the file is ignored.
+	Place string `json:"place"`
+}
+
+// Explain returns every key that has an effect, in the order of the documentation, and the warnings of Load.
+func Explain(o Options) ([]Setting, []Warning) {
+	cfg, levels, warnings := load(o)
+	c := &checker{levels: levels}
+	return c.explain(nil, reflect.ValueOf(cfg)), warnings
+}
+
+// explain returns the keys of an object.
+func (c *checker) explain(at path, object reflect.Value) (all []Setting) {
+	for _, f := range fieldsOf(object.Type()) {
+		key, value := at.with(f.name), object.FieldByIndex(f.index)
+		if f.rules.hasNoEffect || f.name == "$schema" {
+			continue
+		}
+		if value.Kind() == reflect.Struct {
+			all = append(all, c.explain(key, value)...)
+			continue
+		}
+		from := &level{}
+		if i := slices.IndexFunc(c.levels, func(lv *level) bool { _, isSet := lookup(lv.tree, key); return isSet }); i >= 0 {
+			from = c.levels[i]
+		}
+		s := Setting{Key: key.String(), Value: shown(key, value, from)}
+		if from.file != "" {
+			s.Place = from.place(key)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// shown formats a value that is in force.
+func shown(at path, value reflect.Value, from *level) string {
+	key := at.String()
+	for name := range from.substituted {
+		if rest, isBelow := strings.CutPrefix(name, key); isBelow && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return "a value from the environment or another file"
+		}
+	}
+	if text := value.String(); value.Kind() == reflect.String && text != "" {
+		return show(at[len(at)-1], text, false)
+	}
+	return compact(value.Interface())
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A person sees of each key which value is in force, and which file has set it. No secret is shown.
+func TestExplainNamesValueAndPlace(t *testing.T) {
+	root := t.TempDir()
+	user, project := filepath.Join(root, ".config", "magicctx", "magicctx.jsonc"), filepath.Join(root, "project", "magicctx.jsonc")
+	for file, content := range map[string]string{
+		user: `{
+			"enabled": true, "execute_threshold_percentage": 50, // a comment
+			"trusted_projects": ["{env:TOOL}"],
+			"embedding": {"provider": "openai-compatible", "endpoint": "http://localhost:1", "model": "m", "api_key": "abcdef"}
+		}`,
+		project: "{\"enabled\": false,\n\"history_budget_percentage\": \"many\"}",
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, warnings := Explain(Options{Harness: schema.HarnessPi, Directory: filepath.Dir(project), Env: func(name string) string {
+		return map[string]string{"HOME": root, "TOOL": "hidden"}[name]
+	}})
+	got := map[string]Setting{}
+	for _, s := range all {
+		got[s.Key] = s
+		if strings.Contains(s.Value, "abcdef") || strings.Contains(s.Value, "hidden") {
+			t.Errorf("%s shows a secret: %s", s.Key, s.Value)
+		}
+	}
+	for _, want := range []Setting{
+		{"enabled", "false", project + ":1"},
+		{"execute_threshold_percentage", `{"default":50}`, user + ":2"},
+		{"embedding.api_key", "a text of 6 characters", user + ":4"},
+		{"embedding.model", `"m"`, user + ":4"},
+		{"ctx_reduce_enabled", "true", ""},
+		{"trusted_projects", "a value from the environment or another file", user + ":3"},
+	} {
+		if got[want.Key] != want {
+			t.Errorf("got %+v, want %+v", got[want.Key], want)
+		}
+	}
+	if len(warnings) != 1 || warnings[0].Key != "history_budget_percentage" {
+		t.Errorf("warnings are %v", warnings)
+	}
+	if s := got["history_budget_percentage"]; s.Value != "15" || s.Place != "" {
+		t.Errorf("an ignored value is at %+v", s)
+	}
+}

@@ -1,0 +1,37 @@
+package page
+
+import (
+	"github.com/magicctx/magicctx-host/internal/replay"
+)
+
+// A Timeline is the chart of a session that runs: the prompts by the provider's cache, the bill, and the busts.
+type Timeline struct {
+	Requests, Busts int
+	HitRate         string
+	// Bill is empty, and Costs has no curves, if no price is known.
+	Bill    string
+	Cache   plot
+	Costs   plot
+	Legend  []reading // of Cache, with the values of the newest request
+	Marks   []mark    // of the x-axis
+	Markers []marker
+	Causes  []causeCount
+	// Each is the number of requests in one column of the chart.
+	Each int
+}
+
+// NewTimeline draws the requests of one session. There is at least one.
+func NewTimeline(passes []*replay.Pass) Timeline {
+	v := newSessionView("", "", passes, nil, 0)
+	t := Timeline{
+		Requests: v.Passes, Busts: v.Busts, HitRate: v.HitRate, Cache: v.Cache, Legend: v.CacheValues,
+		Marks: v.PassMarks, Markers: v.Markers, Causes: v.Causes, Each: v.Each,
+	}
+	for _, p := range passes {
+		if p.Bill > 0 {
+			t.Bill, t.Costs = v.Bill, v.Costs
+			break
+		}
+	}
+	return t
+}

@@ -1,0 +1,27 @@
+-- The newest runs of all agents, the newest first. A call of an agent does not name its run, so the calls of a run are those
+-- that the agent made for its project while the run was under way. If two runs were under way at a time, their money is NULL.
+WITH newest AS (
+	SELECT r.*, coalesce(s.project, substr(r.subject, length('project ') + 1)) AS project, coalesce(s.title, '') AS title, coalesce(s.directory, '') AS directory
+	FROM agent_runs AS r LEFT JOIN sessions AS s USING (harness, session_id)
+	ORDER BY r.ended_at DESC, r.subject, r.agent, r.run DESC
+	LIMIT ?1 + 50
+)
+SELECT
+	r.agent, r.kind, r.status, r.reason, r.model, r.started_at, r.ended_at, r.start_ordinal, r.end_ordinal, r.produced, r.fidelity,
+	r.input_tokens + r.output_tokens + r.cache_read + r.cache_write,
+	coalesce(r.session_id, ''), r.title, r.project,
+	coalesce(nullif(r.directory, ''), (SELECT directory FROM sessions WHERE project = r.project ORDER BY last_pass_at DESC LIMIT 1), ''),
+	CASE WHEN NOT EXISTS (
+		SELECT 1 FROM newest AS o
+		WHERE o.agent = r.agent AND o.project = r.project AND (o.subject <> r.subject OR o.run <> r.run) AND o.started_at < r.ended_at AND o.ended_at > r.started_at
+	) THEN (
+		SELECT CASE WHEN count(*) = count(cost) THEN sum(cost) END FROM agent_calls
+		WHERE agent = r.agent AND project = r.project AND at BETWEEN r.started_at AND r.ended_at
+	) END,
+	coalesce((
+		SELECT max(run) FROM memory_changes
+		WHERE r.session_id IS NULL AND project = r.project AND run > 0 AND at BETWEEN r.started_at AND r.ended_at
+	), 0)
+FROM newest AS r
+ORDER BY r.ended_at DESC, r.subject, r.agent, r.run DESC
+LIMIT ?1
