@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -92,10 +93,8 @@ func insertToolReply(tx *database.Tx, key Key, reply ToolReplyRow) (isNew bool, 
 	return changed == 1, err
 }
 
-const dropInsertSQL = `
-	INSERT INTO queued_drops (harness, session_id, tag, unit_key, queued_at)
-	VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT (harness, session_id, tag) DO NOTHING`
+//go:embed query/drop_insert.sql
+var dropInsertSQL string
 
 func insertDrops(tx *database.Tx, key Key, drops []DropRow) error {
 	for _, d := range drops {

@@ -63,9 +63,9 @@ var passSelectSQL string
 var usageSumsSQL string
 
 // Pass numbers are consecutive, so the statement finds the newest 5,000 passes without counting rows.
-const passTrimSQL = `
-	DELETE FROM passes
-	WHERE harness = ? AND session_id = ? AND pass <= ?`
+//
+//go:embed query/pass_trim.sql
+var passTrimSQL string
 
 func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 	_, err := tx.Exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,

@@ -55,12 +55,8 @@ const unitInsertSQL = `
 	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-const editUpsertSQL = `
-	INSERT INTO edits (harness, session_id, tag, kind, pass, payload)
-	VALUES (?, ?, ?, ?, ?, ?)
-	ON CONFLICT (harness, session_id, tag, kind) DO UPDATE SET
-		pass    = excluded.pass,
-		payload = excluded.payload`
+//go:embed query/edit_upsert.sql
+var editUpsertSQL string
 
 const dropDeleteSQL = `
 	DELETE FROM queued_drops
@@ -75,12 +71,8 @@ const systemSentSQL = `
 	SET system_pending = 0
 	WHERE harness = ? AND session_id = ?`
 
-const strayDeleteSQL = `
-	DELETE FROM queued_drops
-	WHERE harness = ?1 AND session_id = ?2 AND EXISTS (
-		SELECT 1 FROM units AS u
-		WHERE u.harness = ?1 AND u.session_id = ?2 AND u.tag = queued_drops.tag AND u.unit_key <> queued_drops.unit_key
-	)`
+//go:embed query/drops_stray_delete.sql
+var strayDeleteSQL string
 
 // CommitPass stores a pass in one transaction. It fails if the session already has one of the new tags or
 // unit keys, or if its journal already has this pass number.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -63,9 +64,8 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	return units, err
 }
 
-const typedSelectSQL = `
-	SELECT message_key, typed FROM units
-	WHERE harness = ? AND session_id = ? AND typed <> ''`
+//go:embed query/typed_select.sql
+var typedSelectSQL string
 
 // Typed returns the lines that the user typed and that the harness replaced
 // with the templates of commands, by message key.

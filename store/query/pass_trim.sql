@@ -1,0 +1,2 @@
+DELETE FROM passes
+WHERE harness = ? AND session_id = ? AND pass <= ?

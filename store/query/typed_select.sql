@@ -1,0 +1,2 @@
+SELECT message_key, typed FROM units
+WHERE harness = ? AND session_id = ? AND typed <> ''
