@@ -123,6 +123,29 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	}
 }
 
+// What the dreamer has changed waits for the next bust: the prompt that is cached stays as it is.
+func TestDreamBustsNothing(t *testing.T) {
+	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
+	h.tool("a1", "one", "stop", 1000)
+	h.clock.Advance(24 * time.Hour)
+	h.user("u2", "go on")
+	h.pass()
+	before, busts := h.wire(), h.row().Busts
+	if !strings.Contains(before, helpersA) {
+		t.Fatalf("the head lacks a memory: %.2000s", before)
+	}
+	h.dream("")
+	h.tool("a2", "two", "stop", 1000)
+	h.user("u3", "go on")
+	if h.pass(); h.row().Busts != busts || !strings.HasPrefix(h.wire(), before) || strings.Contains(h.wire(), oneRule) {
+		t.Errorf("after the run: %d busts, %.2000s", h.row().Busts-busts, h.wire())
+	}
+	h.flush()
+	if h.pass(); !strings.Contains(h.wire(), oneRule) {
+		t.Errorf("a flush does not show the merged memory: %.2000s", h.wire())
+	}
+}
+
 // No answer of the model and no event during the run loses a memory, or changes a guarded one.
 func TestDreamChangesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
