@@ -31,7 +31,7 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 			isSent := sendsThinking(e, s.State) || !p.ForgetsReasoning // otherwise the reasoning is removed with the last call
 			m.LosesSpentThought = p.LeavesOutSpent(s.isForeign(e)) && m.Reasons && isSent && !s.hasLostThinking(e) && !e.traits.undroppable
 			if mayLeave || m.LosesSpentThought {
-				m.ThoughtTokens = e.traits.thought / BytesPerToken
+				m.ThoughtTokens = s.thinkingOf(e, s.State) // what is not sent frees nothing
 			}
 		}
 		m.Step = step
