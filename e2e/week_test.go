@@ -203,6 +203,9 @@ func (w *week) wantEnd() {
 	if prompts := w.prompts(); money <= 0 || money > prompts/20 {
 		w.t.Errorf("the dreamer has cost $%.4f, and the prompts $%.4f", money, prompts)
 	}
+	if out := w.hostSays("memory", "list", "--run", "1", "--project", w.project); !strings.Contains(out, zebraHelpers) || !strings.Contains(out, "became ") || !strings.Contains(out, zebraMerged) {
+		w.t.Errorf("what the first run has changed: %s", out)
+	}
 	w.hostSays("memory", "restore", "--run", "2", "--project", w.project)
 	w.hostSays("memory", "restore", "--run", "1", "--project", w.project)
 	for _, content := range []string{zebraHelpers, zebraAgain, zebraPack, zebraStory} {

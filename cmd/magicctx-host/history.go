@@ -154,7 +154,10 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 		}
 		return errors.Join(err, out.Flush())
 	}
-	return fmt.Errorf("no harness gives the messages of session %s; %s search and history list show ids:\n%w", cmd.Session, program.Name(), errors.Join(problems...))
+	if len(problems) == 0 {
+		return fmt.Errorf("there is no harness %q", format.Clean(cmd.Harness))
+	}
+	return fmt.Errorf("no harness gives the messages of session %s; %s search and history list show ids:\n%w", format.Clean(cmd.Session), program.Name(), errors.Join(problems...))
 }
 
 // candidates returns the sessions that the user may mean. If magicctx does not know the session, there is

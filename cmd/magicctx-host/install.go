@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/indexing"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -116,7 +117,7 @@ func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio
 		return nil
 	}
 	return cmd.offer(ctx, s, answers, n, fmt.Sprintf("Index the %s on this machine now, so that you and the model can search in them?", format.Count(n, "older session")),
-		"They stay unread. Later, magicctx-host index reads them.", func() error { return indexSessions(ctx, s, dir) })
+		"They stay unread. Later, "+program.Name()+" index reads them.", func() error { return indexSessions(ctx, s, dir) })
 }
 
 // offer does something with n things if the user wants it. If there are none, it does not ask.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -61,12 +62,16 @@ type memoryListCmd struct {
 	outputFlags
 	Project string                 `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
 	User    bool                   `help:"Only what is about you, in all projects (dreamer.user_memories)."`
+	Ran     int                    `name:"run" help:"What a run of the dreamer has changed: its number, as /ctx-dream has told." placeholder:"N"`
 	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
 	status  chronicle.MemoryStatus // only memories with this status, "" for those of the flags
 }
 
-// Validate refuses two flags that contradict each other.
+// Validate refuses flags that contradict each other.
 func (cmd *memoryListCmd) Validate() error {
+	if cmd.Ran != 0 && (cmd.User || cmd.All) {
+		return errors.New("name --run alone or with --project: it lists all changes of a run")
+	}
 	if cmd.User && cmd.Project != "" {
 		return errors.New("name --user or --project, not both: what is about you belongs to no project")
 	}
@@ -85,6 +90,9 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	}
 	if cmd.User {
 		identity = chronicle.UserProject
+	}
+	if cmd.Ran != 0 {
+		return cmd.listRun(ctx, s, dir)
 	}
 	found := memoryFile{[]chronicle.Memory{}} // not nil, so that the JSON of an empty list is []
 	err = memories.View(ctx, dir, func(r *memories.Reader) error {
@@ -106,6 +114,62 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	return view.PrintMemories(s.out, found.Memories)
+}
+
+// A ranChange is what a run of the dreamer has done to a memory.
+type ranChange struct {
+	Before chronicle.Memory `json:"before"`
+	// After is the memory that superseded it. If it is nil, Before was archived for the reason.
+	After  *chronicle.Memory `json:"after,omitzero"`
+	Reason string            `json:"reason,omitzero"`
+}
+
+// listRun lists what a run of the dreamer has changed.
+func (cmd *memoryListCmd) listRun(ctx context.Context, s streams, dir string) error {
+	identity, err := identify(ctx, cmp.Or(cmd.Project, "."))
+	if err != nil {
+		return err
+	}
+	var found struct {
+		Changes []ranChange `json:"changes"`
+	}
+	err = memories.View(ctx, dir, func(r *memories.Reader) error {
+		ended, err := r.Ended(identity, cmd.Ran)
+		for _, ch := range ended {
+			changed := ranChange{Reason: ch.Content}
+			if changed.Before, err = r.Memory("", ch.Memory); errors.Is(err, memories.ErrUnknown) { // the user has removed it since
+				changed.Before, err = chronicle.Memory{ID: ch.Memory, Content: "(removed)"}, nil
+			}
+			if err != nil {
+				return err
+			}
+			if ch.SupersededBy != 0 {
+				after, err := r.Memory("", ch.SupersededBy)
+				if err != nil {
+					return err
+				}
+				changed.After, changed.Reason = &after, ""
+			}
+			found.Changes = append(found.Changes, changed)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return withRemedy(err)
+	case cmd.JSON:
+		return printJSON(s.out, found)
+	}
+	for _, ch := range found.Changes {
+		end := "archived: " + format.Clean(ch.Reason)
+		if ch.After != nil {
+			end = fmt.Sprintf("became %d: %s", ch.After.ID, format.Clean(ch.After.Content))
+		}
+		if _, err := fmt.Fprintf(s.out, "%d: %s\n  %s\n", ch.Before.ID, format.Clean(ch.Before.Content), end); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type memoryExportCmd struct {

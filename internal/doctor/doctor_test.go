@@ -188,7 +188,7 @@ func TestFindings(t *testing.T) {
 				o.Executable = filepath.Join(t.TempDir(), "my tools", "magicctx-host")
 				o.Harnesses[0].Installed = func(context.Context) (string, error) { return "", nil }
 			},
-			"plugin", Warn, "no configuration", "my tools/magicctx-host\" install opencode", false,
+			"plugin", Warn, "no configuration", "my tools/magicctx-host' install opencode", false,
 		},
 		{
 			"other protocol", func(t *testing.T, o *Options) {

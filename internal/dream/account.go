@@ -95,7 +95,7 @@ func (a account) report(directory string) string {
 	}
 	sentences := []string{"The dreamer has changed nothing."}
 	if len(done) > 0 {
-		sentences = []string{fmt.Sprintf("The dreamer has %s. magicctx-host memory restore --run %d --project %s undoes that.", strings.Join(done, ", "), a.Number, program.Quote(directory))}
+		sentences = []string{fmt.Sprintf("The dreamer has %[1]s. %[2]s memory list --run %[3]d --project %[4]s shows the changes, and %[2]s memory restore --run %[3]d --project %[4]s undoes them.", strings.Join(done, ", "), program.Name(), a.Number, program.Quote(directory))}
 	}
 	if a.Proposed > 0 {
 		sentences = append(sentences, fmt.Sprintf("It proposes %s of the project's documents: git -C %s apply %s makes them.",

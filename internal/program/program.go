@@ -6,7 +6,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
+	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -50,12 +51,19 @@ func NameOf(path string, lookPath func(string) (string, error)) string {
 	return Quote(path)
 }
 
-// Quote returns a path as a word of a shell's command line.
+// plain matches a path that a shell takes as one word, and in which it expands nothing.
+var plain = regexp.MustCompile(`^[\p{L}\p{N}_@%+=:,./-]+$`)
+
+// Quote returns a path as a word of a command line that a user may paste into a shell. A repository chooses the names of
+// its directories, so the shell must expand nothing in them. For Windows, which has no single quotes, it uses double quotes.
 func Quote(path string) string {
-	if strings.ContainsAny(path, ` '"$\*`) {
-		return strconv.Quote(path)
+	switch {
+	case plain.MatchString(path):
+		return path
+	case runtime.GOOS == "windows":
+		return `"` + path + `"`
 	}
-	return path
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // IsSameFile reports whether two paths lead to one file.

@@ -24,7 +24,7 @@ func TestNameOf(t *testing.T) {
 		"it comes first on the PATH":           {ours, ours, "magicctx-host"},
 		"another program comes first":          {ours, other, Quote(other)},
 		"none is on the PATH, needs no quotes": {"", "/opt/magicctx-host", "/opt/magicctx-host"},
-		"none is on the PATH, needs quotes":    {"", "/my bin/magicctx-host", `"/my bin/magicctx-host"`},
+		"none is on the PATH, needs quotes":    {"", "/my bin/magicctx-host", `'/my bin/magicctx-host'`},
 	} {
 		lookPath := func(string) (string, error) {
 			if test.onPath == "" {

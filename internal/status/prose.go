@@ -54,7 +54,7 @@ func promisesOf(open []chronicle.Note) (lines []string) {
 	if len(open) == 0 {
 		return nil
 	}
-	lines = []string{fmt.Sprintf("Still open: %s. magicctx-host notes done NUMBER closes one.", format.Count(len(open), "promise"))}
+	lines = []string{fmt.Sprintf("Still open: %s. %s notes done NUMBER closes one.", format.Count(len(open), "promise"), program.Name())}
 	for _, n := range slices.Backward(open[max(0, len(open)-maxPromises):]) {
 		who := "you"
 		if n.SaidBy == chronicle.ByAgent {

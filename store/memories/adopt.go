@@ -21,6 +21,12 @@ func (s *Memories) Adopt(ctx context.Context, directory, former, project string)
 			`UPDATE notes SET project = ?3 WHERE project IN (?1, ?2)`,
 			`UPDATE OR IGNORE workspace_members SET project = ?3 WHERE project IN (?1, ?2)`,
 			`DELETE FROM workspace_members WHERE project IN (?1, ?2) AND project <> ?3`,
+			`UPDATE agent_calls SET project = ?3 WHERE project IN (?1, ?2)`,
+			`UPDATE OR IGNORE agent_work SET subject = 'project ' || ?3 WHERE subject IN ('project ' || ?1, 'project ' || ?2)`,
+			`UPDATE agent_runs SET
+				subject = 'project ' || ?3,
+				run = run + (SELECT coalesce(max(run), 0) FROM agent_runs WHERE subject = 'project ' || ?3)
+			WHERE subject IN ('project ' || ?1, 'project ' || ?2) AND subject <> 'project ' || ?3`,
 		} {
 			if _, err := tx.Exec(query, directory, former, project); err != nil {
 				return err

@@ -103,20 +103,26 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	return err == nil, err
 }
 
+// Ended returns how memories have ended in a run of a project's dreamer: each was superseded by another one, or archived. If
+// the run has changed none, that is a refusal.
+func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange, err error) {
+	err = r.scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id`,
+		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)
+	if err == nil && len(ended) == 0 {
+		err = Refuse("the project's dreamer has changed no memories in a run %d", run)
+	}
+	return ended, err
+}
+
 // Undo takes back the changes of a run of a project's dreamer: it restores the memories that the run has superseded or
 // archived, and archives those that it has written. What somebody has changed since then stays as it is.
 func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
-	var ended []chronicle.MemoryChange
-	err = e.tx.Scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id DESC`,
-		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)
+	ended, err := e.Reader().Ended(project, run)
 	if err != nil {
 		return nil, err
 	}
-	if len(ended) == 0 {
-		return nil, Refuse("the project's dreamer has changed no memories in a run %d", run)
-	}
 	restored := make(map[int64]bool)
-	for _, ch := range ended { // the newest first, because the run may have archived what it has written
+	for _, ch := range slices.Backward(ended) { // because the run may have archived what it has written
 		m, err := e.Reader().Memory(project, ch.Memory)
 		if err != nil && !errors.Is(err, ErrUnknown) {
 			return nil, err

@@ -377,11 +377,29 @@ func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 		storetest.Exec(t, s, `UPDATE sessions SET project = ?`, map[string]string{former: former}[before])
 		learn(t, s, before, known, chronicle.Fact{Category: "NAMING", Content: "known to the directory"})
 		edit(t, s, rewrite(before, 3, "changed"))
+		for _, of := range []string{before, project} {
+			storetest.Exec(t, s, `INSERT INTO agent_runs (subject, agent, run, status, started_at, ended_at) VALUES ('project ' || ?, 'dreamer', 1, 'success', 1, 2)`, of)
+		}
+		storetest.Exec(t, s, `INSERT INTO agent_work (subject, agent) VALUES ('project ' || ?, 'dreamer')`, before)
+		storetest.Exec(t, s, `INSERT INTO agent_calls (at, project, directory, agent, holder, model, input_tokens, output_tokens, cache_read, cache_write, counted, counted_tokens, is_open)
+			VALUES (1, ?, '', 'dreamer', '', '', 0, 0, 0, 0, 0, 0, 0)`, before)
 
 		for range 2 {
 			storetest.Must(t, s.Memories.Adopt(t.Context(), directory, former, project))
 		}
 		storetest.Same(t, "memories", contentsOf(t, s, now), []string{"known to both", "changed"})
+		for query, want := range map[string]int{
+			`SELECT count(*) FROM agent_runs WHERE subject = 'project ' || ? AND run IN (1, 2)`: 2,
+			`SELECT count(*) FROM agent_work WHERE subject = 'project ' || ?`:                   1, `SELECT count(*) FROM agent_calls WHERE project = ?`: 1,
+		} {
+			got := 0
+			storetest.Must(t, s.Update(t.Context(), func(tx *database.Tx) error {
+				return tx.Scan(query, func(row *sqlite3.Stmt) { got = row.ColumnInt(0) }, project)
+			}))
+			if got != want {
+				t.Errorf("%s: %d, want %d", query, got, want)
+			}
+		}
 		changes, err := s.Memories.Changes(t.Context(), project, 0)
 		storetest.Must(t, err)
 		if len(changes) != 1 {
