@@ -64,9 +64,9 @@ func testDream(t *testing.T, h schema.Harness) {
 // A spending is what the command spend tells.
 type spending struct {
 	Rows []struct {
-		Agent           string
-		Calls, Memories int
-		Money           float64
+		Agent                         string
+		Calls, Memories, Compartments int
+		Money                         float64
 	}
 	Runs []struct{ Text string } // of the dreamer, that have ended
 }
