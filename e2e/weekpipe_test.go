@@ -23,6 +23,15 @@ func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
 
+// The harness is gone during a random question, and its host with it. The user starts it again, and the end is the same.
+func TestWeekWithoutItsHarness(t *testing.T) {
+	t.Parallel()
+	killAt := 1 + rand.New(rand.NewPCG(*killSeed, 3)).IntN(weekQuestions)
+	w := newWeek(t, schema.HarnessOpenCode, killAt, `{"dreamer": {}}`, func(w *week) player { return &pipe{week: w, leaves: true} })
+	w.live()
+	w.wantEnd()
+}
+
 // The host is killed at a random moment after each /ctx-dream, also between two tasks or when all are done.
 func TestRoughWeekOverAPipe(t *testing.T) {
 	rounds := 2
@@ -50,6 +59,8 @@ const rough = 60 * time.Millisecond
 type pipe struct {
 	*week
 	host     *exec.Cmd
+	input    io.Closer // the host's
+	leaves   bool      // the harness is killed, and not the host
 	client   *rpc.Client
 	told     chan string // the notices
 	project  string
@@ -92,6 +103,7 @@ func (p *pipe) connect() {
 	if err := p.host.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	p.input = in
 	told := make(chan string, 10)
 	p.told = told
 	p.client = rpc.NewClient(struct {
@@ -251,4 +263,10 @@ func (p *pipe) leave() {
 	p.client = nil
 }
 
-func (p *pipe) kill() { _ = p.host.Process.Signal(os.Kill) }
+func (p *pipe) kill() {
+	if p.leaves {
+		_ = p.input.Close() // as the kernel does for a process that was killed
+		return
+	}
+	_ = p.host.Process.Signal(os.Kill)
+}

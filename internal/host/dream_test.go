@@ -366,7 +366,7 @@ func (p *pausing) byCommand() {
 	}
 }
 
-// wantEnd checks what a run has left behind, whatever has interrupted it: each change once, one report, and one undo.
+// wantEnd checks what a run has left. It is the same after each kind of interruption: each change once, one report, and one undo.
 func (p *pausing) wantEnd(asked int, isTold bool) {
 	p.t.Helper()
 	if got := p.active(); !slices.Equal(got, []string{oneRule, retries}) || len(p.asked) != asked {

@@ -53,7 +53,7 @@ func TestHeadOutlinesKeyFiles(t *testing.T) {
 	})
 }
 
-// By default, no file is outlined. A file that sessions of another project have read is none of this project.
+// By default, no file is outlined. If only sessions of another project have read a file, this project's head does not show it.
 func TestKeyFilesAreOffByDefaultAndOfOneProject(t *testing.T) {
 	for name, isOn := range map[string]bool{"off": false, "of another project": true} {
 		h := answering(t, good)
