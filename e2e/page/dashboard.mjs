@@ -103,6 +103,22 @@ try {
 
   await look("memories")
 
+  await page.getByRole("link", { name: "Workspaces" }).click()
+  await page.getByLabel("New workspace").fill("<img src=x>")
+  await page.keyboard.press("Enter")
+  await page.getByRole("button", { name: "add project to <img src=x>" }).click()
+  await page.getByLabel("NAMING").check()
+  await page.getByRole("button", { name: "take out project" }).waitFor()
+  check("a shared category is not kept", await page.getByLabel("NAMING").isChecked())
+  await look("workspaces")
+  await page.getByRole("button", { name: "take out project" }).click()
+  await page.getByRole("button", { name: "yes: take out project" }).click()
+  await page.getByText("no project yet").waitFor()
+  await page.getByRole("button", { name: "remove workspace" }).focus()
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("Enter") // the question has the focus
+  await page.getByText("There is no workspace").waitFor()
+
   await page.getByRole("link", { name: "Agents and notes" }).click()
   await page.locator("#runs summary", { hasText: "dreamer" }).click()
   await page.getByText("The dreamer has archived 1 memory.").waitFor()

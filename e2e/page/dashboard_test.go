@@ -73,7 +73,8 @@ func TestDashboardInBrowser(t *testing.T) {
 				yield(rawhistory.MessageOf(transcript.OpenCode{}, 2, json.Value(`{"info":{"id":"msg_2","role":"assistant"},"parts":[{"id":"prt_2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"filePath":"src/zebra.go"},"output":"`+long+`"}}]}`)))
 				return rawhistory.Extent{First: 1, Last: 2}, nil
 			},
-			Ready: func(address string) error { url <- address; return nil },
+			Identify: func(context.Context, string) (string, error) { return storetest.Project, nil },
+			Ready:    func(address string) error { url <- address; return nil },
 		})
 	}()
 	cmd := exec.CommandContext(ctx, node, filepath.Join(repo, "e2e", "page", "dashboard.mjs"), chromium, <-url, filepath.Join(repo, "bin", "screens"))

@@ -36,6 +36,8 @@ type Options struct {
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	// Read reads the messages of a harness's store.
 	Read wirediff.Read
+	// Identify returns the identity of the project of a directory.
+	Identify func(ctx context.Context, directory string) (string, error)
 	// Ready is called with the address for the browser, which works once.
 	Ready func(url string) error
 }
@@ -80,6 +82,9 @@ var pageScript string
 //go:embed diff.js
 var diffScript string
 
+//go:embed workspaces.js
+var workspacesScript string
+
 // pages answer the requests of the browser.
 type pages struct {
 	Options
@@ -105,7 +110,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + diffScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + diffScript + workspacesScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -118,18 +123,20 @@ func (p *pages) handler() http.Handler {
 // data returns the handlers behind the guard.
 func (p *pages) data() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /api/state":     p.feed.serve,
-		"GET /api/sessions":  answer(p.sessions),
-		"GET /api/session":   answer(p.session),
-		"GET /api/messages":  answer(p.messages),
-		"GET /api/diff":      answer(p.diff),
-		"GET /api/memories":  answer(p.memories),
-		"POST /api/memories": answer(p.change),
-		"GET /api/agents":    answer(p.agents),
-		"POST /api/undo":     answer(p.undo),
-		"POST /api/notes":    answer(p.close),
-		"GET /api/settings":  answer(p.settings),
-		"GET /api/spend":     answer(p.spend),
+		"GET /api/state":       p.feed.serve,
+		"GET /api/sessions":    answer(p.sessions),
+		"GET /api/session":     answer(p.session),
+		"GET /api/messages":    answer(p.messages),
+		"GET /api/diff":        answer(p.diff),
+		"GET /api/memories":    answer(p.memories),
+		"POST /api/memories":   answer(p.change),
+		"GET /api/agents":      answer(p.agents),
+		"POST /api/undo":       answer(p.undo),
+		"POST /api/notes":      answer(p.close),
+		"GET /api/settings":    answer(p.settings),
+		"GET /api/workspaces":  answer(p.workspaces),
+		"POST /api/workspaces": answer(p.changeWorkspace),
+		"GET /api/spend":       answer(p.spend),
 	}
 }
 

@@ -374,7 +374,7 @@ function showSettings() {
 }
 
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
-const pages = { "": readSessions, session: showSession, memories: readMemories, agents: readAgents, costs: readSpend, settings: readSettings }
+const pages = { "": readSessions, session: showSession, memories: readMemories, workspaces: readWorkspaces, agents: readAgents, costs: readSpend, settings: readSettings }
 
 /** The parts of the address, for example ["session", "pi", "1234"]. */
 function address() {
@@ -411,6 +411,7 @@ const reread = ["memories", "costs"]
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
   $("closed").addEventListener("change", showNotes)
+  $("new-workspace").addEventListener("submit", createWorkspace)
   for (const [id, event] of [["key", "input"], ["changed", "change"]]) $(id).addEventListener(event, showSettings)
   for (const id of ["harness", "directory"]) $(id).addEventListener("change", showPage)
   try {

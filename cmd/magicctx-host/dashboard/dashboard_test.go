@@ -65,7 +65,8 @@ func serve(t *testing.T) *served {
 				yield(rawhistory.MessageOf(transcript.OpenCode{}, first, json.Value(`{"info":{"id":"msg_2","role":"assistant"},"parts":[{"id":"prt_2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"filePath":"src/zebra.go"},"output":"stripes"}}]}`)))
 				return rawhistory.Extent{First: 1, Last: 2}, nil
 			},
-			Ready: func(url string) error { ready <- url; return nil },
+			Identify: func(context.Context, string) (string, error) { return storetest.Project, nil },
+			Ready:    func(url string) error { ready <- url; return nil },
 		})
 	}()
 	t.Cleanup(func() {
