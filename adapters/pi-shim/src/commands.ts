@@ -11,6 +11,7 @@ export function registerCommands(pi: Pi, instance: Instance, commands: readonly 
 
 async function run(instance: Instance, name: string, args: string, ctx: Context): Promise<void> {
   const { hasUI, sessionManager } = ctx
+  if (name === "ctx-status" && hasUI && (await instance.view(ctx))) return
   const params = { session: sessionManager.getSessionId(), directory: instance.directory, command: name, arguments: args }
   const { title, message, variant } = await executeCommand(instance.host, params)
   const text = title ? `${title}\n${message}` : message

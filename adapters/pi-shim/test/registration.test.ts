@@ -4,7 +4,7 @@ import { fake, load, mockModel, user, type FakePi } from "./fake-pi.ts"
 
 const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }
 const tool = { name: "ctx_search", description: "Searches.", parameters }
-const command = { name: "ctx-status", description: "Shows." }
+const command = { name: "ctx-flush", description: "Shows." }
 
 test("the host's tools are registered before the first prompt, once, and stay the same for the process", async (t) => {
   const { pi } = await load(t, { tools: [tool] })
@@ -39,23 +39,23 @@ test("an aborted tool is withdrawn from the host", async (t) => {
 test("a command shows its result, and without a screen it prints it beside Pi's output", async (t) => {
   const result = { title: "Status", message: "all well", variant: "success" }
   const { pi, received } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
-  assert.equal(pi.commands.get("ctx-status")!.description, "Shows.")
-  await pi.commands.get("ctx-status")!.handler("now", pi.context())
-  assert.deepEqual(received("command/execute")[0]!.params, { session: pi.session, directory: pi.cwd, command: "ctx-status", arguments: "now" })
+  assert.equal(pi.commands.get("ctx-flush")!.description, "Shows.")
+  await pi.commands.get("ctx-flush")!.handler("now", pi.context())
+  assert.deepEqual(received("command/execute")[0]!.params, { session: pi.session, directory: pi.cwd, command: "ctx-flush", arguments: "now" })
   assert.deepEqual(pi.notices, ["info: Status\nall well"])
   const written: string[] = []
   const write = process.stderr.write
   process.stderr.write = ((text: string) => written.push(text)) as never
   t.after(() => void (process.stderr.write = write))
   pi.hasUI = false
-  await pi.commands.get("ctx-status")!.handler("", pi.context())
+  await pi.commands.get("ctx-flush")!.handler("", pi.context())
   assert.deepEqual(written, ["Status\nall well\n"])
 })
 
 test("a command that fails shows the error", async (t) => {
   const { pi } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
-  await pi.commands.get("ctx-status")!.handler("", pi.context())
-  assert.deepEqual(pi.notices, ["error: /ctx-status: database is locked"])
+  await pi.commands.get("ctx-flush")!.handler("", pi.context())
+  assert.deepEqual(pi.notices, ["error: /ctx-flush: database is locked"])
 })
 
 /** Lets the host ask a question while Pi waits for a pass, and returns the answer. */

@@ -678,6 +678,11 @@ export interface Panel {
   bust?: number
   /** facts are in the order in which they are shown. */
   facts: PanelFact[]
+  /**
+   * widget has the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent before
+   * the first request, and if the user has switched it off.
+   */
+  widget?: string[]
 }
 
 /** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold". */
@@ -965,6 +970,8 @@ export interface SessionStatus {
   memories?: number
   notes?: number
   panel?: Panel
+  /** screen has the status as lines for a terminal. Only an answer to SessionStatusParams.Columns has it. */
+  screen?: string[]
 }
 
 /** SessionStatusParams asks for the state of one session. */
@@ -973,6 +980,8 @@ export interface SessionStatusParams {
   session: string
   /** dropped asks for the units that passes have dropped. */
   dropped?: boolean
+  /** columns asks for the lines of a screen of this width. */
+  columns?: number
 }
 
 /**

@@ -95,7 +95,8 @@ export const hostCalls: HostCalls = {
   "session/status": { params: {
     "harness": "opencode",
     "session": "ses_1",
-    "dropped": true
+    "dropped": true,
+    "columns": 80
   }, result: {
     "harness": "opencode",
     "session": "ses_1",
@@ -399,8 +400,14 @@ export const hostCalls: HostCalls = {
           "label": "cache hits",
           "text": "93%"
         }
+      ],
+      "widget": [
+        "██##▒▒▒···│······  90k of 200k tokens (45%)"
       ]
-    }
+    },
+    "screen": [
+      "magicctx  Fix the parser"
+    ]
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
@@ -822,8 +829,14 @@ export const hostCalls: HostCalls = {
               "label": "cache hits",
               "text": "93%"
             }
+          ],
+          "widget": [
+            "██##▒▒▒···│······  90k of 200k tokens (45%)"
           ]
-        }
+        },
+        "screen": [
+          "magicctx  Fix the parser"
+        ]
       }
     ],
     "memoryBytes": 30000000,
@@ -1278,8 +1291,14 @@ export const shimNotifications: ShimNotifications = {
           "label": "cache hits",
           "text": "93%"
         }
+      ],
+      "widget": [
+        "██##▒▒▒···│······  90k of 200k tokens (45%)"
       ]
-    }
+    },
+    "screen": [
+      "magicctx  Fix the parser"
+    ]
   },
 }
 
