@@ -56,17 +56,21 @@ func Screen(st schema.SessionStatus, columns int) []string {
 		lines = append(lines, labelled(labelOf(f), f.Text, columns)...)
 	}
 	lines = append(lines, "", "Taken out of the prompt: "+Dropped(st))
+	return append(lines, Pieces(st, columns)...)
+}
+
+// Pieces lists the newest pieces that were taken out of the prompt.
+func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 	for i, u := range st.DroppedUnits {
 		if i == screenPieces {
-			lines = append(lines, fmt.Sprintf("… and %d older ones", len(st.DroppedUnits)-i))
-			break
+			return append(lines, fmt.Sprintf("… and %d older ones", len(st.DroppedUnits)-i))
 		}
 		lines = append(lines, format.Cut(pieceOf(u), columns))
 	}
 	return lines
 }
 
-// screenPieces is the number of pieces that a screen lists.
+// screenPieces is the number of pieces that are listed.
 const screenPieces = 50
 
 // pieceOf describes a piece, for example "§6§ read main.go  1.2k tokens, stale output".

@@ -65,6 +65,10 @@ export interface Tui {
 }
 
 export interface UI {
+  /** Returns the chosen option, if the user has chosen one. Without a screen, nothing is shown. */
+  select(title: string, options: string[]): Promise<string | undefined>
+  confirm(title: string, message: string): Promise<boolean>
+  editor(title: string, prefill?: string): Promise<string | undefined>
   notify(message: string, type?: "info" | "warning" | "error"): void
   setStatus(key: string, text: string | undefined): void
   setWidget(key: string, content: string[] | undefined): void

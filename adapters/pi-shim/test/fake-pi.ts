@@ -39,6 +39,9 @@ export class FakePi {
   /** What an extension draws over the whole screen, and how often it has asked to be drawn. */
   view: Component | undefined
   draws = 0
+  /** The dialogs so far, and how the user answers the next ones. */
+  readonly dialogs: string[][] = []
+  choices: string[] = []
   rows = 5
   tools: ToolDefinition[] = []
   commands = new Map<string, { description?: string; handler(args: string, ctx: Context): Promise<void> }>()
@@ -89,6 +92,13 @@ export class FakePi {
           notify: (text: string, kind = "info") => void pi.notices.push(`${kind}: ${text}`),
           setStatus: (_: string, text: string | undefined) => void pi.statuses.push(fresh(text)),
           setWidget: (_: string, lines: string[] | undefined) => void pi.banners.push(fresh(lines)),
+          select: async (title: string, options: string[]) => {
+            pi.dialogs.push([title, ...options])
+            const begin = pi.choices.shift() ?? "none"
+            return options.find((option) => option.startsWith(begin))
+          },
+          confirm: async (title: string, message: string) => (pi.dialogs.push([title, message]), pi.choices.shift() === "yes"),
+          editor: async (title: string, prefill = "") => (pi.dialogs.push([title, prefill]), pi.choices.shift()),
           custom: (make: Parameters<UI["custom"]>[0]) =>
             new Promise((close) => {
               if (pi.mode === "tui") pi.view = make({ terminal: { rows: pi.rows }, requestRender: () => pi.draws++ }, {}, {}, close)

@@ -86,3 +86,24 @@ test("a notice of the host is shown", async (t) => {
   await ask(pi, "notify/show", { message: "hello", variant: "success" })
   assert.deepEqual(pi.notices, ["info: hello"])
 })
+
+test("a page of a command is a dialog, and what the user chooses goes on, after a confirmation and a text", async (t) => {
+  const page = { text: "12 memories", choices: [{ label: "1. old", command: "ctx-menu", arguments: "memory 1" }, { label: "Edit", command: "ctx-menu", arguments: "memory 1 edit", confirm: "Really?", ask: "The fact", value: "old" }] }
+  const answer = { title: "Memories", message: "all in words", variant: "info", page }
+  const { pi, received } = await load(t, { commands: [{ name: "ctx-menu", description: "Shows." }] }, { results: { "command/execute": answer } })
+  const ran = async (...choices: string[]) => {
+    const before = received("command/execute").length
+    pi.choices = choices
+    await pi.commands.get("ctx-menu")!.handler("", pi.context())
+    return received("command/execute").slice(before).map(({ params }) => (params as { arguments: string }).arguments)
+  }
+  assert.deepEqual(await ran("1. ", "Edit", "yes", "new words"), ["", "memory 1", "memory 1 edit new words"])
+  assert.deepEqual(pi.dialogs.slice(0, 4), [["Memories\n12 memories", "1. old", "Edit"], ["Memories\n12 memories", "1. old", "Edit"], ["Edit", "Really?"], ["The fact", "old"]])
+  assert.deepEqual([await ran(), await ran("Edit", "no"), await ran("Edit", "yes")], [[""], [""], [""]], "the user may leave each dialog")
+  assert.deepEqual(pi.notices, [])
+  pi.hasUI = false
+  const write = process.stderr.write
+  process.stderr.write = (() => true) as never
+  t.after(() => void (process.stderr.write = write))
+  assert.deepEqual(await ran("1. "), [""], "without a screen, the words are enough")
+})

@@ -61,7 +61,7 @@ test("what is shown before the session starts waits for its screen, and a screen
   const shown: string[] = []
   const screen = new Screen()
   screen.notify("early", "info")
-  const ui = { notify: (text: string) => void shown.push(text), setStatus: () => assert.fail("stale"), setWidget: () => {}, custom: async () => {} }
+  const ui = { notify: (text: string) => void shown.push(text), setStatus: () => assert.fail("stale"), setWidget: () => {}, select: async () => undefined, confirm: async () => false, editor: async () => undefined, custom: async () => {} }
   screen.attach({ ui, hasUI: true })
   screen.status("x")
   screen.attach({ ui, hasUI: false })

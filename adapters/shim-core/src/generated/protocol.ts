@@ -218,6 +218,23 @@ export interface CauseCount {
   count: number
 }
 
+/**
+ * A Choice is a command that a user may choose, for example "Archive" for "/ctx-menu memory 12 archive". No
+ * two choices of a page have the same label.
+ */
+export interface Choice {
+  label: string
+  /** about explains the label. */
+  about?: string
+  command: string
+  arguments?: string
+  /** confirm says what the command does. The harness asks before it runs such a command. */
+  confirm?: string
+  /** ask is the question for a text that follows the arguments, and Value the text to start from. */
+  ask?: string
+  value?: string
+}
+
 /** ClientStatus is one connection of the host. */
 export interface ClientStatus {
   client: string
@@ -251,6 +268,8 @@ export interface CommandExecuteResult {
    * not disappear by itself. The shim never sends it to the model.
    */
   stays?: boolean
+  /** page is the message for a harness with dialogs, in which the user chooses how to go on. */
+  page?: Page
 }
 
 /** CompartmentScore is a compartment of the messages with the ordinals Start to End. */
@@ -652,6 +671,12 @@ export interface NotifyShowParams {
   title?: string
   message: string
   variant: "info" | "success" | "warning" | "error"
+}
+
+/** A Page is a text with choices. It has no choices if there is nothing to go on with. */
+export interface Page {
+  text: string
+  choices: Choice[]
 }
 
 /**

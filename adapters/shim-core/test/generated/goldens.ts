@@ -11,7 +11,21 @@ export const hostCalls: HostCalls = {
     "title": "magicctx",
     "message": "45 % of 200000 tokens",
     "variant": "info",
-    "stays": true
+    "stays": true,
+    "page": {
+      "text": "the full page",
+      "choices": [
+        {
+          "label": "Edit",
+          "about": "change it",
+          "command": "ctx-menu",
+          "arguments": "memory 12 edit",
+          "confirm": "It changes.",
+          "ask": "The fact",
+          "value": "old"
+        }
+      ]
+    }
   } },
   "initialize": { params: {
     "protocol": {
