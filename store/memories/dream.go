@@ -87,7 +87,7 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	}
 	m := chronicle.Memory{Project: project, Directory: c.Old[0].Directory, Category: c.Old[0].Category, Content: c.Content, Source: chronicle.FromAgent}
 	if len(c.More) > 0 {
-		return e.split(c.Old[0], m, c.More)
+		return split(e, c.Old[0], m, c.More)
 	}
 	same, err := e.Same(m)
 	switch {
@@ -110,7 +110,7 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 
 // split replaces a memory by several new ones: first, and one for each content of more. If there is a memory with one of the
 // contents, for example because the user has archived it, split changes nothing.
-func (e *Editor) split(old, first chronicle.Memory, more []string) (isMade bool, err error) {
+func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, err error) {
 	for _, content := range append([]string{first.Content}, more...) {
 		m := first
 		m.Content = content
