@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/compare"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
-	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 type compareCmd struct {
@@ -17,12 +15,6 @@ type compareCmd struct {
 	Since  string   `help:"Only traces that were changed since then: 7d, 36h or 2026-11-20." default:"7d" placeholder:"TIME"`
 	Prices string   `help:"Compare at other prices: of a model that magicctx knows, or of a JSON file (see replay --prices)." placeholder:"FILE|MODEL"`
 	HTML   string   `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
-}
-
-// Help implements kong.HelpProvider.
-func (compareCmd) Help() string {
-	return "Each recorded session is replayed. The bill of the harness alone is an estimate: when a prompt no longer fits, the harness summarises " +
-		"the conversation with one request, and keeps the summary and the newest messages."
 }
 
 // Run replays the sessions and prints the difference.
@@ -46,14 +38,9 @@ func (cmd *compareCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if cmd.HTML != "" {
-		page, err := compare.Page(result)
-		if err == nil {
-			err = os.WriteFile(cmd.HTML, page, 0o600)
+		if err := compare.WritePage(s.err, result, cmd.HTML); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("write the page: %w", err)
-		}
-		fmt.Fprintf(s.err, "Wrote %s; open it in a browser.\n", format.Clean(cmd.HTML))
 	}
 	if cmd.JSON {
 		return printJSON(s.out, result)

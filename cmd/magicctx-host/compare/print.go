@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -69,8 +70,26 @@ type bar struct {
 	AloneShare, Share float64
 }
 
-// Page returns the result as one HTML page that loads nothing.
-func Page(r Result) ([]byte, error) {
+// WritePage writes the page of a result to a file, and tells the user.
+func WritePage(tell io.Writer, r Result, path string) error {
+	content, err := pageOf(r)
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return save(tell, path, content, "open it in a browser")
+}
+
+// save writes a page, which only the user may read.
+func save(tell io.Writer, path string, content []byte, next string) error {
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	_, err := fmt.Fprintf(tell, "Wrote %s; %s.\n", format.Clean(path), next)
+	return err
+}
+
+// pageOf returns the result as one HTML page that loads nothing.
+func pageOf(r Result) ([]byte, error) {
 	most, mostOfRow := max(r.Total.Alone, r.Total.Magicctx, 1e-9), 1e-9
 	for _, row := range r.Rows {
 		mostOfRow = max(mostOfRow, row.Alone, row.Magicctx)
