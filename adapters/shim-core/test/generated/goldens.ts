@@ -11,7 +11,21 @@ export const hostCalls: HostCalls = {
     "title": "magicctx",
     "message": "45 % of 200000 tokens",
     "variant": "info",
-    "stays": true
+    "stays": true,
+    "page": {
+      "text": "the full page",
+      "choices": [
+        {
+          "label": "Edit",
+          "about": "change it",
+          "command": "ctx-menu",
+          "arguments": "memory 12 edit",
+          "confirm": "It changes.",
+          "ask": "The fact",
+          "value": "old"
+        }
+      ]
+    }
   } },
   "initialize": { params: {
     "protocol": {
@@ -95,7 +109,8 @@ export const hostCalls: HostCalls = {
   "session/status": { params: {
     "harness": "opencode",
     "session": "ses_1",
-    "dropped": true
+    "dropped": true,
+    "columns": 80
   }, result: {
     "harness": "opencode",
     "session": "ses_1",
@@ -399,8 +414,14 @@ export const hostCalls: HostCalls = {
           "label": "cache hits",
           "text": "93%"
         }
+      ],
+      "widget": [
+        "██##▒▒▒···│······  90k of 200k tokens (45%)"
       ]
-    }
+    },
+    "screen": [
+      "magicctx  Fix the parser"
+    ]
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
@@ -822,8 +843,14 @@ export const hostCalls: HostCalls = {
               "label": "cache hits",
               "text": "93%"
             }
+          ],
+          "widget": [
+            "██##▒▒▒···│······  90k of 200k tokens (45%)"
           ]
-        }
+        },
+        "screen": [
+          "magicctx  Fix the parser"
+        ]
       }
     ],
     "memoryBytes": 30000000,
@@ -1278,8 +1305,14 @@ export const shimNotifications: ShimNotifications = {
           "label": "cache hits",
           "text": "93%"
         }
+      ],
+      "widget": [
+        "██##▒▒▒···│······  90k of 200k tokens (45%)"
       ]
-    }
+    },
+    "screen": [
+      "magicctx  Fix the parser"
+    ]
   },
 }
 
