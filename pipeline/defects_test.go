@@ -340,9 +340,9 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	}
 }
 
-// F17: once, a small window of a local model was full of reasoning whose texts had been
-// dropped. The provider of such a model requires the reasoning beside calls, so the host
-// never removed any reasoning.
+// F17: once, reasoning filled the small window of a local model. The texts of the same
+// answers had been dropped, but their reasoning stayed: such a provider requires reasoning
+// beside calls, so the host removed none at all.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

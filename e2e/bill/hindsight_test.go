@@ -33,8 +33,8 @@ func TestBlocksOfTheConversation(t *testing.T) {
 }
 
 // The session has six requests. The system prompt has 1,000 tokens, and each request adds a block of 50. After the
-// second request the model asks to drop tag 1. The run removes 49 of its tokens at the last request, and writes the
-// rest of the conversation again: 1 + 4 x 50 tokens. A removal at the third request would have written only 1 + 50
+// second request the model asks to drop tag 1. In the test, the last request removes 49 of the 50 tokens of tag 1, so
+// the provider writes everything after them again: 1 + 4 x 50 tokens. A removal at the third request would have written only 1 + 50
 // tokens, and the third to the fifth request would not have read the 49 tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6

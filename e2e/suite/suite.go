@@ -73,7 +73,8 @@ func NeedsPi(t *testing.T, repo string) {
 	}
 }
 
-// NeedsOpenCode2 skips a test that cannot run OpenCode 2. The beta runs if there is one, and the fake with the flag -all.
+// NeedsOpenCode2 skips a test that cannot run on this machine, as Needs does. If MAGICCTX_OPENCODE2 names the source of a beta, the
+// test runs with that beta. Otherwise it runs with the fake, and only if -all is given.
 func NeedsOpenCode2(t *testing.T) {
 	t.Helper()
 	Needs(t)

@@ -20,7 +20,8 @@ var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CO
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// SharedBy is the name of the project, if it is another project of the workspace that shares the memory.
+	// SharedBy is the name that the workspace gives to the memory's project, if another project of the workspace reads the
+	// memory. Otherwise it is empty.
 	SharedBy string `json:"sharedBy,omitzero"`
 	// Directory is the directory of the session that learned the memory last. SeenAt is the time at which it did so,
 	// in Unix ms, and Seen counts how often a session has done so.

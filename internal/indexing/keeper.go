@@ -126,7 +126,7 @@ func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	return key, p, false
 }
 
-// read brings the index up to date with a session, and returns for how long it has rested.
+// read brings the index up to date with a session. rested is the sum of the pauses that it made meanwhile.
 func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.Duration, err error) {
 	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
 	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)

@@ -492,8 +492,9 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The trace says that the recorded host withdrew a run. If the host of the replay does not withdraw it, the
-// recorded run had timed out.
+// The recorded host withdrew a run because a pass or a command ended it, or because its time was over. The replay repeats
+// the first kind itself. So if the replay waits for the answer, a recorded failure is a timeout. An answer without a
+// failure stays as it is.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

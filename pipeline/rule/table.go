@@ -117,7 +117,7 @@ type Proposal struct {
 	Reasons []Reason
 	// Freed estimates how many tokens the edits remove from the wire.
 	Freed int
-	// By holds the tokens that each rule frees, by the name of the rule.
+	// By maps the name of each rule to the tokens that its edits free.
 	By map[string]int
 	// After is the state with the edits laid over it.
 	After *frozen.Overlay

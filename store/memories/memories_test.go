@@ -301,7 +301,7 @@ func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	}
 }
 
-// Notes of a session belong to it; notes with a condition belong to the project. Bug class K30: once, a note of another
+// A note without a condition belongs to the session that wrote it, a note with a condition to the project. Bug class K30: once, a note of another
 // session could be changed by its id.
 func TestBugK30NotesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())

@@ -22,11 +22,11 @@ import (
 type Options struct {
 	// Dir is the data directory.
 	Dir string
-	// Of names traces, or sessions by their ids. If it is empty, all traces that were changed since Since are compared.
+	// Of lists what to compare: traces by their names, sessions by their ids. If it is empty, all traces that were changed since Since are compared.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
-	// Progress is called with a line for people; nil shows none. The last line is empty.
+	// Progress gets each new line of progress, for people; nil shows none. At the end it gets an empty line.
 	Progress func(text string)
 }
 

@@ -221,7 +221,7 @@ test("the sessions that a killed process has left are removed at the start, and 
   assert.deepEqual([opencode.removed, [...opencode.stored.keys()]], [["ses_dead", "ses_old"], ["hidden/ses_alive", "else"]])
 })
 
-// The betas have few members, and a later version may have others.
+// The betas lack most members that the plugin context of a release has, and a later version may have other members.
 test("without the members of a release, passes work with what there is", async (t) => {
   const trim = ({ session, event, tool }: PluginContext) => ({ session: { hook: session.hook, get: session.get }, event, tool }) as unknown as PluginContext
   const { opencode, received } = await load(t, { tools }, {}, trim)
