@@ -92,6 +92,25 @@ export const hostCalls: HostCalls = {
       { "name": "edits", "columns": ["harness", "session_id", "tag"], "rows": [["opencode", "ses_1", 3], [null, "x", 0.5]] }
     ]
   } },
+  "session/keep": { params: {
+    "harness": "opencode",
+    "session": "ses_1",
+    "tags": [
+      12
+    ],
+    "letGo": true
+  }, result: {
+    "keptUnits": [
+      {
+        "tag": 14,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "waits": true
+      }
+    ]
+  } },
   "session/status": { params: {
     "harness": "opencode",
     "session": "ses_1",
@@ -223,6 +242,16 @@ export const hostCalls: HostCalls = {
         "at": 1770000000000,
         "cause": "pressure",
         "rule": "queued drops"
+      }
+    ],
+    "keptUnits": [
+      {
+        "tag": 12,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "waits": true
       }
     ],
     "bindsThinking": true,
@@ -1295,6 +1324,7 @@ export const goldenFiles: Record<string, string> = {
   "session/changed": "method/session.changed.json",
   "session/event": "method/session.event.json",
   "session/export": "method/session.export.json",
+  "session/keep": "method/session.keep.json",
   "session/status": "method/session.status.json",
   "session/subscribe": "method/session.subscribe.json",
   "session/system": "method/session.system.json",
