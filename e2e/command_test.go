@@ -21,7 +21,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	session := w.session(oc)
 	w.play(session, mockllm.Say("It says 41."))
 	w.prompt(oc, session, "What is the answer?")
-	for _, command := range []string{"ctx-status", "ctx-aug", "ctx-dream", "ctx-flush", "ctx-recomp", "ctx-wrapup"} {
+	for _, command := range []string{"ctx-status", "ctx-aug", "ctx-dream", "ctx-flush", "ctx-menu", "ctx-recomp", "ctx-wrapup"} {
 		body := map[string]string{"command": command, "arguments": ""}
 		if err := oc.Call(w.ctx, http.MethodPost, "/session/"+session+"/command", body, nil); err != nil {
 			t.Errorf("/%s: %v", command, err)

@@ -540,6 +540,13 @@ func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(w.stopHost)
+	w.typeAll(p, inputs...)
+	return p
+}
+
+// typeAll types each input when the screen shows the answer to the one before.
+func (w *world) typeAll(p *pitest.Terminal, inputs ...typed) {
+	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 	defer cancel()
 	for _, in := range inputs {
@@ -552,10 +559,10 @@ func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 		}
 		w.t.Logf("after %q:\n%s", in.keys, strings.TrimSpace(strings.Join(lines, "\n")))
 	}
-	return p
 }
 
-// A person sees the status line and the notices on a terminal of 80 columns.
+// A person sees the status line, the widget and the view on a terminal of 80 columns. Their values follow the session,
+// also through a restart of the host, and a new session starts without them.
 func TestPiScreen(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -563,8 +570,11 @@ func TestPiScreen(t *testing.T) {
 	w.mock.Enqueue(mockllm.Say("It says 41."), mockllm.Say("Yes."))
 	p := w.onTerminal(w.piOptions(w.withPlugin()),
 		typed{"", []string{"claude-mock-5-0", "\nmagicctx"}},
-		typed{"What is the answer?\r", []string{"It says 41.", "magicctx 1% of 200k"}},
-		typed{"/ctx-status \r", []string{"Next bust: at "}},
+		typed{"What is the answer?\r", []string{"It says 41.", "magicctx 1% of 200k", "of 200k tokens (1%)", "█ system ", "last bust none yet"}},
+		typed{"/ctx-status \r", []string{"next bust │  at ", "Taken out of the prompt: nothing", "any other key closes"}},
+		typed{"q", []string{"What is the answer?", "It says 41."}},
+		typed{"/ctx-menu \r", []string{"Memories of this project", "What was taken out of the prompt"}},
+		typed{"\x1b[B\x1b[B\r", []string{"magicctx remembers nothing about this project yet."}},
 		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	)
 	// Pi itself shows the usage of the newest answer. This figure depends on the length of the clone's path,
@@ -579,9 +589,16 @@ func TestPiScreen(t *testing.T) {
 	// The lines of Pi and its extensions must end at the right edge. Otherwise they would continue on the next
 	// line.
 	for _, line := range p.Lines() {
-		if strings.Contains(line, "Cache life: ") && !strings.HasSuffix(strings.TrimSpace(line), ")") {
-			t.Errorf("a line of the notice is broken: %s", line)
+		if strings.Contains(line, "of 200k tokens (") && !strings.HasSuffix(line, ")") {
+			t.Errorf("a line of the widget is broken: %s", line)
 		}
+	}
+	w.stopHost()
+	w.mock.Enqueue(mockllm.Say("Still 41."))
+	w.typeAll(p, typed{"Really? " + strings.Repeat("Please look again. ", 200) + "\r", []string{"Still 41.", "magicctx 2% of 200k", "of 200k tokens (2%)", "spent about"}})
+	w.typeAll(p, typed{"/new\r", []string{"New session started", "\nmagicctx\n"}})
+	if screen := strings.Join(p.Lines(), "\n"); strings.Contains(screen, "of 200k tokens") {
+		t.Errorf("a new session shows the figures of the old one:\n%s", screen)
 	}
 	if err := p.Stop(); err != nil {
 		t.Error(err)

@@ -90,6 +90,8 @@ type Config struct {
 	// removed from the prompt, "troubles" that the historian has failed twice in a row. An empty list shows
 	// neither. A notice that magicctx does not work at all is always shown. User file only.
 	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
+	// Widget shows how full the window is, and what the newest bust did, above the prompt of Pi. User file only.
+	Widget bool `json:"widget" jsonschema:"default=true" project:"never"`
 	// TemporalAwareness shows the model pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"off"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.

@@ -18,6 +18,9 @@ type Panel struct {
 	Bust   int64 `json:"bust,omitzero"`
 	// Facts are in the order in which they are shown.
 	Facts []PanelFact `json:"facts"`
+	// Widget has the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent before the
+	// first request, and if the user has switched it off.
+	Widget []string `json:"widget,omitzero"`
 }
 
 // A PanelPart is one source of a prompt, for example the summaries.

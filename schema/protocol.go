@@ -334,6 +334,29 @@ type CommandExecuteResult struct {
 	// it in a place where it does not disappear by itself. The shim never sends
 	// it to the model.
 	Stays bool `json:"stays,omitzero"`
+	// Page is the message for a harness with dialogs, in which the user chooses how to go on.
+	Page *Page `json:"page,omitzero"`
+}
+
+// A Page is a text with choices. It has no choices if there is nothing to go on with.
+type Page struct {
+	Text    string   `json:"text"`
+	Choices []Choice `json:"choices"`
+}
+
+// A Choice is a command that a user may choose, for example "Archive" for "/ctx-menu memory 12 archive". No two choices
+// of a page have the same label.
+type Choice struct {
+	Label string `json:"label"`
+	// About explains the label.
+	About     string `json:"about,omitzero"`
+	Command   string `json:"command"`
+	Arguments string `json:"arguments,omitzero"`
+	// Confirm says what the command does. The harness asks before it runs such a command.
+	Confirm string `json:"confirm,omitzero"`
+	// Ask is the question for a text that follows the arguments, and Value the text to start from.
+	Ask   string `json:"ask,omitzero"`
+	Value string `json:"value,omitzero"`
 }
 
 // ShutdownParams are the parameters of shutdown, which ends the connection. The host first lets calls in flight

@@ -141,6 +141,8 @@ type SessionStatusParams struct {
 	// Dropped asks for the units that passes have dropped, and for those that
 	// the user keeps.
 	Dropped bool `json:"dropped,omitzero"`
+	// Columns asks for the lines of a screen of this width.
+	Columns int `json:"columns,omitzero" jsonschema:"minimum=0"`
 }
 
 // SessionStatus is the state of one session after its last pass.
@@ -264,6 +266,8 @@ type SessionStatus struct {
 	Memories int    `json:"memories,omitzero"`
 	Notes    int    `json:"notes,omitzero"`
 	Panel    *Panel `json:"panel,omitzero"`
+	// Screen has the status as lines for a terminal. Only an answer to SessionStatusParams.Columns has it.
+	Screen []string `json:"screen,omitzero"`
 }
 
 // A Removal is the sum of all content that one rule has removed from prompts for one

@@ -94,6 +94,12 @@ func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error
 	return rows, nil
 }
 
+// Snapshot returns the frozen state of a session. It is empty if the database does not know the session.
+func (b *Browser) Snapshot(key Key) (snap Snapshot, err error) {
+	snap, _, err = readSnapshot(b.conn, key)
+	return snap, err
+}
+
 // Reports returns the reports of the database.
 func (b *Browser) Reports() *Reports {
 	return &Reports{

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -32,25 +33,7 @@ const maxExpectedUnits = 1 << 16
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
 	err = s.View(ctx, func(c *sqlite3.Conn) (err error) {
-		err = file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
-			func(row *sqlite3.Stmt) { snap.Session, found = readSession(row), true },
-			key.Harness, key.Session)
-		if err != nil || !found {
-			return err
-		}
-		if snap.Units, err = readUnits(c, key, min(snap.Session.TagCounter, maxExpectedUnits)); err != nil {
-			return err
-		}
-		if snap.Edits, err = readEdits(c, key); err != nil {
-			return err
-		}
-		if snap.Queued, err = readDrops(c, key); err != nil {
-			return err
-		}
-		if snap.Thinking, err = readThinking(c, key); err != nil {
-			return err
-		}
-		if snap.Head, err = readHead(c, key); err != nil {
+		if snap, found, err = readSnapshot(c, key); err != nil || !found {
 			return err
 		}
 		if err = healCounters(c, &snap); err != nil {
@@ -73,4 +56,22 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil
+}
+
+func readSnapshot(c *sqlite3.Conn, key Key) (snap Snapshot, found bool, err error) {
+	err = file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
+		func(row *sqlite3.Stmt) { snap.Session, found = readSession(row), true },
+		key.Harness, key.Session)
+	if err == nil && found {
+		snap.Units, err = readUnits(c, key, min(snap.Session.TagCounter, maxExpectedUnits))
+	}
+	if err == nil && found {
+		var errs [4]error
+		snap.Edits, errs[0] = readEdits(c, key)
+		snap.Queued, errs[1] = readDrops(c, key)
+		snap.Thinking, errs[2] = readThinking(c, key)
+		snap.Head, errs[3] = readHead(c, key)
+		err = errors.Join(errs[:]...)
+	}
+	return snap, found, err
 }

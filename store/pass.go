@@ -66,14 +66,10 @@ const dropDeleteSQL = `
 	DELETE FROM queued_drops
 	WHERE harness = ? AND session_id = ? AND tag = ?`
 
-const dropSelectSQL = `
-	SELECT 1 FROM queued_drops
-	WHERE harness = ? AND session_id = ?`
-
-const systemSentSQL = `
-	UPDATE sessions
-	SET system_pending = 0
-	WHERE harness = ? AND session_id = ?`
+const (
+	dropSelectSQL = `SELECT 1 FROM queued_drops WHERE harness = ? AND session_id = ?`
+	systemSentSQL = `UPDATE sessions SET system_pending = 0 WHERE harness = ? AND session_id = ?`
+)
 
 //go:embed query/drops_stray_delete.sql
 var strayDeleteSQL string

@@ -43,6 +43,8 @@ type Change struct {
 	Kind    Kind
 	IDs     []int64
 	Content string // the new text, or the reason for an archive
+	// More are the further facts of a split. Content is the first one.
+	More []string
 }
 
 // A Kind is a kind of change.
@@ -51,6 +53,7 @@ type Kind string
 const (
 	Merge   Kind = "merge"   // several memories become one
 	Update  Kind = "update"  // a memory gets another text
+	Split   Kind = "split"   // one memory becomes several
 	Archive Kind = "archive" // memories are no longer shown
 )
 
@@ -173,7 +176,10 @@ func (f Finding) text(m chronicle.Memory) string {
 }
 
 // block matches a change in an answer.
-var block = regexp.MustCompile(`(?s)<(merge|update|archive) ids="([^"]*)">(.*?)</(merge|update|archive)>`)
+var block = regexp.MustCompile(`(?s)<(merge|update|split|archive) ids="([^"]*)">(.*?)</(merge|update|split|archive)>`)
+
+// fact matches one fact of a split.
+var fact = regexp.MustCompile(`(?s)<fact>(.*?)</fact>`)
 
 // parse reads an answer, and sorts out the changes that break a rule.
 func (t Task) parse(text string, j Job, shown []chronicle.Memory) (Result, error) {
@@ -184,7 +190,21 @@ func (t Task) parse(text string, j Job, shown []chronicle.Memory) (Result, error
 	var r Result
 	c := checker{task: t, job: j, shown: shown, used: make(map[int64]bool)}
 	for _, b := range blocks {
-		ch := Change{Kind: Kind(b[1]), Content: strings.Join(strings.Fields(html.UnescapeString(b[3])), " ")}
+		ch := Change{Kind: Kind(b[1])}
+		texts := []string{b[3]}
+		if ch.Kind == Split {
+			texts = nil
+			for _, f := range fact.FindAllStringSubmatch(b[3], -1) {
+				texts = append(texts, f[1])
+			}
+		}
+		for i, text := range texts {
+			if text = strings.Join(strings.Fields(html.UnescapeString(text)), " "); i == 0 {
+				ch.Content = text
+			} else {
+				ch.More = append(ch.More, text)
+			}
+		}
 		err := c.check(&ch, b[2])
 		if b[1] != b[4] {
 			err = errors.New("its element is not closed")
@@ -251,6 +271,8 @@ func (c *checker) check(ch *Change, ids string) error {
 		return c.checkArchive(ch, of)
 	case ch.Kind == Update:
 		return c.checkUpdate(ch, of)
+	case ch.Kind == Split:
+		return checkSplit(append([]string{ch.Content}, ch.More...), of)
 	default:
 		return checkMerge(ch, of)
 	}

@@ -41,7 +41,7 @@ var Tasks = []Task{
 	{Consolidate, "merge memories that say the same", system(Consolidate), []Kind{Merge}, repeated},
 	{Verify, "correct memories whose files are gone", system(Verify), []Kind{Update, Archive}, doubtful},
 	{ArchiveStale, "archive memories of no use", system(ArchiveStale), []Kind{Archive}, stale},
-	{Improve, "rewrite unclear memories", system(Improve), []Kind{Update}, unclear},
+	{Improve, "rewrite unclear memories", system(Improve), []Kind{Update, Split}, unclear},
 	{MaintainDocs, "propose corrections of the project's documents", system(MaintainDocs), []Kind{Update, Archive}, doubtful},
 }
 
@@ -109,13 +109,18 @@ func stale(j Job) []chronicle.Memory {
 // longFrom is the length from which a memory is unclear, in bytes. One fact in one sentence is shorter.
 const longFrom = 240
 
-// unclear returns the memories that tell a story instead of a fact, or are long. The words of the user stay as they are, and
-// so does a memory whose check tests its words.
+// unclear returns the memories that tell a story instead of a fact, are long, or hold several facts. The words of the user stay
+// as they are, and so does a memory whose check tests its words.
 func unclear(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool {
 		isStory := slices.ContainsFunc(wordsOf(m.Content), func(word string) bool { return slices.Contains(narrative, strings.ToLower(word)) })
-		return (isStory || len(m.Content) >= longFrom) && m.Source != chronicle.FromUser && m.Check == ""
+		return (isStory || len(m.Content) >= longFrom || hasSeveralFacts(m)) && m.Source != chronicle.FromUser && m.Check == ""
 	})
+}
+
+// hasSeveralFacts reports whether a memory has several sentences, and may be split.
+func hasSeveralFacts(m chronicle.Memory) bool {
+	return !isRule(m) && (strings.Contains(m.Content, ". ") || strings.Contains(m.Content, "; "))
 }
 
 // reasons are the words with which the reason for archiving a stale memory begins.
@@ -161,8 +166,44 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 }
 
 // checkRewriting checks that a rewritten memory says the same in fewer words. Only a model could compare the meanings, so the
-// rule compares words: most of them come from the old text.
+// rule compares words.
 func checkRewriting(content string, m chronicle.Memory) error {
+	if err := checkWords(content, m); err != nil {
+		return err
+	}
+	if hasReason(m.Content) && !hasReason(content) {
+		return errors.New("it loses the reason")
+	}
+	return keeps(content, []chronicle.Memory{m}, Finding{})
+}
+
+// maxFacts bounds the facts into which a memory is split.
+const maxFacts = 5
+
+// checkSplit checks that a memory is split into facts which together have its details. A rule is never split, because one of
+// the facts could lose its condition or its reason.
+func checkSplit(facts []string, of []chronicle.Memory) error {
+	switch {
+	case len(of) != 1:
+		return errors.New("it names several notes")
+	case len(facts) < 2 || len(facts) > maxFacts:
+		return fmt.Errorf("it has %d facts, and not 2 to %d", len(facts), maxFacts)
+	case isRule(of[0]):
+		return fmt.Errorf("note %d is a rule", of[0].ID)
+	}
+	for i, text := range facts {
+		if text == "" || slices.Contains(facts[:i], text) {
+			return errors.New("a fact is empty, or says the same as another")
+		}
+		if err := checkWords(text, of[0]); err != nil {
+			return err
+		}
+	}
+	return keeps(strings.Join(facts, " "), of, Finding{})
+}
+
+// checkWords checks that a text is shorter than a memory, and that most of its words come from there.
+func checkWords(content string, m chronicle.Memory) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {
 		known[strings.ToLower(word)] = true
@@ -178,10 +219,8 @@ func checkRewriting(content string, m chronicle.Memory) error {
 		return errors.New("it is not shorter")
 	case 2*isNew > len(words):
 		return errors.New("most of its words are new")
-	case hasReason(m.Content) && !hasReason(content):
-		return errors.New("it loses the reason")
 	}
-	return keeps(content, []chronicle.Memory{m}, Finding{})
+	return nil
 }
 
 // hasReason reports whether a memory says why.

@@ -36,7 +36,7 @@ func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 		Session: func(ctx context.Context, of schema.SessionStatusParams) (schema.SessionStatus, error) {
 			return observer.Session(ctx, endpoint, of)
 		},
-		Messages: cmd.messages,
+		Messages: cmd.messages, Read: storedSessions.Read, Identify: identify,
 		Ready: func(url string) error {
 			_, err := fmt.Fprintf(s.out, "Open this address once; ctrl-c ends the page:\n\n  %s\n", url)
 			return err

@@ -270,7 +270,7 @@ func historySessionOf(o store.HistoryOverview) view.HistorySession {
 
 // pageOf describes the output of a command.
 func pageOf(s streams) view.Page {
-	return view.Page{Width: widthOf(s.out), Color: terminal.WantsColor(s.out), Now: time.Now(), Program: program.Name()}
+	return view.Page{Width: widthOf(s.out), Color: terminal.WantsColor(s.out), ASCII: terminal.IsASCII(s.out), Now: time.Now(), Program: program.Name()}
 }
 
 // A messageRange is a range of ordinals on the command line: 12, 12-20 or 12-. The zero range holds all

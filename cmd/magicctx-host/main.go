@@ -93,6 +93,8 @@ type cli struct {
 	Dashboard dashboardCmd `cmd:"" help:"Show sessions, memories and costs on a page in the browser."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay    replayCmd    `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
+	Compare   compareCmd   `cmd:"" help:"Compare what recorded sessions cost with magicctx, and what they would cost with the harness alone, which summarises when a prompt no longer fits."`
+	Share     shareCmd     `cmd:"" help:"Write the report of a recorded session as a page for others, without names and texts."`
 	Trace     traceCmd     `cmd:"" help:"Record sessions for replay, or stop that."`
 	Schema    schemaCmd    `cmd:"" help:"Print a JSON Schema."`
 

@@ -13,26 +13,33 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/compare"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/traces"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view/page"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 type replayCmd struct {
 	dataDirFlag
-	Trace   string            `arg:"" optional:"" help:"Trace to replay, as recorded after magicctx-host trace on; may be compressed with gzip." type:"existingfile"`
-	Last    bool              `help:"Replay the newest recorded trace."`
-	JSON    bool              `help:"Print JSON."`
-	All     bool              `help:"Show every request, not only the ones where something happened."`
-	HTML    string            `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
-	Mode    string            `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
-	Profile string            `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
-	Window  format.TokenCount `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
-	Marks   bool              `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
+	Trace     string            `arg:"" optional:"" help:"Trace to replay, as recorded after magicctx-host trace on; may be compressed with gzip." type:"existingfile"`
+	Last      bool              `help:"Replay the newest recorded trace."`
+	JSON      bool              `help:"Print JSON."`
+	All       bool              `help:"Show every request, not only the ones where something happened."`
+	HTML      string            `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
+	Mode      string            `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
+	Profile   string            `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
+	Window    format.TokenCount `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
+	Spending  string            `enum:",frugal,balanced,generous" default:"" help:"Replay with another setting of spending: frugal, balanced or generous." placeholder:"SETTING"`
+	Threshold float64           `help:"Replay with another execute threshold, from 20 to 80 percent of the window." placeholder:"PERCENT"`
+	Prices    string            `help:"Replay at other prices: those of a model that magicctx knows, or a JSON file like {\"provider/model\": {\"fresh\": 3, \"write\": 3.75, \"read\": 0.3, \"output\": 15}}, with \"*\" for every other model." placeholder:"FILE|MODEL"`
+	WhatIf    bool              `xor:"sizes" help:"Print, and show on the page of --html, what the session costs at each setting of spending, and at a threshold 15 points lower and higher; replays the trace several times."`
+	Marks     bool              `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
 	// AsRecorded excludes Marks: the sizes were recorded at one setting of the marks, and Marks
 	// compares several.
 	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`
@@ -65,7 +72,10 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if err := cmd.choose(s); err != nil {
 		return err
 	}
-	o := cmd.options(c, s)
+	o, err := cmd.options(ctx, c, s)
+	if err != nil {
+		return err
+	}
 	f, err := os.Open(cmd.Trace)
 	if err != nil {
 		return err
@@ -76,8 +86,12 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 		return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 	}
 	summary := played.Summary()
-	if cmd.Marks {
-		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, summary, o)
+	if cmd.Marks || cmd.WhatIf {
+		others := replay.Near
+		if cmd.WhatIf {
+			others = replay.Grid
+		}
+		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, summary, o, others)
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 		}
@@ -114,16 +128,19 @@ func (cmd *replayCmd) choose(s streams) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Trace, err = newestTrace(traceDirs(dir)); err != nil {
+	newest, err := traces.Newest(dir)
+	if err != nil {
 		return err
 	}
+	cmd.Trace = newest.Path
 	fmt.Fprintf(s.err, "Replaying %s.\n", format.Clean(cmd.Trace))
 	return nil
 }
 
-func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
+func (cmd *replayCmd) options(ctx context.Context, c *cli, s streams) (replay.Options, error) {
 	o := replay.Options{
 		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: int(cmd.Window), AsRecorded: cmd.AsRecorded,
+		Marks: replay.Marks{Spending: schema.Spending(cmd.Spending), High: cmd.Threshold},
 	}
 	if c.LogLevel < slog.LevelInfo {
 		o.Log = terminal.NewLogger(s.err, c.LogLevel)
@@ -136,7 +153,22 @@ func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
 			}
 		}
 	}
-	return o
+	dir, err := cmd.resolve()
+	if err != nil && cmd.Prices == "" {
+		return o, nil // only the price of a known model needs the directory
+	}
+	if err == nil {
+		o.Prices, err = compare.ReadPrices(ctx, dir, cmd.Prices)
+	}
+	return o, err
+}
+
+// Validate refuses a threshold that no configuration can have.
+func (cmd *replayCmd) Validate() error {
+	if t := cmd.Threshold; t != 0 && (t < 20 || t > 80) {
+		return fmt.Errorf("--threshold is %v; it is from 20 to 80", t)
+	}
+	return nil
 }
 
 func (cmd *replayCmd) writePage(s replay.Summary) error {

@@ -152,8 +152,11 @@ func (h fakeHost) Transform(_ context.Context, _ client.Client, p schema.Transfo
 		panic("crash")
 	}
 	if h.subscribers != nil {
+		all, _ := h.Status(context.Background(), nil, schema.StatusParams{})
+		st := all.Sessions[0]
+		st.Session, st.Passes = p.Session, st.Passes+1
 		h.subscribers.Range(func(c, _ any) bool {
-			c.(client.Client).SessionChanged(schema.SessionStatus{Session: p.Session})
+			c.(client.Client).SessionChanged(st)
 			return true
 		})
 	}

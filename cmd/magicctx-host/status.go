@@ -15,6 +15,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/watch"
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -31,7 +32,8 @@ type statusCmd struct {
 	Session string `arg:"" optional:"" help:"Show this session only: its id, or the end of it."`
 	Harness string `help:"Show sessions of this harness only: ${harnesses}." enum:",${harnesses}" default:"" placeholder:"NAME"`
 	JSON    bool   `help:"Print JSON. With --watch one line for each change."`
-	Watch   bool   `help:"Keep showing it until q or ctrl-c. Arrow keys scroll, s sorts, / filters." xor:"way"`
+	Watch   bool   `help:"Keep showing it until q or ctrl-c. The key ? lists the keys." xor:"way"`
+	Plain   bool   `help:"For a screen reader: no bar, and with --watch a line for each event."`
 	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
 }
 
@@ -70,6 +72,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error)
 	}
 	st.Warnings = append(observer.OtherProgram(st), st.Warnings...)
 	page := pageOf(s)
+	page.Plain = cmd.Plain
 	page.NamesHarness = view.SeveralHarnesses(st.Sessions)
 	if st.Sessions = cmd.chosen(st.Sessions); cmd.Harness != "" {
 		st.KnownSessions = len(st.Sessions) // sessions of the other harness do not count
@@ -237,15 +240,26 @@ func widthOf(w io.Writer) int {
 }
 
 func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams) error {
-	if cmd.JSON {
-		return printChanges(ctx, f, s.out)
+	o := watch.Options{
+		Follow: f.Follow, Dir: f.Dir, Page: pageOf(s), Choice: view.Choice{Filter: cmd.Session, Harness: schema.Harness(cmd.Harness)},
 	}
-	out, ok := s.out.(*os.File)
-	if !ok || !terminal.Is(out) {
-		return errors.New("--watch draws on a terminal; where there is none use status --watch --json")
+	if cmd.JSON {
+		return watch.JSON(ctx, o, s.out)
+	}
+	out, isFile := s.out.(*os.File)
+	isFile = isFile && terminal.Is(out)
+	switch {
+	case cmd.Plain, isFile && os.Getenv("TERM") == "dumb": // such a terminal cannot move its cursor
+		o.Page.Plain = true
+		return watch.Plain(ctx, o, s.out)
+	case !isFile:
+		return errors.New("--watch draws on a terminal; where there is none use status --watch --plain, or --watch --json")
 	}
 	in, _ := s.in.(*os.File)
-	return watch(ctx, f, in, out, view.Choice{Filter: cmd.Session, Harness: schema.Harness(cmd.Harness)})
+	if !terminal.Is(in) {
+		in = nil
+	}
+	return watch.Screen(ctx, o, in, out)
 }
 
 // noHost returns the error that no host is running. If it can find out why no host can start, the error names

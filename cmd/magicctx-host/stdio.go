@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/traces"
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -75,12 +76,12 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 // recorder returns the recorder of this connection, nil if traces are off. It is also nil if no trace can be
 // written, for example because the disk is full: the user's session goes on without one.
 func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) *rpc.Recorder {
-	dir := cmp.Or(cmd.Trace, os.Getenv(traceVariable))
+	dir := cmp.Or(cmd.Trace, os.Getenv(traces.Variable))
 	if dir == "" {
 		if !isTraceOn(dataDir) {
 			return nil
 		}
-		dir = traceDir(dataDir)
+		dir = traces.Dir(dataDir)
 	}
 	rec, err := rpc.NewRecorder(dir, wallClock(), log)
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/magicctx/magicctx-host/internal/view"
 )
 
 // openTerminal returns both ends of a pseudo terminal, 100 columns wide.
@@ -77,7 +75,8 @@ func TestWatchOnATerminal(t *testing.T) {
 	}()
 	var shown bytes.Buffer
 	seen(t, person, &shown, "▸ses_1")
-	if !strings.HasPrefix(shown.String(), view.EnterScreen) {
+	const enterScreen, leaveScreen = "\x1b[?1049h", "\x1b[?1049l" // xterm's alternate screen
+	if !strings.Contains(shown.String(), enterScreen) {
 		t.Errorf("began with %.20q", &shown)
 	}
 	stop()
@@ -86,20 +85,25 @@ func TestWatchOnATerminal(t *testing.T) {
 	seen(t, person, &shown, "up ")
 
 	for _, step := range []struct{ typed, shows string }{
-		{"/q", "filter: q"}, // letters go into the filter, so q does not quit
-		{"\r", "No session matches q."},
-		{"\x1b", "▸ses_1"},
-		{"s", "s sorts (fullest)"},
+		{"/q", "No session matches"}, // letters go into the filter, so q does not quit
+		{"\r", "esc clears)"},
+		{"\x1b", "ses_1"},
+		{"s", "fullest"},
+		{"?", "ctrl-c too"},
+		{"\x1b", "ses_1"},
+		{"\r", "MAGICCTX DID"},
 	} {
 		if _, err := person.WriteString(step.typed); err != nil {
 			t.Fatal(err)
 		}
 		seen(t, person, &shown, step.shows)
 	}
+	r.pass("ses_1")
+	seen(t, person, &shown, "13") // the number of the request
 	if _, err := person.WriteString("xq"); err != nil {
 		t.Fatal(err)
 	}
-	seen(t, person, &shown, view.LeaveScreen)
+	seen(t, person, &shown, leaveScreen)
 	if got := <-code; got != exitOK {
 		t.Errorf("exit code %d", got)
 	}

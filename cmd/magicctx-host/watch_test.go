@@ -124,6 +124,46 @@ func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
 	}
 }
 
+// A screen reader gets the status once, then a line for each event.
+func TestWatchForAScreenReader(t *testing.T) {
+	r := newRig(t)
+	out, w := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"status", "--watch", "--plain", "--data-dir", r.dir}, nil, w, io.Discard, nil)
+		w.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	until := func(part string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.ContainsAny(lines.Text(), "\x1b│█▓") {
+				t.Errorf("drawn: %q", lines.Text())
+			}
+			if strings.Contains(lines.Text(), part) {
+				return
+			}
+		}
+		t.Fatalf("no line with %q", part)
+	}
+	end := r.serve(newFake())
+	until("122k of 200k tokens (61%)")
+	until(" AGO")
+	end()
+	until("The host does not answer")
+	defer r.serve(newFake())()
+	until("The host answers again.")
+	r.pass("ses_1")
+	r.pass("ses_new")
+	stop()
+	for lines.Scan() {
+	}
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+}
+
 func TestWatchWantsATerminal(t *testing.T) {
 	var stderr strings.Builder
 	code := run(t.Context(), []string{"status", "--watch", "--data-dir", newRig(t).dir}, strings.NewReader(""), io.Discard, &stderr, nil)

@@ -66,7 +66,7 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	c := config.Default()
 	c.Spending, c.Historian.Disable = spending, false
 	h := retold{look: looker{isImplicit: by.route.IsImplicit()}, prices: by.prices, known: map[uint64]told{}}
-	played, err := replay.Run(ctx, f, replay.Options{Config: &c, Window: o.window, Price: by.prices, Ask: h.ask, Watch: h.watch})
+	played, err := replay.Run(ctx, f, replay.Options{Config: &c, Window: o.window, Prices: replay.Prices{replay.EveryModel: by.prices}, Ask: h.ask, Watch: h.watch})
 	if err = errors.Join(err, h.err); err != nil {
 		return "", err
 	}

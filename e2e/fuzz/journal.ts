@@ -179,8 +179,9 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   const isNear = (real: number) => {
     if (pass.size > real && pass.size <= real + most) return true
     // If messages come back that no request has ever held together, their prompt is far beyond the window. By how far does
-    // not matter (-seed 3916314).
+    // not matter (-seed 3916314). Nor does it matter on the first pass of a fork that frees all it can (-seed 3917387).
     if (returns && pass.size > window && real > window) return true
+    if (pass.pass === 1 && pass.verdict === "hard" && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
     // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
     // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi). If a new model has

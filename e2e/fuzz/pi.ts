@@ -88,7 +88,7 @@ export class PiPlugin {
   private context(): Context {
     const session = this.open!
     return {
-      ui: { notify: () => {}, setStatus: () => {}, setWidget: () => {} },
+      ui: { notify: () => {}, setStatus: () => {}, setWidget: () => {}, select: async () => undefined, confirm: async () => false, editor: async () => undefined, custom: async () => {} },
       hasUI: true,
       cwd: this.directory,
       sessionManager: {

@@ -13,6 +13,9 @@ import (
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
@@ -65,7 +68,13 @@ func TestDashboardInBrowser(t *testing.T) {
 				_, err := fmt.Fprintf(w, "[%d] user: word for word %s\n[%d] end", first, hostile, last)
 				return err
 			},
-			Ready: func(address string) error { url <- address; return nil },
+			Read: func(_ context.Context, _ rawhistory.Session, _, _ int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
+				long := strings.ReplaceAll(hostile, `"`, `\"`) + strings.Repeat(" stripes", 400)
+				yield(rawhistory.MessageOf(transcript.OpenCode{}, 2, json.Value(`{"info":{"id":"msg_2","role":"assistant"},"parts":[{"id":"prt_2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"filePath":"src/zebra.go"},"output":"`+long+`"}}]}`)))
+				return rawhistory.Extent{First: 1, Last: 2}, nil
+			},
+			Identify: func(context.Context, string) (string, error) { return storetest.Project, nil },
+			Ready:    func(address string) error { url <- address; return nil },
 		})
 	}()
 	cmd := exec.CommandContext(ctx, node, filepath.Join(repo, "e2e", "page", "dashboard.mjs"), chromium, <-url, filepath.Join(repo, "bin", "screens"))
@@ -102,7 +111,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		c := storetest.Commit(n)
 		switch n {
 		case 2:
-			c.Units[0].Kind, c.Units[0].Tool, c.Units[0].Tokens = "tool", "read", 3000
+			c.Units[0].Kind, c.Units[0].Tool, c.Units[0].Tokens, c.Units[0].UnitKey = "tool", "read", 3000, "msg_2\x00p:prt_2"
 			c.Pass.Verdict, c.Pass.Bust, c.Pass.BustCause, c.Pass.SizeTokens = "soft", true, "pressure", 61_000
 			c.Pass.Price = schema.BustPrice{Resent: 12_900, Removed: 29_000, BreakEven: 3, Forecast: 41}
 			c.Edits = []store.EditRow{{Tag: 2, Kind: "drop", Pass: 2, Payload: "tool reclaim"}}

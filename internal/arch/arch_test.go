@@ -118,7 +118,7 @@ var importers = []struct {
 	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "cmd/magicctx-host internal/replay", "use cases are called from above only"},
-	{module + "/store", rooms + " internal/host cmd/magicctx-host internal/doctor internal/replay internal/importing internal/rawhistory internal/marker", "only the host, its rooms and an import commit to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
+	{module + "/store", rooms + " internal/host cmd/magicctx-host internal/doctor internal/replay internal/importing internal/rawhistory internal/wirediff internal/marker", "only the host, its rooms and an import commit to our store; doctor, rawhistory and wirediff only look, and marker writes to OpenCode's"},
 	{module + "/store/database", "store", "a transaction belongs to the package that knows its rows"},
 	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},

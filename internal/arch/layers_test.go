@@ -21,7 +21,7 @@ var (
 	// mayImport is the last paragraph of a doc.go.
 	mayImport = regexp.MustCompile(`(?s)\n\nIt may import ([^.]+)\.\n$`)
 	// packagePath is the path of a package in that paragraph.
-	packagePath = regexp.MustCompile(`[a-z0-9]+(?:/[a-z0-9]+)*`)
+	packagePath = regexp.MustCompile(`[a-z0-9]+(?:[/-][a-z0-9]+)*`)
 	// equipment lists the packages that only tests and generators use. The table leaves them out.
 	equipment = regexp.MustCompile(`^e2e|^internal/arch$|/gen$|test$`)
 )

@@ -26,8 +26,8 @@ type account struct {
 	Number int
 	// Merged memories have become Into ones. The other numbers count memories, too, and Rejected counts changes that break
 	// a rule.
-	Merged, Into, Updated, Archived, Improved, Rejected int
-	Problems                                            []string
+	Merged, Into, Updated, Archived, Improved, Split, Rejected int
+	Problems                                                   []string
 	// Proposed counts the corrections of documents, and Patch is the file that holds them.
 	Proposed int
 	Patch    string
@@ -65,6 +65,8 @@ func (a account) after(task string, number int, made []memories.Tended) account 
 		switch {
 		case c.Content == "":
 			a.Archived += len(c.Old)
+		case len(c.More) > 0:
+			a.Split++
 		case len(c.Old) > 1:
 			a.Merged, a.Into = a.Merged+len(c.Old), a.Into+1
 		case task == dreamer.Improve:
@@ -77,7 +79,7 @@ func (a account) after(task string, number int, made []memories.Tended) account 
 }
 
 // changed counts the changes.
-func (a account) changed() int { return a.Into + a.Updated + a.Archived + a.Improved }
+func (a account) changed() int { return a.Into + a.Updated + a.Archived + a.Improved + a.Split }
 
 // report says what the run has done in a directory, and how to undo it.
 func (a account) report(directory string) string {
@@ -88,7 +90,7 @@ func (a account) report(directory string) string {
 	for _, of := range []struct {
 		verb string
 		n    int
-	}{{"corrected", a.Updated}, {"archived", a.Archived}, {"rewritten", a.Improved}} {
+	}{{"corrected", a.Updated}, {"archived", a.Archived}, {"rewritten", a.Improved}, {"split", a.Split}} {
 		if of.n > 0 {
 			done = append(done, of.verb+" "+format.Count(of.n, "memory"))
 		}

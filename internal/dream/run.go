@@ -274,7 +274,7 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 // tended returns the changes of memories as the store makes them.
 func tended(known []chronicle.Memory, all []dreamer.Change) (changes []memories.Tended) {
 	for _, ch := range all {
-		c := memories.Tended{Content: ch.Content}
+		c := memories.Tended{Content: ch.Content, More: ch.More}
 		if ch.Kind == dreamer.Archive {
 			c = memories.Tended{Reason: ch.Content}
 		}

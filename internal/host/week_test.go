@@ -220,7 +220,7 @@ func (w *week) answer(p schema.AgentRunParams) string {
 	for range 1 + w.random.IntN(4) {
 		i := w.random.IntN(len(notes))
 		one, other := notes[i], notes[(i+1+w.random.IntN(2))%len(notes)]
-		switch w.random.IntN(7) {
+		switch w.random.IntN(8) {
 		case 0:
 			fmt.Fprintf(&b, `<merge ids="%s,%s">%s</merge>`, one[1], other[1], strings.TrimSuffix(one[2], ".")+" "+other[2])
 		case 1:
@@ -235,6 +235,9 @@ func (w *week) answer(p schema.AgentRunParams) string {
 			b.WriteString("<none/>")
 		case 6:
 			fmt.Fprintf(&b, `<update ids="%s">%s</update>`, one[1], strings.TrimPrefix(one[2], "We agreed that t"))
+		case 7:
+			first, _, _ := strings.Cut(one[2], " and ")
+			fmt.Fprintf(&b, `<split ids="%s"><fact>%s.</fact><fact>%s</fact></split>`, one[1], first, strings.Replace(one[2], "is about src/x.go and ", "", 1))
 		}
 	}
 	return b.String()

@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
@@ -107,24 +109,45 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c with this setting of the dial. If the marks differ from those of c, it sets them
-// for every model.
+// at returns the configuration c with the parts of m that are not zero. The marks then hold for every model.
 func (m Marks) at(c schema.Config) schema.Config {
-	c.Spending = m.Spending
-	if high, _ := config.Threshold(c, "", "", 0); m.High != high {
+	c.Spending = cmp.Or(m.Spending, c.Spending)
+	if high, _ := config.Threshold(c, "", "", 0); m.High > 0 && m.High != high {
 		c.ExecuteThresholdPercentage = map[string]float64{"default": m.High}
 		c.ExecuteThresholdTokens = nil
 	}
-	c.LowMarkPercentage = m.Low
+	c.LowMarkPercentage = cmp.Or(m.Low, c.LowMarkPercentage)
 	return c
 }
 
-// RunMarks replays a trace at the other settings of the dial, and at marks near the chosen ones. The chosen marks are
-// those of o.Config or of the recorded configuration. Their bill comes first. RunMarks takes it from `own`, the
+// Near returns the other settings of the dial, and marks near the chosen ones. low is the average low mark of the busts.
+func Near(chosen Marks, low float64) []Marks {
+	return append(chosen.others(), chosen.neighbours(low)...)
+}
+
+// gridStep is the distance between the high marks of Grid, in percentage points.
+const gridStep = 15
+
+// Grid returns each setting of the dial at the chosen high mark, and at a lower and a higher one.
+func Grid(chosen Marks, _ float64) (all []Marks) {
+	chosen.Chosen = false
+	for _, high := range []float64{max(minHighMark, chosen.High-gridStep), chosen.High, min(maxHighMark, chosen.High+gridStep)} {
+		for _, spending := range schema.Spendings {
+			m := Marks{Spending: spending, High: high, Low: chosen.Low}
+			if m != chosen && !slices.Contains(all, m) && m.Low < high {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// RunMarks replays a trace at other marks: Near or Grid names them. The chosen marks are those of o.Config or of the
+// recorded configuration, with o.Marks. Their bill comes first. RunMarks takes it from `own`, the
 // summary of a replay with o. RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
 // The recorded usage belongs to the recorded marks, so RunMarks ignores o.AsRecorded, and `own` must not come from a
 // replay with AsRecorded.
-func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
+func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options, others func(chosen Marks, low float64) []Marks) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {
 		return nil, err
@@ -132,12 +155,12 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summa
 	if o.Config != nil {
 		base = *o.Config
 	}
+	base = o.Marks.at(base)
 	bills := []MarksBill{billAt(chosen(base), own)}
-	all := append(chosen(base).others(), chosen(base).neighbours(meanLow(own.Detail))...)
+	all := others(chosen(base), meanLow(own.Detail))
 	progress := o.Progress
 	for i, m := range all {
-		c := m.at(base)
-		o.Config, o.AsRecorded = &c, false
+		o.Marks, o.AsRecorded = m, false
 		if progress != nil {
 			o.Progress = func(done, steps int) { progress(i*steps+done, len(all)*steps) }
 		}

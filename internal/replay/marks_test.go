@@ -64,7 +64,7 @@ func TestMarksAreBilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Progress = func(n, all int) { done = n * 100 / all }
-	bills, err := RunMarks(t.Context(), openTrace(edgeTrace), own, o)
+	bills, err := RunMarks(t.Context(), openTrace(edgeTrace), own, o, Near)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestMarksCanBeCancelled(t *testing.T) {
 		if done > all*5/6 { // during the last of four runs: this trace has no bust, so no other low mark is tried
 			cancel()
 		}
-	}})
+	}}, Near)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "spending balanced, high mark 70%, low mark auto") {
 		t.Errorf("got %v", err)
 	}

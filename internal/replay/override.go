@@ -33,7 +33,8 @@ type overrides struct {
 	mode    *mode.Mode      // nil keeps the recorded mode
 	profile *render.Profile // nil keeps the recorded profile
 	window  int
-	price   schema.Price
+	prices  Prices
+	marks   Marks
 	isLive  bool // hidden agents are asked
 	// recorded holds the recorded names of the providers that are replayed under another name. The key is that other
 	// name.
@@ -41,7 +42,7 @@ type overrides struct {
 }
 
 func newOverrides(o Options) (*overrides, error) {
-	v := &overrides{window: o.Window, price: o.Price, isLive: o.Ask != nil, recorded: make(map[string]string)}
+	v := &overrides{window: o.Window, prices: o.Prices, marks: o.Marks, isLive: o.Ask != nil, recorded: make(map[string]string)}
 	if o.Mode != "" {
 		m, err := mode.Parse(o.Mode)
 		if err != nil {
@@ -61,13 +62,14 @@ func newOverrides(o Options) (*overrides, error) {
 
 // areNone reports whether nothing is overridden.
 func (v *overrides) areNone() bool {
-	return v.mode == nil && v.profile == nil && v.window == 0 && v.price == schema.Price{} && !v.isLive
+	return v.mode == nil && v.profile == nil && v.window == 0 && len(v.prices) == 0 && v.marks == Marks{} && !v.isLive
 }
 
 // configure sets the configuration keys that decide the mode. It also raises the historian's time limit. That
 // limit uses the machine's clock and not the time of the trace, so a recorded answer could exceed it.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
+	*c = v.marks.at(*c)
 	if v.mode != nil {
 		c.CtxReduceEnabled = v.mode.Reduces
 	}
@@ -154,8 +156,8 @@ func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLi
 	if v.window > 0 {
 		l.ContextTokens, l.InputTokens = v.window, 0
 	}
-	if v.price != (schema.Price{}) {
-		l.Price = v.price
+	if price, ok := v.prices.of(p.Model); ok {
+		l.Price = price
 	}
 	if v.profile != nil {
 		l.NPM = v.profile.Package()

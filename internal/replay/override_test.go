@@ -122,7 +122,7 @@ func TestReplayTakesAnswersFromAnotherHistorian(t *testing.T) {
 	play := func(p schema.Price) (Summary, int) {
 		t.Helper()
 		var asked atomic.Int32
-		s, err := runOnce(t.Context(), openTrace(historyTrace), Options{Price: p, Ask: func(p schema.AgentRunParams) schema.AgentRunResult {
+		s, err := runOnce(t.Context(), openTrace(historyTrace), Options{Prices: Prices{EveryModel: p}, Ask: func(p schema.AgentRunParams) schema.AgentRunResult {
 			asked.Add(1)
 			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote("no answer")}}
 		}})

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -74,6 +75,7 @@ type session struct {
 	route       route.Route
 	wires, raws []render.WireMessage
 	ours, plain *biller
+	alone       *alone
 	// system and rawSystem are the newest system prompt after and before the host's change.
 	system, rawSystem []string
 	// runs is the number of the newest run of the historian.
@@ -93,7 +95,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
 	p := &player{
-		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving), regrets: make(map[string]Regret)},
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: cmp.Or(o.Prices[EveryModel], listPrice), config: config.Default(), report: &Report{saved: make(map[string]schema.Saving), regrets: make(map[string]Regret)},
 		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
 		overrides: over, recount: newRecount(!o.AsRecorded), watch: o.Watch, answered: o.Answered,
 	}
@@ -392,6 +394,7 @@ func (p *player) settle(ses *session) {
 	ses.pending.price = p.price
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens.Billed(ses.route.Cliff), p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw.Billed(ses.route.Cliff), p.price)
+	p.billAlone(ses)
 	ses.counted = &ses.pending.Tokens
 	ses.pending = nil
 }
@@ -399,7 +402,7 @@ func (p *player) settle(ses *session) {
 func (p *player) session(id string) *session {
 	ses, ok := p.sessions[id]
 	if !ok {
-		ses = &session{isRecorded: p.trace.cassette.hasTakes() && p.overrides.areNone(), mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		ses = &session{isRecorded: p.trace.cassette.hasTakes() && p.overrides.areNone(), mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller(), alone: &alone{of: p.trace.codec.Vocabulary().Compaction}}
 		p.sessions[id] = ses
 		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
 	}

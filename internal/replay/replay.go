@@ -21,8 +21,11 @@ type Options struct {
 	// provider with that profile, or with a model with that window. "" and 0 keep the recorded values.
 	Mode, Profile string
 	Window        int
-	// Price replaces the recorded prices of all models, unless it is zero.
-	Price schema.Price
+	// Marks replay with another setting of the dial, or with other marks. Its parts that are zero keep the settings of the
+	// configuration.
+	Marks Marks
+	// Prices replaces recorded prices.
+	Prices Prices
 	// Ask answers the host's questions to hidden agents. If it is nil, the recorded answers are used. A replay with
 	// other settings needs Ask, because its host asks other questions than the recorded host did. Calls of Ask may be
 	// concurrent.
@@ -37,6 +40,21 @@ type Options struct {
 	Answered func(schema.WireMutation)
 	// Watch is called after each pass with the wire of that pass.
 	Watch func(Sent)
+}
+
+// Prices are prices by "provider/model", or by EveryModel for each other model.
+type Prices map[string]schema.Price
+
+// EveryModel is the key of the price of each model that a list does not name.
+const EveryModel = "*"
+
+// of returns the price of a model, and false if the list does not have it.
+func (p Prices) of(m schema.Model) (schema.Price, bool) {
+	if price, ok := p[m.Provider+"/"+m.ID]; ok {
+		return price, true
+	}
+	price, ok := p[EveryModel]
+	return price, ok
 }
 
 // Sent is the wire of a pass, with the data needed to check it.
@@ -64,7 +82,7 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		return nil, err
 	}
 	if len(t.steps) == 0 {
-		return nil, errNoRequest
+		return nil, ErrNoRequest
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -48,6 +48,8 @@ type Pass struct {
 	// Bill and RawBill are in the currency of the summary.
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
+	// Alone is the bill of the harness's own request, and of a compaction before it.
+	Alone Alone `json:"alone"`
 	// Taken lists the edits that the pass has added.
 	Taken []Taken `json:"taken,omitempty"`
 	// Fold says why the pass folded the head, for example "idle". It is empty if the pass did not fold. Head
@@ -155,7 +157,9 @@ type Summary struct {
 	Currency string  `json:"currency"`
 	Bill     float64 `json:"bill"`
 	RawBill  float64 `json:"rawBill"`
-	HostMS   Times   `json:"hostMs"`
+	// Alone is the bill of the harness without magicctx. It equals RawBill as long as the harness compacts nothing.
+	Alone  Alone `json:"alone"`
+	HostMS Times `json:"hostMs"`
 	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The
 	// historian's cost is not part of Bill, but is subtracted in Saved.
 	Saved map[string]schema.Saving `json:"saved,omitempty"`
@@ -240,6 +244,7 @@ func (r *Report) Summary() Summary {
 		s.RawTokens = s.RawTokens.Plus(p.Raw)
 		s.Bill += p.Bill
 		s.RawBill += p.RawBill
+		s.Alone.Bill, s.Alone.Compactions = s.Alone.Bill+p.Alone.Bill, s.Alone.Compactions+p.Alone.Compactions
 		times = append(times, p.HostMS)
 	}
 	s.HostMS = timesOf(times)

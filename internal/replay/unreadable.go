@@ -12,7 +12,8 @@ import (
 // remedy says which file to replay instead.
 var remedy = fmt.Sprintf("give a file that was recorded after %s trace on, or --last for the newest one", program.Name())
 
-var errNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
+// ErrNoRequest means that a trace holds no request to a model.
+var ErrNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
 
 // An unreadableError tells a user why a file cannot be replayed. The wrapped error is the decoder's own.
 type unreadableError struct {

@@ -223,6 +223,21 @@ func (s *Session) Build(snap store.Snapshot, codec transcript.Codec) {
 	}, meta, stateFromSnapshot(snap, s.Chronicle.Compartments))
 }
 
+// AsOf returns a session as a pass left it: with the edits of this pass and of earlier ones. It has no messages and no head.
+func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Session {
+	snap.Edits = slices.DeleteFunc(slices.Clone(snap.Edits), func(e store.EditRow) bool { return e.Pass > pass })
+	snap.Thinking = slices.Clone(snap.Thinking)
+	for i, t := range snap.Thinking {
+		if t.LostPass > pass {
+			snap.Thinking[i].LostPass = 0
+		}
+	}
+	snap.Head = nil
+	s := &Session{Row: snap.Session}
+	s.Build(snap, codec)
+	return s.Pipe
+}
+
 // About returns descriptions of a session's units by their keys. The store holds no content, so About returns
 // nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one runs.
 func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {

@@ -115,10 +115,16 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 		return schema.SessionStatus{}, client.Invalid("session %q of %s is unknown", p.Session, p.Harness)
 	}
 	st := sb.shown(ctx, report)
-	if p.Dropped {
-		if st.DroppedUnits, err = sb.droppedUnits(ctx, key); err == nil {
+	if p.Dropped || p.Columns > 0 {
+		if st.DroppedUnits, err = sb.droppedUnits(ctx, key); err == nil && p.Dropped {
 			st.KeptUnits, err = sb.Kept(ctx, key)
 		}
+	}
+	if p.Columns > 0 {
+		st.Screen = words.Screen(st, p.Columns)
+	}
+	if !p.Dropped {
+		st.DroppedUnits = nil
 	}
 	return st, err
 }
@@ -137,6 +143,9 @@ func (sb *Statuses) shown(ctx context.Context, s store.SessionReport) schema.Ses
 		}
 	}
 	st.Panel = words.Panel(st, problems, time.UnixMilli(now))
+	if cfg := sb.Clients.KnownConfig(st.Harness, st.Directory); cfg.Widget {
+		st.Panel.Widget = words.Widget(st.Panel)
+	}
 	return st
 }
 

@@ -2,5 +2,5 @@
 //
 // It may import internal/chronicle, internal/client, internal/clock, internal/dream, internal/embedding, internal/format,
 // internal/json, internal/mode, internal/model, internal/pass, internal/program, internal/rawhistory, internal/search, internal/session, internal/status,
-// internal/summary, internal/tokens, pipeline, schema and store.
+// internal/summary, internal/tokens, internal/words, pipeline, schema and store.
 package tool

@@ -66,7 +66,7 @@ type command struct {
 }
 
 // commandTable is the table of the commands. A new command needs a row here.
-var commandTable = []command{augmentCommand, dreamCommand, flushCommand, recompCommand, statusCommand, wrapUpCommand}
+var commandTable = []command{augmentCommand, dreamCommand, flushCommand, menuCommand, recompCommand, statusCommand, wrapUpCommand}
 
 // Definitions returns the tools that a configuration offers.
 func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {

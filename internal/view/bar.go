@@ -147,7 +147,11 @@ func (s *screen) legend(t schema.TokensBySource) {
 		if part.tokens == 0 {
 			continue
 		}
-		text := part.name + " " + format.Tokens(part.tokens)
+		text := cut(part.name+" "+format.Tokens(part.tokens), s.width-4)
+		if s.isPlain {
+			entries, painted = append(entries, text), append(painted, text)
+			continue
+		}
 		entries = append(entries, "█ "+text)
 		painted = append(painted, s.fill(part, 1)+" "+text)
 	}

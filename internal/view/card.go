@@ -21,7 +21,9 @@ func (s *screen) card(st schema.SessionStatus) {
 
 // picture draws the title of a session, and its context as a bar.
 func (s *screen) picture(st schema.SessionStatus) {
-	s.line("")
+	if s.height == 0 || s.height >= roomyHeight {
+		s.line("")
+	}
 	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
 	about := []string{words.Fullness(st)}
 	if s.namesHarness {
@@ -32,7 +34,9 @@ func (s *screen) picture(st schema.SessionStatus) {
 	if st.InputTokens == 0 && promptOf(st.Tokens) == 0 {
 		return
 	}
-	s.bar(st)
+	if !s.isPlain {
+		s.bar(st)
+	}
 	s.legend(st.Tokens)
 }
 
@@ -50,7 +54,9 @@ func cutRest(texts []string, width int) string {
 }
 
 func (s *screen) facts(st schema.SessionStatus) {
-	s.line("")
+	if s.height == 0 || s.height >= roomyHeight {
+		s.line("")
+	}
 	for _, f := range words.Facts(st, s.now) {
 		colour := Plain
 		if f.IsFault {
@@ -75,6 +81,10 @@ func (s *screen) summary(st schema.SessionStatus) {
 func (s *screen) fact(label, text string) { s.factIn(Plain, label, text) }
 
 func (s *screen) factIn(c Colour, label, text string) {
+	if s.width < roomyWidth {
+		s.paragraph(c, " ", label+": "+text)
+		return
+	}
 	for i, line := range folded(text, s.width-labelColumns-1) {
 		if i > 0 {
 			label = ""

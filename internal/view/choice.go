@@ -15,15 +15,29 @@ import (
 type Choice struct {
 	// Selected is the index, in the chosen order, of the session that has the card.
 	Selected int
+	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
+	Opened string
+	// Top is the number of lines above the screen while a session fills it.
+	Top int
 	// Sort is the index of the chosen order in orders.
 	Sort int
-	// Filter keeps the sessions whose title, model, directory, harness or id contains it. IsTyping means
-	// that keys go into the filter.
-	Filter   string
-	IsTyping bool
+	// Filter keeps the sessions whose title, model, directory, harness or id contains it. Query is searched in
+	// messages. Typing is the one of them that the keys change now.
+	Filter, Query string
+	Typing        Typing
 	// Harness shows the sessions of this harness only. If it is empty, the sessions of all harnesses show.
 	Harness schema.Harness
 }
+
+// Typing names the text that the keys change.
+type Typing string
+
+// These are the texts that a person can type.
+const (
+	TypesNothing Typing = ""
+	TypesFilter  Typing = "filter"
+	TypesQuery   Typing = "search in messages"
+)
 
 // orders are the orders of the sessions. The host sends them newest first.
 var orders = []struct {
@@ -54,87 +68,202 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// These are the keys of the live screen that are not characters. Their values are in Unicode's private
-// use area.
+// An Action is something that a key asks for and that a view cannot do itself.
+type Action string
+
+// These are the actions. All but Quit show a page of text.
 const (
-	KeyUp rune = 0xE000 + iota
-	KeyDown
-	KeyPageUp
-	KeyPageDown
-	KeyHome
-	KeyEnd
-	KeyEscape
-	KeyEnter
-	KeyBackspace
+	NoAction  Action = ""
+	Quit      Action = "quit"
+	Find      Action = "search"
+	Dropped   Action = "dropped"
+	Summaries Action = "summaries"
+	Memories  Action = "memories"
+	Spent     Action = "spend"
 )
 
-// page is the number of sessions that a page key moves by.
+// actions are the keys that work on every screen.
+var actions = map[string]Action{"q": Quit, "Q": Quit, "ctrl+c": Quit, "ctrl+d": Quit, "d": Dropped, "h": Summaries, "m": Memories, "p": Spent}
+
+// keyHelp is the page of help.
+const keyHelp = `q         quits; ctrl-c too
+esc       goes back; in the list, it clears the filter
+enter     opens the selected session: its prompt, and its requests as they come
+↑ ↓       move or scroll; so do k and j, page up and page down, home and end
+/         filters the sessions by title, project, model, harness or id
+s         sorts the sessions
+f         finds words in the messages of all sessions, as "magicctx-host search"
+d         lists what the session no longer sends; "history expand" prints it again
+h         shows the summaries of the session
+m         shows the memories of the session's project
+p         shows what magicctx's own questions to models have cost
+
+The bar is the window of the model, filled by the last prompt. A bust, which sends
+the prompt again with less in it, may come from the mark "bust" on, and frees space
+down to the mark "low". The sign … stands where a text was cut. More: docs/status.md
+`
+
+// page is the number of sessions or lines that a page key moves by.
 const page = 10
 
-// Pressed returns the choice after a key, and whether the person wants to leave. total is the number of
-// sessions that the host knows.
-func (c Choice) Pressed(key rune, total int) (next Choice, quits bool) {
-	if c.IsTyping {
-		return c.typed(key), false
+// moved returns a position after a key that moves it, and whether the key does.
+func moved(at int, key string, last int) (int, bool) {
+	switch key {
+	case "up", "k":
+		at--
+	case "down", "j":
+		at++
+	case "pgup":
+		at -= page
+	case "pgdown", "space":
+		at += page
+	case "home", "g":
+		at = 0
+	case "end", "G":
+		at = last
+	default:
+		return at, false
+	}
+	return min(max(0, at), max(0, last)), true
+}
+
+// Pressed returns the live data after a key, and what the key asks for besides. text is the text that the key types. lines is
+// the number of lines that Screen has drawn below the present one.
+func (v Live) Pressed(key, text string, below int) (Live, Action) {
+	c := &v.Choice
+	if c.Typing != TypesNothing {
+		return v.typed(key, text)
+	}
+	if action := actions[key]; action != NoAction {
+		return v, action
 	}
 	switch key {
-	case 'q', 'Q':
-		return c, true
-	case KeyUp, 'k':
-		c.Selected--
-	case KeyDown, 'j':
-		c.Selected++
-	case KeyPageUp:
-		c.Selected -= page
-	case KeyPageDown:
-		c.Selected += page
-	case KeyHome, 'g':
-		c.Selected = 0
-	case KeyEnd, 'G':
-		c.Selected = total
-	case 's':
+	case "?":
+		v.Page = &TextPage{Title: "Keys", Text: keyHelp}
+		return v, NoAction
+	case "f":
+		c.Typing, c.Query = TypesQuery, ""
+		return v, NoAction
+	}
+	switch {
+	case v.Page != nil:
+		next := *v.Page
+		next.Top, _ = moved(next.Top, key, next.Top+below)
+		if v.Page = &next; key == "esc" || key == "backspace" {
+			v.Page = nil
+		}
+	case c.Opened != "":
+		c.Top, _ = moved(c.Top, key, c.Top+below)
+		if key == "esc" || key == "backspace" {
+			c.Opened, c.Top = "", 0
+		}
+	default:
+		v.inList(key)
+	}
+	return v, NoAction
+}
+
+// inList changes the choice after a key on the list of sessions.
+func (v *Live) inList(key string) {
+	c := &v.Choice
+	var isMove bool
+	if c.Selected, isMove = moved(c.Selected, key, len(v.matching())-1); isMove {
+		return
+	}
+	switch key {
+	case "enter":
+		if st := v.Chosen(); st != nil {
+			c.Opened = nameOf(*st)
+		}
+	case "s":
 		c.Sort, c.Selected = (c.Sort+1)%len(orders), 0
-	case '/':
-		c.IsTyping = true
-	case KeyEscape:
+	case "/":
+		c.Typing = TypesFilter
+	case "esc":
 		c.Filter, c.Selected = "", 0
 	}
-	c.Selected = min(max(0, c.Selected), max(0, total-1))
-	return c, false
 }
 
-func (c Choice) typed(key rune) Choice {
-	c.Selected = 0
+func (v Live) typed(key, text string) (Live, Action) {
+	c := &v.Choice
+	typed := &c.Filter
+	if c.Typing == TypesQuery {
+		typed = &c.Query
+	} else {
+		c.Selected = 0
+	}
+	switch key {
+	case "ctrl+c":
+		return v, Quit
+	case "enter":
+		if c.Typing == TypesQuery && strings.TrimSpace(c.Query) != "" {
+			c.Typing = TypesNothing
+			return v, Find
+		}
+		c.Typing = TypesNothing
+	case "esc":
+		*typed, c.Typing = "", TypesNothing
+	case "backspace":
+		_, size := utf8.DecodeLastRuneInString(*typed)
+		*typed = (*typed)[:len(*typed)-size]
+	default:
+		*typed += format.Clean(text)
+	}
+	return v, NoAction
+}
+
+// nameOf tells a session from all others. Each harness chooses its ids independently.
+func nameOf(st schema.SessionStatus) string { return string(st.Harness) + "/" + st.Session }
+
+func (v Live) matching() []schema.SessionStatus {
+	if v.Status == nil {
+		return nil
+	}
+	return v.Choice.apply(v.Status.Sessions)
+}
+
+// Chosen returns the session that fills the screen, or that is selected, or nil.
+func (v Live) Chosen() *schema.SessionStatus {
+	if v.Choice.Opened != "" {
+		return v.opened()
+	}
+	all := v.matching()
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[min(max(0, v.Choice.Selected), len(all)-1)]
+}
+
+// opened returns the session that fills the screen, or nil.
+func (v Live) opened() *schema.SessionStatus {
+	if v.Status == nil || v.Choice.Opened == "" {
+		return nil
+	}
+	i := slices.IndexFunc(v.Status.Sessions, func(st schema.SessionStatus) bool { return nameOf(st) == v.Choice.Opened })
+	if i < 0 {
+		return nil
+	}
+	return &v.Status.Sessions[i]
+}
+
+// help returns the keys for the foot of the live screen, the most important first.
+func (v Live) help() []string {
+	c := v.Choice
 	switch {
-	case key == KeyEnter:
-		c.IsTyping = false
-	case key == KeyEscape:
-		c.IsTyping, c.Filter = false, ""
-	case key == KeyBackspace:
-		_, size := utf8.DecodeLastRuneInString(c.Filter)
-		c.Filter = c.Filter[:len(c.Filter)-size]
-	case key >= ' ' && key < KeyUp:
-		c.Filter += string(key)
+	case c.Typing != TypesNothing:
+		text := c.Filter
+		if c.Typing == TypesQuery {
+			text = c.Query
+		}
+		return []string{string(c.Typing) + ": " + format.Clean(text) + "▏", "enter", "esc"}
+	case v.Page != nil:
+		return []string{"esc back", "q quits", "↑↓ scroll", "? help"}
+	case c.Opened != "":
+		return []string{"esc back", "q quits", "? help", "↑↓ scroll", "d dropped", "h summaries", "m memories", "f finds", "p spend"}
 	}
-	return c
-}
-
-// Matching returns how many sessions the choice shows.
-func (c Choice) Matching(st *schema.StatusResult) int {
-	if st == nil {
-		return 0
-	}
-	return len(c.apply(st.Sessions))
-}
-
-// help is the line at the foot of the live screen.
-func (c Choice) help() string {
-	if c.IsTyping {
-		return "filter: " + format.Clean(c.Filter) + "▏  enter keeps it, esc clears it"
-	}
-	text := fmt.Sprintf("q quits · ↑↓ scroll · s sorts (%s) · / filters", orders[c.Sort%len(orders)].name)
+	keys := []string{"q quits", "? help", "enter opens", "↑↓ scroll", fmt.Sprintf("s sorts (%s)", orders[c.Sort%len(orders)].name), "/ filters"}
 	if c.Filter != "" {
-		text += fmt.Sprintf(" (%s, esc clears)", format.Clean(c.Filter))
+		keys[len(keys)-1] = fmt.Sprintf("/ filters (%s, esc clears)", format.Clean(c.Filter))
 	}
-	return text
+	return append(keys, "f finds", "m memories", "p spend", "d dropped")
 }

@@ -1,87 +1,14 @@
 package view
 
-import (
-	"strings"
-	"unicode"
+import "github.com/magicctx/magicctx-host/internal/format"
+
+// The functions for texts in columns are those of all programs.
+var (
+	columns     = format.Columns
+	runeColumns = format.RuneColumns
+	left        = format.Left
+	right       = format.Right
+	cut         = format.Cut
+	folded      = format.Folded
+	foldedWords = format.FoldedWords
 )
-
-// columns returns the number of terminal columns that s occupies after format.Clean.
-func columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-// wide holds the ranges with Unicode's East Asian Width "wide" that occur in directory names: CJK,
-// Hangul, full width forms, emoji. Such a character fills two columns.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
-	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
-}
-
-func runeColumns(r rune) int {
-	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case unicode.Is(wide, r):
-		return 2
-	}
-	return 1
-}
-
-// left pads or cuts s to exactly n columns, aligned to the left.
-func left(s string, n int) string {
-	s = cut(s, n)
-	return s + strings.Repeat(" ", max(0, n-columns(s)))
-}
-
-// right pads or cuts s to exactly n columns, aligned to the right.
-func right(s string, n int) string {
-	s = cut(s, n)
-	return strings.Repeat(" ", max(0, n-columns(s))) + s
-}
-
-// cut shortens s to at most n columns and marks the removed end with an ellipsis.
-func cut(s string, n int) string {
-	if columns(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	used := 0
-	for i, r := range s {
-		if used += runeColumns(r); used > n-1 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
-// folded breaks s between words into lines of at most n columns. It cuts a word that is
-// longer than a line.
-func folded(s string, n int) []string {
-	n = max(n, 8)
-	return foldedWords(s, n, func(word string) string { return cut(word, n) })
-}
-
-// foldedWords breaks s between words into lines of at most n columns, after it has changed each word. A word that
-// is still longer than a line gets a line of its own.
-func foldedWords(s string, n int, change func(word string) string) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(s) {
-		word = change(word)
-		switch {
-		case line == "":
-			line = word
-		case columns(line)+1+columns(word) <= n:
-			line += " " + word
-		default:
-			lines, line = append(lines, line), word
-		}
-	}
-	return append(lines, line)
-}

@@ -37,7 +37,7 @@ var listColumns = []struct {
 	{5, column{"MODEL", 18, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return modelOf(st), Plain }}},
 	{7, column{"ID", idColumns, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return endOf(st.Session), Plain }}},
 	{8, column{"PROJECT", 14, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return projectOf(st), Plain }}},
-	{1, column{"FULL", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return percentOf(st), pressureColour(st) }}},
+	{0, column{"FULL", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return percentOf(st), pressureColour(st) }}},
 	{3, column{"TOKENS", 6, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return format.Tokens(st.InputTokens), Plain }}},
 	{6, column{"DROPPED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 		return format.Tokens(st.Tokens.Dropped), Plain
@@ -57,7 +57,7 @@ var listColumns = []struct {
 			return cmp.Or(cause, "no bust"), Plain
 		}
 	}}},
-	{0, column{"AGO", 6, true, func(s *screen, st schema.SessionStatus) (string, Colour) {
+	{1, column{"AGO", 6, true, func(s *screen, st schema.SessionStatus) (string, Colour) {
 		return format.AgeOf(st.LastPassAt, s.now), Plain
 	}}},
 }
@@ -69,13 +69,18 @@ var harnessColumn = column{"HARNESS", 9, false, func(_ *screen, st schema.Sessio
 
 // The title of a session takes the columns that the others leave, within these bounds.
 const (
-	minTitle = 16
-	maxTitle = 72
+	minTitle  = 16
+	tinyTitle = 8 // on a screen narrower than roomyWidth
+	maxTitle  = 72
 )
 
 // layout returns the width of the title, and the columns that fit beside it.
 func (s *screen) layout() (title int, shown []column) {
-	free := s.width - 2 - minTitle
+	least := minTitle
+	if s.width < roomyWidth {
+		least = tinyTitle
+	}
+	free := s.width - 2 - least
 	if s.namesHarness {
 		shown, free = append(shown, harnessColumn), free-harnessColumn.width-2
 	}
@@ -93,7 +98,7 @@ func (s *screen) layout() (title int, shown []column) {
 			shown = append(shown, c.column)
 		}
 	}
-	return min(minTitle+free, maxTitle), shown
+	return min(least+free, maxTitle), shown
 }
 
 func (s *screen) listTitles() {

@@ -9,40 +9,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Live is the data for the live status screen.
-type Live struct {
-	// Status is the newest answer of the host, nil before the first one.
-	Status *schema.StatusResult
-	// Away is the reason why the host does not answer, empty while it answers. AwaySince is the time at
-	// which it stopped answering.
-	Away      string
-	AwaySince time.Time
-	Color     bool
-	// Program is the command that starts this program, for remedies.
-	Program string
-	// Choice says which sessions the person at the terminal wants to see.
-	Choice Choice
-}
-
-// Heard returns the live data after an answer of the host. If status is nil, the host does not answer, and
-// away is the reason. The last status then stays on the screen.
-func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
-	switch {
-	case status != nil:
-		v.Status, v.Away = status, ""
-	case v.Away == "":
-		v.Away, v.AwaySince = away, now
-	default:
-		v.Away = away
-	}
-	return v
-}
-
 // Screen lays out its lines for at least this size. A smaller terminal gets the same drawing and shows
 // a part of it.
 const (
-	minWidth  = 36
-	minHeight = 8
+	minWidth  = 20
+	minHeight = 3
+	// From roomyWidth and roomyHeight on, the screen has labels, the line about the host, and empty lines.
+	roomyWidth  = 36
+	roomyHeight = 8
 )
 
 // A screen is an unfinished drawing.
@@ -52,8 +26,19 @@ type screen struct {
 	// namesHarness means that sessions of several harnesses are shown, so each session names its harness.
 	namesHarness bool
 	program      string // the command that starts this program
+	// inASCII draws with ASCII only. isPlain leaves out the bar, for a screen reader.
+	inASCII, isPlain bool
 	Painter
 	lines []string
+}
+
+// joined returns the lines.
+func (s *screen) joined() string {
+	text := strings.Join(s.lines, "\n")
+	if s.inASCII {
+		return inASCII(text)
+	}
+	return text
 }
 
 func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight(text, " ")) }
@@ -62,34 +47,56 @@ func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight
 func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 
 // Screen draws live data as at most height lines of at most width columns, without a newline at the
-// end.
-func Screen(v Live, width, height int, now time.Time) string {
-	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, program: v.Program, Painter: Painter(v.Color)}
+// end. below is the number of lines of a session or text that do not fit.
+func Screen(v Live, width, height int, now time.Time) (drawn string, below int) {
+	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, program: v.Program, Painter: Painter(v.Color), inASCII: v.ASCII}
 	s.away(v)
-	if v.Status != nil {
+	opened, top := v.opened(), 0
+	if v.Page == nil && v.Status != nil {
 		s.namesHarness = SeveralHarnesses(v.Status.Sessions)
 		s.troubles(*v.Status)
-		s.header(*v.Status, v.Away != "")
+		if s.height >= roomyHeight {
+			s.header(*v.Status, v.Away != "")
+		}
 	}
+	fixed := len(s.lines)
 	switch {
+	case v.Page != nil:
+		s.text(*v.Page)
+		top = v.Page.Top
 	case v.Status == nil:
 		s.line(s.Paint(Strong, " magicctx"))
 		s.line("")
 		s.paragraph(Plain, " ", format.Clean(v.Away))
 		s.paragraph(Plain, " ", "Waiting for a host: it starts with the first session.")
+	case opened != nil:
+		s.session(*opened, v.requests[nameOf(*opened)])
+		top = v.Choice.Top
+	case v.Choice.Opened != "":
+		s.paragraph(Plain, " ", "The host no longer lists this session: others are newer. esc shows them.")
 	case len(v.Status.Sessions) == 0:
 		s.noSession()
 	default:
 		s.sessions(*v.Status, v.Choice)
 	}
-	if most := s.height - 1; len(s.lines) > most {
-		s.lines = s.lines[:most]
-	}
+	fixed = min(fixed, s.height-2)
+	body := s.lines[min(fixed, len(s.lines)):]
+	room := s.height - 1 - fixed
+	top = min(max(0, top), max(0, len(body)-room))
+	body = body[top:]
+	below = max(0, len(body)-room)
+	s.lines = append(s.lines[:min(fixed, len(s.lines)):fixed], body[:min(room, len(body))]...)
 	for len(s.lines) < s.height-1 {
 		s.line("")
 	}
-	s.line(s.Paint(Faint, cut(" "+v.Choice.help(), s.width)))
-	return strings.Join(s.lines, "\n")
+	help := v.help()
+	if below > 0 {
+		help = append([]string{fmt.Sprintf("↓ %d more", below)}, help...)
+	}
+	first := cut(help[0], s.width-1)
+	help[0] = first
+	s.line(s.Paint(Faint, " "+first+cutRest(help, s.width-1)))
+	return s.joined(), below
 }
 
 func (s *screen) noSession() {
@@ -200,7 +207,9 @@ func (s *screen) sessions(st schema.StatusResult, c Choice) {
 	if s.room() >= len(card.lines)+listLines {
 		s.lines = append(s.lines, card.lines...)
 	}
-	s.line("")
+	if s.height >= roomyHeight {
+		s.line("")
+	}
 	s.listTitles()
 	known := max(st.KnownSessions, len(st.Sessions))
 	if c.Filter != "" || c.Harness != "" {

@@ -154,6 +154,12 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
+// drawnOf returns a screen without the number of lines below it.
+func drawnOf(v Live, width, height int) string {
+	drawn, _ := Screen(v, width, height, noon)
+	return drawn
+}
+
 func TestScreens(t *testing.T) {
 	many := statusOf(2)
 	for n := range 5 {
@@ -179,12 +185,12 @@ func TestScreens(t *testing.T) {
 		{"only-pi", Live{Status: both(), Choice: Choice{Harness: schema.HarnessPi}}},
 		{"history", Live{Status: historied(summarised())}},
 		{"history-down", Live{Status: historied(failing())}},
-		{"filtered", Live{Status: statusOf(30), Choice: Choice{Filter: "hero", IsTyping: true}}},
+		{"filtered", Live{Status: statusOf(30), Choice: Choice{Filter: "hero", Typing: TypesFilter}}},
 	} {
 		for _, size := range []struct{ width, height int }{{40, 20}, {80, 24}, {200, 50}} {
 			name := fmt.Sprintf("live-%s-%d", test.name, size.width)
 			t.Run(name, func(t *testing.T) {
-				golden(t, filepath.Join("testdata", "screen", name+".txt"), Screen(test.view, size.width, size.height, noon)+"\n")
+				golden(t, filepath.Join("testdata", "screen", name+".txt"), drawnOf(test.view, size.width, size.height)+"\n")
 			})
 		}
 	}
@@ -260,16 +266,23 @@ func TestScreenAlwaysFits(t *testing.T) {
 			if len(v.Status.Sessions) > 0 {
 				s := &v.Status.Sessions[0]
 				s.Directory, s.Session, s.Model.ID, s.LastCause = text.Draw(r, "directory"), text.Draw(r, "session"), text.Draw(r, "model"), text.Draw(r, "cause")
-				s.Title, v.Choice.Filter, v.Choice.IsTyping = text.Draw(r, "title"), rapid.SampledFrom([]string{"", "a", "\x1b[2J"}).Draw(r, "filter"), rapid.Bool().Draw(r, "typing")
+				s.Title, v.Choice.Filter, v.Choice.Typing = text.Draw(r, "title"), rapid.SampledFrom([]string{"", "a", "\x1b[2J"}).Draw(r, "filter"), rapid.SampledFrom([]Typing{TypesNothing, TypesFilter, TypesQuery}).Draw(r, "typing")
 				v.Choice.Selected, v.Choice.Sort = rapid.IntRange(0, 50).Draw(r, "selected"), rapid.IntRange(0, 3).Draw(r, "sort")
 				s.Pressure, s.Threshold = rapid.Float64Range(0, 3).Draw(r, "pressure"), rapid.Float64Range(0, 1).Draw(r, "threshold")
 				s.InputTokens, s.Busts, s.LastPassAt = number.Draw(r, "tokens"), rapid.IntRange(0, 99_999).Draw(r, "busts"), rapid.Int64Range(0, noon.UnixMilli()).Draw(r, "at")
 			}
 		}
 		width, height := rapid.IntRange(1, 200).Draw(r, "width"), rapid.IntRange(1, 60).Draw(r, "height")
-		coloured := Screen(v, width, height, noon)
+		if v.Status != nil && len(v.Status.Sessions) > 0 && rapid.Bool().Draw(r, "opened") {
+			v = v.Heard(v.Status, "", noon)
+			v.Choice.Opened, v.Choice.Top = nameOf(v.Status.Sessions[0]), rapid.IntRange(0, 60).Draw(r, "top")
+		}
+		if rapid.Bool().Draw(r, "page") {
+			v.Page = &TextPage{Title: text.Draw(r, "page title"), Text: text.Draw(r, "page text"), Top: rapid.IntRange(0, 9).Draw(r, "page top")}
+		}
+		coloured := drawnOf(v, width, height)
 		v.Color = false
-		plain := Screen(v, width, height, noon)
+		plain := drawnOf(v, width, height)
 		if diff := cmp.Diff(solid(plain), spaceAtEnd.ReplaceAllString(escape.ReplaceAllString(coloured, ""), "")); diff != "" {
 			r.Errorf("colours change more than colours:\n%s", diff)
 		}
@@ -292,7 +305,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 func solid(text string) string {
 	for _, part := range sources(schema.TokensBySource{}) {
 		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })
-		text = strings.ReplaceAll(text, string(part.plain)+" "+part.name, "█ "+part.name)
+		text = strings.ReplaceAll(text, string(part.plain)+" "+part.name[:4], "█ "+part.name[:4]) // a narrow screen cuts the name
 	}
 	return text
 }
@@ -314,7 +327,7 @@ func TestColourMeansSomething(t *testing.T) {
 		{0.30, true, "\x1b[33mbust"},
 	} {
 		s.Pressure, s.LastPassBust = test.pressure, test.bust
-		got := Screen(Live{Status: st, Color: true}, 160, 30, noon)
+		got := drawnOf(Live{Status: st, Color: true}, 160, 30)
 		if test.want == "" && (strings.Contains(got, "\x1b[33m") || strings.Contains(got, "\x1b[31m")) || !strings.Contains(got, test.want) {
 			t.Errorf("pressure %v, bust %t: want %q in\n%q", test.pressure, test.bust, test.want, got)
 		}
@@ -333,39 +346,53 @@ func TestColumns(t *testing.T) {
 
 func TestKeysScrollSortAndFilter(t *testing.T) {
 	st := statusOf(12)
-	press := func(keys string) Choice {
-		t.Helper()
-		var c Choice
+	press := func(keys ...string) (Live, Action) {
+		v, action := Live{Status: st}, NoAction
 		for _, key := range keys {
-			var quits bool
-			if c, quits = c.Pressed(key, c.Matching(st)); quits {
-				t.Errorf("%q quits", keys)
+			text := key
+			if len(key) > 1 {
+				text = ""
 			}
+			v, action = v.Pressed(key, text, 3)
 		}
-		return c
+		return v, action
 	}
-	up, down, page, end, esc, enter, back := string(KeyUp), string(KeyDown), string(KeyPageDown), string(KeyEnd), string(KeyEscape), string(KeyEnter), string(KeyBackspace)
+	hero := []string{"/", "h", "e", "x", "backspace", "r", "o", "enter"}
 	for _, test := range []struct {
-		keys string
+		keys []string
 		want Choice
 	}{
-		{down + down + up, Choice{Selected: 1}},
-		{up, Choice{}},
-		{page + page, Choice{Selected: 11}},
-		{end + "k", Choice{Selected: 10}},
-		{"js", Choice{Sort: 1}},
-		{"ssss", Choice{}},
-		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // while the user types a filter, q does not quit
-		{"/hex" + back + "ro" + enter + "j", Choice{Filter: "hero", Selected: 1}},
-		{"/hero" + enter + esc, Choice{}},
-		{"/zz" + enter + "jjj", Choice{Filter: "zz"}},
+		{[]string{"down", "down", "up"}, Choice{Selected: 1}},
+		{[]string{"up"}, Choice{}},
+		{[]string{"pgdown", "pgdown"}, Choice{Selected: 11}},
+		{[]string{"end", "k"}, Choice{Selected: 10}},
+		{[]string{"j", "s"}, Choice{Sort: 1}},
+		{[]string{"s", "s", "s", "s"}, Choice{}},
+		{[]string{"/", "q"}, Choice{Filter: "q", Typing: TypesFilter}}, // while the user types a filter, q does not quit
+		{append(hero, "j"), Choice{Filter: "hero", Selected: 1}},
+		{append(hero, "esc"), Choice{}},
+		{[]string{"/", "z", "enter", "j", "j"}, Choice{Filter: "z"}},
+		{[]string{"j", "enter"}, Choice{Selected: 1, Opened: nameOf(st.Sessions[1])}},
+		{[]string{"enter", "down", "end"}, Choice{Opened: nameOf(st.Sessions[0]), Top: 4}},
+		{[]string{"enter", "down", "esc"}, Choice{}},
 	} {
-		if got := press(test.keys); got != test.want {
-			t.Errorf("%q: got %+v, want %+v", test.keys, got, test.want)
+		if got, _ := press(test.keys...); got.Choice != test.want {
+			t.Errorf("%q: got %+v, want %+v", test.keys, got.Choice, test.want)
 		}
 	}
-	if _, quits := (Choice{}).Pressed('q', 1); !quits {
-		t.Error("q does not quit")
+	for key, want := range map[string]Action{"q": Quit, "ctrl+c": Quit, "m": Memories, "p": Spent, "d": Dropped, "h": Summaries} {
+		if _, got := press(key); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
+		if !strings.Contains(keyHelp, "\n"+key+" ") && !strings.HasPrefix(keyHelp, key+" ") && key != "ctrl+c" {
+			t.Errorf("the help does not name %s", key)
+		}
+	}
+	if v, got := press("f", "q", "enter"); got != Find || v.Choice.Query != "q" {
+		t.Errorf("f: got %q, %+v", got, v.Choice)
+	}
+	if v, _ := press("?", "down"); v.Page == nil || v.Page.Top != 1 {
+		t.Errorf("? shows no help that scrolls: %+v", v.Page)
 	}
 	for _, s := range (Choice{Filter: "HERO"}).apply(st.Sessions) {
 		if !strings.Contains(s.Title, "hero") {

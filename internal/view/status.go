@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -16,10 +15,12 @@ const maxRows = 10
 
 // A Page describes the output on which a status is printed.
 type Page struct {
-	// Width is the number of columns. No line is longer, unless Width is below 36.
+	// Width is the number of columns. No line is longer, unless Width is below 20.
 	Width int
 	Color bool
-	Now   time.Time
+	// ASCII prints ASCII characters only. Plain leaves out the bar, for a screen reader.
+	ASCII, Plain bool
+	Now          time.Time
 	// NamesHarness makes the page of one session name its harness. A page of several sessions does so if
 	// they belong to several harnesses.
 	NamesHarness bool
@@ -28,11 +29,11 @@ type Page struct {
 }
 
 func (p Page) screen() screen {
-	return screen{width: max(p.Width, minWidth), now: p.Now, namesHarness: p.NamesHarness, program: p.Program, Painter: Painter(p.Color)}
+	return screen{width: max(p.Width, minWidth), now: p.Now, namesHarness: p.NamesHarness, program: p.Program, Painter: Painter(p.Color), inASCII: p.ASCII, isPlain: p.Plain}
 }
 
 func (s *screen) print(w io.Writer) error {
-	_, err := fmt.Fprintln(w, strings.Join(s.lines, "\n"))
+	_, err := fmt.Fprintln(w, s.joined())
 	return err
 }
 

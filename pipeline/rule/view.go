@@ -264,25 +264,31 @@ func (v View) unanswered() *Message {
 // the end of the transcript counts as well, because the model may go on with calls. The
 // newest step may follow anything if it has no signed thinking, or if it calls no tool and
 // the user has answered it. Then separating returns nothing. A message that the provider
-// does not see separates nothing. If a turn ends with calls, see lastCalls.
+// does not see separates nothing. If the newest step has no thinking, and an older step of
+// the turn has calls and thinking, one call of the newest step has to stay: otherwise the
+// older step would be the last one with calls, and the provider would ask for its thinking.
+// If a turn ends with calls, see lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
 		return nil
 	}
-	thinks := v.Messages[newest].Signed
+	thinks, own := v.Messages[newest].Signed, v.arcsOf(&v.Messages[newest])
+	isBehindCalls := false // an older step with calls, which has no thinking either, is between
 	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
 		m := &v.Messages[i]
-		if m.Silent {
-			continue
-		}
-		if tags := v.arcsOf(m); len(tags) > 0 {
-			if !thinks {
-				return nil
-			}
+		tags := v.arcsOf(m)
+		switch {
+		case m.Silent:
+		case !thinks && m.Signed && (isBehindCalls || len(tags) > 0):
+			return setOf(own)
+		case len(tags) == 0:
+			thinks = thinks || m.Signed
+		case thinks:
 			return setOf(tags)
+		default:
+			isBehindCalls = true
 		}
-		thinks = thinks || m.Signed
 	}
 	return nil
 }

@@ -45,6 +45,7 @@ func user(parts ...part) turn      { return turn{rule.Message{Role: rule.User}, 
 func assistant(parts ...part) turn { return turn{rule.Message{Role: rule.Assistant}, parts} }
 
 func (m turn) thinking() turn    { m.message.Thinks = true; return m }
+func (m turn) signed() turn      { m.message.Signed = true; return m }
 func (m turn) undroppable() turn { m.message.HasUndroppable = true; return m }
 
 // conversation returns a view of these messages. Tags count all parts from 1
@@ -104,3 +105,24 @@ func endsIn(suffix string) func(string) bool {
 
 // many returns n copies of p, for windows that count tools.
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
+
+// J10: once, all calls of a newest step without thinking were removed after the user had answered. So an older step, whose
+// thinking was gone with one of its calls, became the last one with calls. Claude refuses such a request.
+func TestNewestStepWithoutThinkingKeepsItsCalls(t *testing.T) {
+	a, b := call("read", 100), call("grep", 100)
+	for name, c := range map[string]struct {
+		view rule.View
+		want frozen.EditKind
+	}{
+		"after a step with thinking":           {conversation(assistant(a, a).signed(), assistant(b), user()), frozen.Skeleton},
+		"with a step without thinking between": {conversation(assistant(a).signed(), assistant(a), assistant(b), user()), frozen.Skeleton},
+		"in a turn without thinking":           {conversation(assistant(a), assistant(a), assistant(b), user()), frozen.Drop},
+		"after another turn's thinking":        {conversation(assistant(a, a).signed(), user(), assistant(b), user()), frozen.Drop},
+	} {
+		last := c.view.Messages[len(c.view.Messages)-2].Items[0].Tag
+		var asked []string
+		if p := propose(c.view, drops("all", rule.AnyBust, &asked, last)); len(p.Edits) != 1 || p.Edits[0].Kind != c.want {
+			t.Errorf("%s: the edits are %v, not %s of %d", name, p.Edits, c.want, last)
+		}
+	}
+}

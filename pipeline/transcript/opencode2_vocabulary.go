@@ -3,6 +3,7 @@ package transcript
 // openCode2Vocabulary knows OpenCode 2. It has no todo tool. If the date changes, OpenCode
 // adds a message and leaves the system prompt as it was, so no line of it is replaced.
 var openCode2Vocabulary = Vocabulary{
+	Compaction: CompactionVocabulary{LeastKept: 2000, MostKept: 15_000},
 	Tools: withPluginTools(map[string]ToolClass{
 		"read":     {Idempotent: true, File: UsesFile, Tier: 1},
 		"edit":     {File: UsesFile, Tier: 2},

@@ -4,6 +4,7 @@ import "regexp"
 
 // openCodeVocabulary knows OpenCode 1.18.
 var openCodeVocabulary = Vocabulary{
+	Compaction: CompactionVocabulary{LeastKept: 2000, MostKept: 15_000},
 	Tools: withPluginTools(map[string]ToolClass{
 		"read":     {Idempotent: true, File: UsesFile, Tier: 1},
 		"edit":     {File: UsesFile, Tier: 2},

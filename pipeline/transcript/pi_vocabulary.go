@@ -4,6 +4,7 @@ import "regexp"
 
 // piVocabulary knows Pi 0.74 to 1.5. Pi has no todo tool.
 var piVocabulary = Vocabulary{
+	Compaction: CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000},
 	Tools: withPluginTools(map[string]ToolClass{
 		"read":  {Idempotent: true, File: UsesFile, Tier: 1},
 		"edit":  {File: UsesFile, Tier: 2},

@@ -14,6 +14,8 @@ type Vocabulary struct {
 	// TodoTool is the tool that writes the model's todo list, empty if the harness has
 	// none.
 	TodoTool string
+	// Compaction describes the harness's own compaction.
+	Compaction CompactionVocabulary
 	// StoresByTime means that the harness's store orders messages by the time of their
 	// creation. Otherwise the store has the order of the array.
 	StoresByTime bool
@@ -111,3 +113,8 @@ type Paths struct {
 	// Results leads to the results that stand beside the message.
 	Results string
 }
+
+// CompactionVocabulary describes the compaction of a harness. It asks for a summary with a request of its own, in which the
+// conversation is text, and each result of a tool is cut to 2,000 characters. Then the harness keeps the summary and the
+// newest messages: a quarter of the window, but at least LeastKept and at most MostKept tokens.
+type CompactionVocabulary struct{ LeastKept, MostKept int }

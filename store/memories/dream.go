@@ -18,12 +18,14 @@ func DreamerOf(project string) work.Work {
 	return work.Work{Agent: work.Dreamer, Subject: work.Subject{Project: project}}
 }
 
-// A Tended is a change that the dreamer makes: one memory replaces others, or they are archived. Old holds them as the
-// dreamer has read them.
+// A Tended is a change that the dreamer makes: one memory replaces others, several replace one, or they are archived. Old holds
+// them as the dreamer has read them.
 type Tended struct {
 	Old     []chronicle.Memory
 	Content string // of the new memory, or "" for an archive
-	Reason  string // of an archive
+	// More are the contents of further new memories, if one memory is split.
+	More   []string
+	Reason string // of an archive
 }
 
 // Tend makes changes of a run of the dreamer, all or none. It leaves out a change of memories that somebody has changed
@@ -84,6 +86,9 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 		return err == nil, err
 	}
 	m := chronicle.Memory{Project: project, Directory: c.Old[0].Directory, Category: c.Old[0].Category, Content: c.Content, Source: chronicle.FromAgent}
+	if len(c.More) > 0 {
+		return split(e, c.Old[0], m, c.More)
+	}
 	same, err := e.Same(m)
 	switch {
 	case err != nil:
@@ -101,6 +106,37 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 		return false, nil // for example, the new text is too long for a memory
 	}
 	return err == nil, err
+}
+
+// split replaces a memory by several new ones: first, and one for each content of more. If there is a memory with one of the
+// contents, for example because the user has archived it, split changes nothing.
+func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, err error) {
+	for _, content := range append([]string{first.Content}, more...) {
+		m := first
+		m.Content = content
+		if same, err := e.Same(m); err != nil || same != nil {
+			return false, err
+		}
+	}
+	by, _, err := e.replace([]int64{old.ID}, first)
+	if err != nil {
+		return false, err
+	}
+	for _, content := range more {
+		m := by
+		m.Content = textOf(content)
+		if m.ID, err = e.insert(m); err != nil {
+			return false, err
+		}
+		if _, err := e.tx.Exec(`UPDATE memories SET superseded_by = ?2 WHERE id = ?1`, old.ID, m.ID); err != nil {
+			return false, err
+		}
+		ch := chronicle.MemoryChange{Project: old.Project, Kind: chronicle.MemorySuperseded, Memory: old.ID, SupersededBy: m.ID}
+		if err := e.log(ch); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Ended returns how memories have ended in a run of a project's dreamer: each was superseded by another one, or archived. If
@@ -121,7 +157,7 @@ func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err 
 	if err != nil {
 		return nil, err
 	}
-	restored := make(map[int64]bool)
+	restored := make(map[int64]int64)           // the time at which the run ended a memory, by its id
 	for _, ch := range slices.Backward(ended) { // because the run may have archived what it has written
 		m, err := e.Reader().Memory(project, ch.Memory)
 		if err != nil && !errors.Is(err, ErrUnknown) {
@@ -129,22 +165,26 @@ func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err 
 		}
 		isSuperseded := m.Status == chronicle.MemoryIsSuperseded && m.SupersededBy == ch.SupersededBy
 		isArchived := m.Status == chronicle.MemoryIsArchived && ch.Kind == chronicle.MemoryArchived
-		if err != nil || !isSuperseded && !isArchived || m.UpdatedAt != ch.At {
+		at, isRestored := restored[ch.Memory] // a split has a change for each new memory
+		if err != nil || isRestored && at != ch.At || !isRestored && (!isSuperseded && !isArchived || m.UpdatedAt != ch.At) {
 			continue
 		}
-		expires := m.ExpiresAt
-		if m, err = e.Restore(project, m.ID); err == nil && expires != 0 {
-			_, err = e.tx.Exec(`UPDATE memories SET expires_at = ?2 WHERE id = ?1`, m.ID, expires)
+		if !isRestored {
+			expires := m.ExpiresAt
+			if m, err = e.Restore(project, m.ID); err == nil && expires != 0 {
+				_, err = e.tx.Exec(`UPDATE memories SET expires_at = ?2 WHERE id = ?1`, m.ID, expires)
+			}
+			if err != nil {
+				return nil, err
+			}
+			changed, restored[m.ID] = append(changed, m), ch.At
 		}
-		if err != nil {
-			return nil, err
-		}
-		changed, restored[m.ID] = append(changed, m), true
 		by, err := e.Reader().Memory(project, ch.SupersededBy)
 		if err != nil && !errors.Is(err, ErrUnknown) {
 			return nil, err
 		}
-		isUntouched := by.UpdatedAt == ch.At || restored[by.ID]
+		_, isUntouched := restored[by.ID]
+		isUntouched = isUntouched || by.UpdatedAt == ch.At
 		if err == nil && by.Status == chronicle.MemoryIsActive && by.CreatedAt == ch.At && isUntouched {
 			if _, err = e.Archive(project, []int64{by.ID}, fmt.Sprintf("run %d of the dreamer was undone", run)); err != nil {
 				return nil, err

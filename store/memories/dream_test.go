@@ -43,6 +43,9 @@ func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 					Content: rapid.SampledFrom([]string{"", "Fact 1.", "fact  2.", "New.", "Newer."}).Draw(r, "content"), Reason: "volatile: it has passed.",
 				}
 				c.Old = rapid.SliceOfN(rapid.SampledFrom(known), 1, 3).Draw(r, "of")
+				if c.Content != "" && rapid.Bool().Draw(r, "splits") {
+					c.Old, c.More = c.Old[:1], rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"Part one.", "Part two.", "Fact 3."}), 1, 2, rapid.ID).Draw(r, "more")
+				}
 				return c
 			}), 0, 3).Draw(r, "changes")
 			number, made, err := tend(s, project, run, changes)

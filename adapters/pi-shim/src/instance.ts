@@ -1,12 +1,13 @@
-import { AgentRuns, askStatus, followStatus, PluginInstance, statusLine, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
+import { AgentRuns, askStatus, followStatus, Method, PluginInstance, statusLine, timeoutMS, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
 import { runAgent } from "./agents.ts"
 import { handlers } from "./callbacks.ts"
 import { step } from "./generated/step.ts"
-import type { Open } from "./pi.ts"
+import type { Context, Open } from "./pi.ts"
 import type { Step } from "./steps.ts"
 import { RunPrompt } from "./system.ts"
 import { Lines } from "./typed.ts"
 import { Screen } from "./ui.ts"
+import { showView } from "./view.ts"
 
 declare const shimVersion: string // defined by the bundler
 
@@ -35,6 +36,8 @@ export class Instance extends PluginInstance {
   private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
   private hasStarted = false
+  /** Draws the view of the whole screen again, if it is open. */
+  private refresh: (() => void) | undefined
   /** The sessions whose status the host sends. */
   private readonly followed = new Set<string>()
 
@@ -54,6 +57,7 @@ export class Instance extends PluginInstance {
   /** Notes the session that is open now. Pi may report it twice. */
   attach(open: Open): void {
     this.open = open
+    this.refresh = undefined
     this.screen.attach(open.ctx)
   }
 
@@ -86,6 +90,7 @@ export class Instance extends PluginInstance {
     const { open } = this
     if (!open?.ctx.hasUI || !this.enabled) return
     this.screen.status("magicctx")
+    this.screen.widget(undefined)
     askStatus(this.host, "pi", open.session).then(
       (status) => this.changed(status),
       () => {},
@@ -94,7 +99,16 @@ export class Instance extends PluginInstance {
 
   /** Shows the status of the open session. */
   changed(status: SessionStatus): void {
-    if (status.harness === "pi" && status.session === this.open?.session && !this.isInTrouble) this.screen.status(statusLine(status))
+    if (status.harness !== "pi" || status.session !== this.open?.session || this.isInTrouble) return
+    this.screen.status(statusLine(status))
+    this.screen.widget(status.panel?.widget)
+    this.refresh?.()
+  }
+
+  /** Shows the status of the open session on the whole screen. Returns whether Pi has shown it. */
+  view({ ui, sessionManager }: Context): Promise<boolean> {
+    const params = { harness: "pi", session: sessionManager.getSessionId() } as const
+    return showView(ui, (columns) => this.host.call(Method.SessionStatus, { ...params, columns }, { timeoutMS: timeoutMS.command }), (refresh) => (this.refresh = refresh))
   }
 
   protected override tell(text: string, isTrouble: boolean): void {
@@ -102,13 +116,13 @@ export class Instance extends PluginInstance {
     this.screen.notify(text, "warning")
     if (isTrouble && this.isInTrouble) {
       // The notice scrolls off the screen. A user who comes back later would not know why the session grows.
-      this.screen.banner(`magicctx is not working. ${this.learnMore}`)
+      this.screen.widget([`magicctx is not working. ${this.learnMore}`])
       this.screen.status("magicctx is not working")
     }
   }
 
   protected override recovered(): void {
-    this.screen.banner(undefined)
+    this.screen.widget(undefined)
     this.screen.status("magicctx")
   }
 }

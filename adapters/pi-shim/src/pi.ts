@@ -51,10 +51,29 @@ export interface Entry {
   id: string
 }
 
+/** A part of Pi's screen that an extension draws. */
+export interface Component {
+  render(columns: number): string[]
+  handleInput(keys: string): void
+  invalidate(): void
+}
+
+/** The terminal of Pi. */
+export interface Tui {
+  readonly terminal: { readonly rows: number }
+  requestRender(): void
+}
+
 export interface UI {
+  /** Returns the chosen option, if the user has chosen one. Without a screen, nothing is shown. */
+  select(title: string, options: string[]): Promise<string | undefined>
+  confirm(title: string, message: string): Promise<boolean>
+  editor(title: string, prefill?: string): Promise<string | undefined>
   notify(message: string, type?: "info" | "warning" | "error"): void
   setStatus(key: string, text: string | undefined): void
   setWidget(key: string, content: string[] | undefined): void
+  /** Shows a component over the screen, and gives it the keys. Without a terminal, nothing is drawn. */
+  custom(make: (tui: Tui, theme: unknown, keys: unknown, close: (result: undefined) => void) => Component, options: { overlay: true; overlayOptions: { width: "100%"; maxHeight: "100%" } }): Promise<unknown>
 }
 
 /** The facts about the session that Pi passes to each handler. Every member throws after the session was replaced. */

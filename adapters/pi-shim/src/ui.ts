@@ -32,9 +32,9 @@ export class Screen {
     this.show((ui) => ui.setStatus(key, text))
   }
 
-  /** Sets the line above the editor; undefined removes it. */
-  banner(text: string | undefined): void {
-    this.show((ui) => ui.setWidget(key, text === undefined ? undefined : [text]))
+  /** Sets the lines above the editor; undefined removes them. */
+  widget(lines: string[] | undefined): void {
+    this.show((ui) => ui.setWidget(key, lines))
   }
 
   private show(body: (ui: UI) => void): void {

@@ -6,7 +6,7 @@ import type { InitializeResult } from "@magicctx/shim-core"
 import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
 import magicctx from "../src/index.ts"
 import { leaveHome } from "../src/home.ts"
-import type { Context, Message, Model, ToolDefinition } from "../src/pi.ts"
+import type { Component, Context, Message, Model, ToolDefinition, UI } from "../src/pi.ts"
 
 // The files that the extension keeps between starts must not end up in the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
@@ -36,6 +36,13 @@ export class FakePi {
   readonly notices: string[] = []
   readonly statuses: Array<string | undefined> = []
   readonly banners: Array<string[] | undefined> = []
+  /** What an extension draws over the whole screen, and how often it has asked to be drawn. */
+  view: Component | undefined
+  draws = 0
+  /** The dialogs so far, and how the user answers the next ones. */
+  readonly dialogs: string[][] = []
+  choices: string[] = []
+  rows = 5
   tools: ToolDefinition[] = []
   commands = new Map<string, { description?: string; handler(args: string, ctx: Context): Promise<void> }>()
   session: string
@@ -85,6 +92,18 @@ export class FakePi {
           notify: (text: string, kind = "info") => void pi.notices.push(`${kind}: ${text}`),
           setStatus: (_: string, text: string | undefined) => void pi.statuses.push(fresh(text)),
           setWidget: (_: string, lines: string[] | undefined) => void pi.banners.push(fresh(lines)),
+          select: async (title: string, options: string[]) => {
+            pi.dialogs.push([title, ...options])
+            const begin = pi.choices.shift() ?? "none"
+            return options.find((option) => option.startsWith(begin))
+          },
+          confirm: async (title: string, message: string) => (pi.dialogs.push([title, message]), pi.choices.shift() === "yes"),
+          editor: async (title: string, prefill = "") => (pi.dialogs.push([title, prefill]), pi.choices.shift()),
+          custom: (make: Parameters<UI["custom"]>[0]) =>
+            new Promise((close) => {
+              if (pi.mode === "tui") pi.view = make({ terminal: { rows: pi.rows }, requestRender: () => pi.draws++ }, {}, {}, close)
+              else close(undefined)
+            }),
         })
       },
       hasUI: this.hasUI,

@@ -4,7 +4,7 @@ import { fake, load, mockModel, user, type FakePi } from "./fake-pi.ts"
 
 const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }
 const tool = { name: "ctx_search", description: "Searches.", parameters }
-const command = { name: "ctx-status", description: "Shows." }
+const command = { name: "ctx-flush", description: "Shows." }
 
 test("the host's tools are registered before the first prompt, once, and stay the same for the process", async (t) => {
   const { pi } = await load(t, { tools: [tool] })
@@ -39,23 +39,23 @@ test("an aborted tool is withdrawn from the host", async (t) => {
 test("a command shows its result, and without a screen it prints it beside Pi's output", async (t) => {
   const result = { title: "Status", message: "all well", variant: "success" }
   const { pi, received } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
-  assert.equal(pi.commands.get("ctx-status")!.description, "Shows.")
-  await pi.commands.get("ctx-status")!.handler("now", pi.context())
-  assert.deepEqual(received("command/execute")[0]!.params, { session: pi.session, directory: pi.cwd, command: "ctx-status", arguments: "now" })
+  assert.equal(pi.commands.get("ctx-flush")!.description, "Shows.")
+  await pi.commands.get("ctx-flush")!.handler("now", pi.context())
+  assert.deepEqual(received("command/execute")[0]!.params, { session: pi.session, directory: pi.cwd, command: "ctx-flush", arguments: "now" })
   assert.deepEqual(pi.notices, ["info: Status\nall well"])
   const written: string[] = []
   const write = process.stderr.write
   process.stderr.write = ((text: string) => written.push(text)) as never
   t.after(() => void (process.stderr.write = write))
   pi.hasUI = false
-  await pi.commands.get("ctx-status")!.handler("", pi.context())
+  await pi.commands.get("ctx-flush")!.handler("", pi.context())
   assert.deepEqual(written, ["Status\nall well\n"])
 })
 
 test("a command that fails shows the error", async (t) => {
   const { pi } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
-  await pi.commands.get("ctx-status")!.handler("", pi.context())
-  assert.deepEqual(pi.notices, ["error: /ctx-status: database is locked"])
+  await pi.commands.get("ctx-flush")!.handler("", pi.context())
+  assert.deepEqual(pi.notices, ["error: /ctx-flush: database is locked"])
 })
 
 /** Lets the host ask a question while Pi waits for a pass, and returns the answer. */
@@ -85,4 +85,25 @@ test("a notice of the host is shown", async (t) => {
   const { pi } = await load(t)
   await ask(pi, "notify/show", { message: "hello", variant: "success" })
   assert.deepEqual(pi.notices, ["info: hello"])
+})
+
+test("a page of a command is a dialog, and what the user chooses goes on, after a confirmation and a text", async (t) => {
+  const page = { text: "12 memories", choices: [{ label: "1. old", command: "ctx-menu", arguments: "memory 1" }, { label: "Edit", command: "ctx-menu", arguments: "memory 1 edit", confirm: "Really?", ask: "The fact", value: "old" }] }
+  const answer = { title: "Memories", message: "all in words", variant: "info", page }
+  const { pi, received } = await load(t, { commands: [{ name: "ctx-menu", description: "Shows." }] }, { results: { "command/execute": answer } })
+  const ran = async (...choices: string[]) => {
+    const before = received("command/execute").length
+    pi.choices = choices
+    await pi.commands.get("ctx-menu")!.handler("", pi.context())
+    return received("command/execute").slice(before).map(({ params }) => (params as { arguments: string }).arguments)
+  }
+  assert.deepEqual(await ran("1. ", "Edit", "yes", "new words"), ["", "memory 1", "memory 1 edit new words"])
+  assert.deepEqual(pi.dialogs.slice(0, 4), [["Memories\n12 memories", "1. old", "Edit"], ["Memories\n12 memories", "1. old", "Edit"], ["Edit", "Really?"], ["The fact", "old"]])
+  assert.deepEqual([await ran(), await ran("Edit", "no"), await ran("Edit", "yes")], [[""], [""], [""]], "the user may leave each dialog")
+  assert.deepEqual(pi.notices, [])
+  pi.hasUI = false
+  const write = process.stderr.write
+  process.stderr.write = (() => true) as never
+  t.after(() => void (process.stderr.write = write))
+  assert.deepEqual(await ran("1. "), [""], "without a screen, the words are enough")
 })

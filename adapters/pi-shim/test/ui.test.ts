@@ -61,10 +61,54 @@ test("what is shown before the session starts waits for its screen, and a screen
   const shown: string[] = []
   const screen = new Screen()
   screen.notify("early", "info")
-  const ui = { notify: (text: string) => void shown.push(text), setStatus: () => assert.fail("stale"), setWidget: () => {} }
+  const ui = { notify: (text: string) => void shown.push(text), setStatus: () => assert.fail("stale"), setWidget: () => {}, select: async () => undefined, confirm: async () => false, editor: async () => undefined, custom: async () => {} }
   screen.attach({ ui, hasUI: true })
   screen.status("x")
   screen.attach({ ui, hasUI: false })
   screen.notify("silent", "info")
   assert.deepEqual(shown, ["early"])
+})
+
+test("the widget follows the open session, and a new session begins without one", async (t) => {
+  const { pi } = await load(t)
+  fake.follow({ tell: { "session/transform": ["session/changed", { ...status, session: pi.session }] } })
+  await pi.pass([user("one")])
+  assert.deepEqual(pi.banners.at(-1), status.panel!.widget)
+  fake.follow({ errors: { "session/status": { code: -32602, message: "unknown" } } })
+  await pi.shutdown("new")
+  await pi.start("new", "another")
+  assert.equal(pi.banners.at(-1), undefined)
+})
+
+test("the view has the lines of the host for its width, scrolls, follows the session, and any other key closes it", async (t) => {
+  const screen = ["one", "two", "three", "four", "five", "six"]
+  const { pi, received } = await load(t, { commands: [{ name: "ctx-status", description: "Shows." }] }, { results: { "session/status": { ...status, screen } } })
+  const open = pi.commands.get("ctx-status")!.handler("", pi.context())
+  const view = pi.view!
+  const lines = async (columns: number) => {
+    const before = pi.draws
+    view.render(columns)
+    await fake.until(() => pi.draws > before)
+    return view.render(columns)
+  }
+  const help = "↑/↓ scrolls · any other key closes"
+  assert.deepEqual(await lines(60), ["one", "two", "three", "four", help])
+  assert.deepEqual(received("session/status").at(-1)!.params, { harness: "pi", session: pi.session, columns: 60 })
+  view.handleInput("j")
+  view.handleInput("\x1b[6~")
+  assert.deepEqual(view.render(60), ["three", "four", "five", "six", help])
+  fake.follow({ results: { "session/status": { ...status, screen: ["changed"] } } })
+  const before = pi.draws
+  instanceOf(pi.cwd).changed({ ...status, session: pi.session })
+  await fake.until(() => pi.draws > before)
+  assert.deepEqual(view.render(60), ["changed", "", "", "", help])
+  view.handleInput("q")
+  await open
+  assert.equal(received("command/execute").length, 0)
+  const asked = received("session/status").length
+  instanceOf(pi.cwd).changed({ ...status, session: pi.session })
+  pi.mode = "rpc"
+  await pi.commands.get("ctx-status")!.handler("", pi.context())
+  assert.equal(received("command/execute").length, 1, "without a terminal, the answer is a notice")
+  assert.equal(received("session/status").length, asked, "a closed view asks for nothing")
 })

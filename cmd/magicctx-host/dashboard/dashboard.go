@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/page"
+	"github.com/magicctx/magicctx-host/internal/wirediff"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
@@ -33,6 +34,10 @@ type Options struct {
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 	// Messages writes the messages of a session from first to last, word for word.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
+	// Read reads the messages of a harness's store.
+	Read wirediff.Read
+	// Identify returns the identity of the project of a directory.
+	Identify func(ctx context.Context, directory string) (string, error)
 	// Ready is called with the address for the browser, which works once.
 	Ready func(url string) error
 }
@@ -74,6 +79,12 @@ var pageStyle string
 //go:embed dashboard.js
 var pageScript string
 
+//go:embed diff.js
+var diffScript string
+
+//go:embed workspaces.js
+var workspacesScript string
+
 // pages answer the requests of the browser.
 type pages struct {
 	Options
@@ -99,7 +110,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + diffScript + workspacesScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -112,17 +123,20 @@ func (p *pages) handler() http.Handler {
 // data returns the handlers behind the guard.
 func (p *pages) data() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /api/state":     p.feed.serve,
-		"GET /api/sessions":  answer(p.sessions),
-		"GET /api/session":   answer(p.session),
-		"GET /api/messages":  answer(p.messages),
-		"GET /api/memories":  answer(p.memories),
-		"POST /api/memories": answer(p.change),
-		"GET /api/agents":    answer(p.agents),
-		"POST /api/undo":     answer(p.undo),
-		"POST /api/notes":    answer(p.close),
-		"GET /api/settings":  answer(p.settings),
-		"GET /api/spend":     answer(p.spend),
+		"GET /api/state":       p.feed.serve,
+		"GET /api/sessions":    answer(p.sessions),
+		"GET /api/session":     answer(p.session),
+		"GET /api/messages":    answer(p.messages),
+		"GET /api/diff":        answer(p.diff),
+		"GET /api/memories":    answer(p.memories),
+		"POST /api/memories":   answer(p.change),
+		"GET /api/agents":      answer(p.agents),
+		"POST /api/undo":       answer(p.undo),
+		"POST /api/notes":      answer(p.close),
+		"GET /api/settings":    answer(p.settings),
+		"GET /api/workspaces":  answer(p.workspaces),
+		"POST /api/workspaces": answer(p.changeWorkspace),
+		"GET /api/spend":       answer(p.spend),
 	}
 }
 

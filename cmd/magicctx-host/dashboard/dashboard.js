@@ -182,12 +182,12 @@ function drawPlot(name, plot) {
 function bustLine(b) {
   const columns = [["pass", `request ${b.request}`], ["cause", b.cause ?? "no longer in the journal"], ["went", b.size ?? ""], ["result", b.at ? when(b.at) : ""]]
   return opening(columns, () => {
-    if (!b.pieces.length) return [told(b.facts)]
+    if (!b.pieces.length) return [told(b.facts), diffOf(b.request)]
     const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now)))
     if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 4 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
     const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"]].map(([className, text]) => element("th", { className }, text))
     const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
-    return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table)]
+    return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table), diffOf(b.request)]
   })
 }
 
@@ -200,20 +200,27 @@ function summaryLine(of, s) {
     const facts = s.tiers.map((text, i) => ({ label: lengths[i], text })).filter((f) => f.text)
     if (s.missing) facts.push({ label: "missing", text: s.missing })
     facts.push({ label: "made by", text: [s.madeBy, s.model, when(s.createdAt)].filter(Boolean).join(", ") })
-    const button = element("button", { type: "button" }, `show the messages ${range} word for word`)
-    button.onclick = async () => {
-      button.disabled = true
-      try {
-        const { text, isCut } = await (await ask(`/api/messages?${of}&first=${s.start}&last=${s.end}`)).json()
-        button.replaceWith(element("pre", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Messages ${range}` }, text))
-        if (isCut) button.after(element("p", {}, "The text goes on: magicctx-host history expand prints all of it."))
-      } catch (err) {
-        tellTrouble(`The messages ${range} cannot be shown: ${err.message}`)
-        button.disabled = false
-      }
-    }
-    return [told(facts), element("p", {}, button)]
+    return [told(facts), wordForWord(of, s.start, s.end)]
   })
+}
+
+/** Offers to show the messages from first to last word for word. */
+function wordForWord(of, first, last) {
+  const range = first === last ? `${first}` : `${first}-${last}`
+  const offer = element("button", { type: "button" }, `show the messages ${range} word for word`)
+  offer.onclick = async () => {
+    offer.disabled = true
+    try {
+      const { text, isCut } = await (await ask(`/api/messages?${of}&first=${first}&last=${last}`)).json()
+      const shown = element("pre", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Messages ${range}` }, text)
+      offer.replaceWith(shown)
+      if (isCut) shown.after(element("p", {}, "The text goes on: magicctx-host history expand prints all of it."))
+    } catch (err) {
+      tellTrouble(`The messages ${range} cannot be shown: ${err.message}`)
+      offer.disabled = false
+    }
+  }
+  return element("p", {}, offer)
 }
 
 let memories = []
@@ -367,7 +374,7 @@ function showSettings() {
 }
 
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
-const pages = { "": readSessions, session: showSession, memories: readMemories, agents: readAgents, costs: readSpend, settings: readSettings }
+const pages = { "": readSessions, session: showSession, memories: readMemories, workspaces: readWorkspaces, agents: readAgents, costs: readSpend, settings: readSettings }
 
 /** The parts of the address, for example ["session", "pi", "1234"]. */
 function address() {
@@ -404,6 +411,7 @@ const reread = ["memories", "costs"]
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
   $("closed").addEventListener("change", showNotes)
+  $("new-workspace").addEventListener("submit", createWorkspace)
   for (const [id, event] of [["key", "input"], ["changed", "change"]]) $(id).addEventListener(event, showSettings)
   for (const id of ["harness", "directory"]) $(id).addEventListener("change", showPage)
   try {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/memories"
@@ -59,7 +61,12 @@ func serve(t *testing.T) *served {
 				}
 				return nil
 			},
-			Ready: func(url string) error { ready <- url; return nil },
+			Read: func(_ context.Context, of rawhistory.Session, first, _ int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
+				yield(rawhistory.MessageOf(transcript.OpenCode{}, first, json.Value(`{"info":{"id":"msg_2","role":"assistant"},"parts":[{"id":"prt_2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"filePath":"src/zebra.go"},"output":"stripes"}}]}`)))
+				return rawhistory.Extent{First: 1, Last: 2}, nil
+			},
+			Identify: func(context.Context, string) (string, error) { return storetest.Project, nil },
+			Ready:    func(url string) error { ready <- url; return nil },
 		})
 	}()
 	t.Cleanup(func() {

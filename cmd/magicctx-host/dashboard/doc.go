@@ -2,5 +2,5 @@
 // hidden agents and their cost, and the settings. Only the browser that was given the token may read it.
 //
 // It may import internal/chronicle, internal/config, internal/format, internal/json, internal/promptcache, internal/replay,
-// internal/view, internal/view/page, internal/words, schema, store, store/memories, store/models and store/work.
+// internal/view, internal/view/page, internal/wirediff, internal/words, schema, store, store/memories, store/models and store/work.
 package dashboard

@@ -28,6 +28,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		switch n {
 		case 2:
 			c.Units[0].Kind, c.Units[0].Tool, c.Units[0].Tokens, c.Units[0].InputTokens = "tool", "read", 3000, 40
+			c.Units[0].UnitKey = "msg_2\x00p:prt_2"
 			c.Pass.Verdict, c.Pass.Bust, c.Pass.Cause, c.Pass.BustCause = "soft", true, "pressure", "pressure"
 			c.Pass.SizeTokens, c.Pass.Price = 61_000, schema.BustPrice{Resent: 12_900, Removed: 29_000, BreakEven: 3, Forecast: 41}
 			c.Edits = []store.EditRow{{Tag: 2, Kind: "drop", Pass: 2, Payload: "tool reclaim"}}
@@ -113,6 +114,27 @@ func TestMessagesAreShownWordForWord(t *testing.T) {
 	} {
 		if status, body := s.api("GET", "/api/messages"+ofSession+c.of, ""); status != c.status || !strings.Contains(body, c.want) || len(body) > 2*maxMessages {
 			t.Errorf("%s: %d %.200s", c.of, status, body)
+		}
+	}
+}
+
+func TestABustIsShownPieceByPiece(t *testing.T) {
+	s := serve(t).enter()
+	storeSession(t, s.dir)
+	for _, c := range []struct {
+		query, want string
+		status      int
+	}{
+		{"ses_1&request=2", `"name":"§2§ read src/zebra.go","why":"Old tool output, the oldest first, until there was enough room."`, http.StatusOK},
+		{"ses_1&request=2", `"after":{"text":"","note":"not sent"}`, http.StatusOK},
+		{"ses_1&request=3", `"name":"messages 1-2"`, http.StatusOK},
+		{"ses_1&request=3", "The zebra sleeps.", http.StatusOK},
+		{"ses_1&request=1", "took nothing away", http.StatusOK},
+		{"ses_1&request=0", "a request has a number", http.StatusUnprocessableEntity},
+		{"ses_unknown&request=1", "knows no session", http.StatusUnprocessableEntity},
+	} {
+		if status, body := s.api("GET", "/api/diff"+ofSession+c.query, ""); status != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d %.600s", c.query, status, body)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
 )
 
 // A settingsPage shows the settings that are in force for one harness in one directory.
@@ -28,20 +26,10 @@ func (p *pages) settings(r *http.Request) (settingsPage, error) {
 	if !slices.Contains([]schema.Harness{schema.HarnessOpenCode, schema.HarnessOpenCode2, schema.HarnessPi}, o.Harness) {
 		return out, fmt.Errorf("there is no harness %q", format.Clean(string(o.Harness)))
 	}
-	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
-		all, err := b.Sessions()
-		for _, s := range all {
-			if s.Directory != "" {
-				out.Directories = append(out.Directories, s.Directory)
-			}
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, store.ErrMissing) {
+	var err error
+	if out.Directories, err = p.directories(r); err != nil {
 		return out, err
 	}
-	slices.Sort(out.Directories)
-	out.Directories = slices.Compact(out.Directories)
 	if o.Directory != "" && !slices.Contains(out.Directories, o.Directory) {
 		return out, fmt.Errorf("magicctx knows no session in %q", format.Clean(o.Directory))
 	}

@@ -1,8 +1,11 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -12,11 +15,13 @@ import (
 )
 
 const (
-	// refreshEvery is the interval between two status requests while no session changes.
-	refreshEvery = time.Second
-	// refreshPause is the shortest time between two status requests. Without it, several busy sessions
-	// would cause many requests a second.
-	refreshPause = 100 * time.Millisecond
+	// refreshEvery is the interval between two status requests. The host announces changes of sessions, so the requests
+	// only renew the rest, for example the warnings.
+	refreshEvery = 5 * time.Second
+	// retryEvery is the interval between two attempts to reach a host.
+	retryEvery = time.Second
+	// reportPause is the shortest time between two reports. Without it, several busy sessions would cause many a second.
+	reportPause = 100 * time.Millisecond
 )
 
 // A Follower polls the host of a data directory. While no host runs, it keeps trying, and it never
@@ -31,7 +36,7 @@ type Follower struct {
 type News struct {
 	Status *schema.StatusResult
 	Away   string
-	// Changed is true if a session has had a pass, or if the follower has just connected to the host.
+	// Changed is true if a session has changed, or if the follower has just connected to the host.
 	Changed bool
 }
 
@@ -43,7 +48,7 @@ func (f Follower) Follow(ctx context.Context, tell func(News)) {
 			return
 		}
 		tell(News{Away: f.reason(err)})
-		pause(ctx, refreshEvery)
+		pause(ctx, retryEvery)
 	}
 }
 
@@ -58,44 +63,89 @@ var errHostLeft = errors.New("the host has ended")
 
 // listen follows one host until the host is gone.
 func (f Follower) listen(ctx context.Context, tell func(News)) error {
-	changed := make(chan struct{}, 1)
-	client, err := f.subscribe(ctx, changed)
+	in := inbox{arrived: make(chan struct{}, 1)}
+	client, err := f.subscribe(ctx, &in)
 	if err != nil {
 		return err
 	}
 	defer client.Close(ctx)
+	st, err := f.ask(ctx, client)
+	if err != nil {
+		return err
+	}
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
 	for isChange := true; ; {
-		st, err := f.ask(ctx, client)
-		if err != nil {
-			return err
-		}
 		tell(News{Status: st, Changed: isChange})
-		pause(ctx, refreshPause)
+		pause(ctx, reportPause)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-client.Done():
 			return errHostLeft
-		case <-changed:
-			isChange = true
+		case <-in.arrived:
+			isChange, st = true, with(*st, in.take())
 		case <-tick.C:
 			isChange = false
+			if st, err = f.ask(ctx, client); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// subscribe connects to the host, which then announces every pass in changed.
-func (f Follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.Client, error) {
+// An inbox holds the newest status of each session that has changed.
+type inbox struct {
+	arrived chan struct{}
+	mu      sync.Mutex
+	waiting []schema.SessionStatus
+}
+
+func isSame(a, b schema.SessionStatus) bool { return a.Harness == b.Harness && a.Session == b.Session }
+
+func (in *inbox) put(st schema.SessionStatus) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.waiting = append(slices.DeleteFunc(in.waiting, func(old schema.SessionStatus) bool { return isSame(old, st) }), st)
+	select {
+	case in.arrived <- struct{}{}:
+	default: // an announcement is already waiting in the channel
+	}
+}
+
+func (in *inbox) take() []schema.SessionStatus {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	all := in.waiting
+	in.waiting = nil
+	return all
+}
+
+// with returns a status in which sessions have changed.
+func with(st schema.StatusResult, changed []schema.SessionStatus) *schema.StatusResult {
+	st.Sessions = slices.Clone(st.Sessions)
+	for _, s := range changed {
+		s.Memories, s.Notes, s.Panel = 0, 0, nil // as in the list of all sessions
+		i := slices.IndexFunc(st.Sessions, func(old schema.SessionStatus) bool { return isSame(old, s) })
+		if i < 0 {
+			i = len(st.Sessions)
+			st.Sessions = append(st.Sessions, s)
+			st.KnownSessions = max(st.KnownSessions+1, len(st.Sessions))
+		}
+		st.Sessions[i] = s
+	}
+	slices.SortStableFunc(st.Sessions, func(a, b schema.SessionStatus) int { return cmp.Compare(b.LastPassAt, a.LastPassAt) })
+	return &st
+}
+
+// subscribe connects to the host, which then sends the status of each session that changes.
+func (f Follower) subscribe(ctx context.Context, in *inbox) (*rpc.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	client, err := Greet(ctx, f.Endpoint, func(_ context.Context, method string, _ json.Value) (any, error) {
-		if method == schema.MethodSessionChanged {
-			select {
-			case changed <- struct{}{}:
-			default: // an announcement is already waiting in the channel
-			}
+	client, err := Greet(ctx, f.Endpoint, func(_ context.Context, method string, params json.Value) (any, error) {
+		var st schema.SessionStatus
+		if method == schema.MethodSessionChanged && json.Unmarshal(params, &st) == nil {
+			in.put(st)
 		}
 		return nil, nil
 	})

@@ -1,4 +1,4 @@
-// Package terminal knows terminals: their keys and logs.
+// Package terminal knows terminals: their abilities and logs.
 //
-// It may import internal/format and internal/view.
+// It may import internal/format.
 package terminal

@@ -1,6 +1,10 @@
 package terminal
 
-import "os"
+import (
+	"cmp"
+	"os"
+	"strings"
+)
 
 // Is reports whether f is a terminal. /dev/null is a character device as well, and plugins like
 // to pass it as stdin, so it is excluded.
@@ -18,4 +22,13 @@ func Is(f any) bool {
 }
 
 // WantsColor reports whether output to f should have colours.
-func WantsColor(f any) bool { return Is(f) && os.Getenv("NO_COLOR") == "" }
+func WantsColor(f any) bool {
+	return Is(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// IsASCII reports whether f is a terminal whose locale names a character set other than UTF-8, for example
+// "C". Without a locale, it counts as UTF-8: many containers set none.
+func IsASCII(f any) bool {
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	return Is(f) && locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
+}

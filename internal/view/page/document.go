@@ -38,6 +38,25 @@ type pageView struct {
 	Findings     []findingRow
 	MoreFindings int
 	Sessions     []sessionView
+	Marks        []markRow
+}
+
+// A markRow is the bill of the whole trace at other settings. Share is its part of the largest bill.
+type markRow struct {
+	replay.MarksBill
+	Money string
+	Share float64
+}
+
+func markRows(all []replay.MarksBill) (rows []markRow) {
+	most := 0.0
+	for _, m := range all {
+		most = max(most, m.Bill)
+	}
+	for _, m := range all {
+		rows = append(rows, markRow{m, format.Money(m.Bill), m.Bill / max(most, 1e-9)})
+	}
+	return rows
 }
 
 // A tile shows one figure of the whole trace. Alarm marks a figure that should be zero.
@@ -53,7 +72,7 @@ type findingRow struct {
 }
 
 func newPageView(s replay.Summary, o Options) pageView {
-	v := pageView{Trace: clean(o.Trace), Sentence: report.Sentence(s), Tiles: tiles(s)}
+	v := pageView{Trace: clean(o.Trace), Sentence: report.Sentence(s), Tiles: tiles(s), Marks: markRows(s.Marks)}
 	outcomes := make(map[int]replay.Outcome, len(s.Busts))
 	for _, b := range s.Busts {
 		outcomes[b.Pass] = b.Outcome

@@ -5,7 +5,7 @@ import type { RpcDefinition } from "./opencode2.ts"
 /** The calls that the half in the terminal makes. The half in the server answers them. */
 export interface Calls {
   news(asked: Asked): Promise<News>
-  run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
+  run(command: { session: string; command: string; arguments: string }): Promise<Omit<CommandExecuteResult, "page">>
 }
 
 /** A terminal tells which session it shows (empty for none), and the number of the last notice it has seen; at first 0. */

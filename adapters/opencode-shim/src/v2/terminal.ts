@@ -38,7 +38,10 @@ export class Terminal {
     }
     const handlers: Calls = {
       news: async (asked) => this.news(asked),
-      run: (command) => executeCommand(this.owner.host, { ...command, directory }),
+      run: async (command) => {
+        const { page: _, ...words } = await executeCommand(this.owner.host, { ...command, directory }) // the words have the choices, too
+        return words
+      },
     }
     try {
       return await ctx.rpc.register(definition, { ...handlers })

@@ -219,6 +219,23 @@ export interface CauseCount {
   count: number
 }
 
+/**
+ * A Choice is a command that a user may choose, for example "Archive" for "/ctx-menu memory 12 archive". No
+ * two choices of a page have the same label.
+ */
+export interface Choice {
+  label: string
+  /** about explains the label. */
+  about?: string
+  command: string
+  arguments?: string
+  /** confirm says what the command does. The harness asks before it runs such a command. */
+  confirm?: string
+  /** ask is the question for a text that follows the arguments, and Value the text to start from. */
+  ask?: string
+  value?: string
+}
+
 /** ClientStatus is one connection of the host. */
 export interface ClientStatus {
   client: string
@@ -252,6 +269,8 @@ export interface CommandExecuteResult {
    * not disappear by itself. The shim never sends it to the model.
    */
   stays?: boolean
+  /** page is the message for a harness with dialogs, in which the user chooses how to go on. */
+  page?: Page
 }
 
 /** CompartmentScore is a compartment of the messages with the ordinals Start to End. */
@@ -589,8 +608,8 @@ export interface KeptUnit {
   about?: string
   tokens: number
   /**
-   * waits means that the piece is not whole on the wire yet. It comes back with the next bust after which the
-   * prompt stays below the force level (85 %).
+   * waits means that the piece is not whole on the wire yet. It comes back with the next bust after which it
+   * fits below the execute threshold.
    */
   waits?: boolean
 }
@@ -691,6 +710,12 @@ export interface NotifyShowParams {
   variant: "info" | "success" | "warning" | "error"
 }
 
+/** A Page is a text with choices. It has no choices if there is nothing to go on with. */
+export interface Page {
+  text: string
+  choices: Choice[]
+}
+
 /**
  * A Panel is a session's status for the harness's own screen. All harnesses show the same texts. They fit for
  * a terminal: each is one line without control characters. The panel stays on the screen while nothing
@@ -715,6 +740,11 @@ export interface Panel {
   bust?: number
   /** facts are in the order in which they are shown. */
   facts: PanelFact[]
+  /**
+   * widget has the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent before
+   * the first request, and if the user has switched it off.
+   */
+  widget?: string[]
 }
 
 /** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold". */
@@ -1007,6 +1037,8 @@ export interface SessionStatus {
   memories?: number
   notes?: number
   panel?: Panel
+  /** screen has the status as lines for a terminal. Only an answer to SessionStatusParams.Columns has it. */
+  screen?: string[]
 }
 
 /** SessionStatusParams asks for the state of one session. */
@@ -1015,6 +1047,8 @@ export interface SessionStatusParams {
   session: string
   /** dropped asks for the units that passes have dropped, and for those that the user keeps. */
   dropped?: boolean
+  /** columns asks for the lines of a screen of this width. */
+  columns?: number
 }
 
 /**

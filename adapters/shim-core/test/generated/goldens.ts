@@ -11,7 +11,21 @@ export const hostCalls: HostCalls = {
     "title": "magicctx",
     "message": "45 % of 200000 tokens",
     "variant": "info",
-    "stays": true
+    "stays": true,
+    "page": {
+      "text": "the full page",
+      "choices": [
+        {
+          "label": "Edit",
+          "about": "change it",
+          "command": "ctx-menu",
+          "arguments": "memory 12 edit",
+          "confirm": "It changes.",
+          "ask": "The fact",
+          "value": "old"
+        }
+      ]
+    }
   } },
   "initialize": { params: {
     "protocol": {
@@ -114,7 +128,8 @@ export const hostCalls: HostCalls = {
   "session/status": { params: {
     "harness": "opencode",
     "session": "ses_1",
-    "dropped": true
+    "dropped": true,
+    "columns": 80
   }, result: {
     "harness": "opencode",
     "session": "ses_1",
@@ -428,8 +443,14 @@ export const hostCalls: HostCalls = {
           "label": "cache hits",
           "text": "93%"
         }
+      ],
+      "widget": [
+        "██##▒▒▒···│······  90k of 200k tokens (45%)"
       ]
-    }
+    },
+    "screen": [
+      "magicctx  Fix the parser"
+    ]
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
@@ -677,6 +698,16 @@ export const hostCalls: HostCalls = {
             "rule": "queued drops"
           }
         ],
+        "keptUnits": [
+          {
+            "tag": 12,
+            "kind": "tool",
+            "tool": "read",
+            "about": "src/main.go",
+            "tokens": 900,
+            "waits": true
+          }
+        ],
         "bindsThinking": true,
         "lostThinkingBlocks": 4,
         "lostThinkingTokens": 1200,
@@ -851,8 +882,14 @@ export const hostCalls: HostCalls = {
               "label": "cache hits",
               "text": "93%"
             }
+          ],
+          "widget": [
+            "██##▒▒▒···│······  90k of 200k tokens (45%)"
           ]
-        }
+        },
+        "screen": [
+          "magicctx  Fix the parser"
+        ]
       }
     ],
     "memoryBytes": 30000000,
@@ -1133,6 +1170,16 @@ export const shimNotifications: ShimNotifications = {
         "rule": "queued drops"
       }
     ],
+    "keptUnits": [
+      {
+        "tag": 12,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "waits": true
+      }
+    ],
     "bindsThinking": true,
     "lostThinkingBlocks": 4,
     "lostThinkingTokens": 1200,
@@ -1307,8 +1354,14 @@ export const shimNotifications: ShimNotifications = {
           "label": "cache hits",
           "text": "93%"
         }
+      ],
+      "widget": [
+        "██##▒▒▒···│······  90k of 200k tokens (45%)"
       ]
-    }
+    },
+    "screen": [
+      "magicctx  Fix the parser"
+    ]
   },
 }
 

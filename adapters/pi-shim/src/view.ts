@@ -1,0 +1,49 @@
+import type { SessionStatus } from "@magicctx/shim-core"
+import type { UI } from "./pi.ts"
+
+/** The keys that scroll, with their rows. Any other key closes the view. */
+const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1, "\x1b[B": 1, "\x1bOB": 1, "\x1b[5~": -10, "\x1b[6~": 10, " ": 10 }
+
+/**
+ * Shows what the host has written for the whole screen. The host writes it for the width of the terminal, and again when
+ * `follow` says so. Returns false if this Pi has no terminal to show it on.
+ */
+export async function showView(ui: UI, ask: (columns: number) => Promise<SessionStatus>, follow: (refresh?: () => void) => void): Promise<boolean> {
+  let isDrawn = false
+  await ui.custom(
+    (tui, _, __, close) => {
+      isDrawn = true
+      let lines: string[] = []
+      let top = 0
+      let width = 0
+      const draw = (answer: SessionStatus) => {
+        lines = answer.screen ?? []
+        tui.requestRender()
+      }
+      const refresh = () => void ask(width).then(draw, () => {})
+      follow(refresh)
+      return {
+        render(columns) {
+          if (columns !== width) {
+            width = columns
+            refresh()
+          }
+          const rows = tui.terminal.rows - 1
+          top = Math.max(0, Math.min(top, lines.length - rows))
+          const shown = lines.slice(top, top + rows)
+          return [...shown, ...Array<string>(rows - shown.length).fill(""), "↑/↓ scrolls · any other key closes"]
+        },
+        handleInput(keys) {
+          const by = steps[keys]
+          if (!by) return close(undefined)
+          top += by
+          tui.requestRender()
+        },
+        invalidate() {},
+      }
+    },
+    { overlay: true, overlayOptions: { width: "100%", maxHeight: "100%" } },
+  )
+  follow()
+  return isDrawn
+}

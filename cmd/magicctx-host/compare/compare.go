@@ -1,0 +1,246 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/traces"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/models"
+)
+
+// Options say which sessions to compare, and at which prices.
+type Options struct {
+	// Dir is the data directory.
+	Dir string
+	// Of names traces, or sessions by their ids. If it is empty, all traces that were changed since Since are compared.
+	Of     []string
+	Since  time.Time
+	Prices replay.Prices
+	// Progress is called with a line for people; nil shows none. The last line is empty.
+	Progress func(text string)
+}
+
+// A Row compares the bills of one session in one trace. Magicctx includes Historian, and Alone includes the requests of
+// the harness's own compactions.
+type Row struct {
+	Trace       string  `json:"trace"`
+	Session     string  `json:"session"`
+	Requests    int     `json:"requests"`
+	Busts       int     `json:"busts"`
+	Alone       float64 `json:"alone"`
+	Compactions int     `json:"compactions"`
+	Magicctx    float64 `json:"magicctx"`
+	Historian   float64 `json:"historian"`
+}
+
+// Damaged is a trace that is left out.
+type Damaged struct {
+	Trace string `json:"trace"`
+	Error string `json:"error"`
+}
+
+// A Result compares all sessions. Amounts are in US dollars.
+type Result struct {
+	// Since is absent if the sessions were named.
+	Since   string    `json:"since,omitempty"`
+	Rows    []Row     `json:"sessions"`
+	Total   Row       `json:"total"`
+	Damaged []Damaged `json:"damaged"`
+}
+
+// Run replays the sessions.
+func Run(ctx context.Context, o Options) (Result, error) {
+	out := Result{Rows: []Row{}, Damaged: []Damaged{}}
+	all, wanted, err := choose(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	if len(o.Of) == 0 {
+		out.Since = o.Since.Format(time.DateOnly)
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	defer o.Progress("")
+	for i, t := range all {
+		s, err := play(ctx, t, replay.Options{Prices: o.Prices, Progress: func(done, steps int) {
+			o.Progress(fmt.Sprintf("trace %d of %d: step %d of %d", i+1, len(all), done, steps))
+		}})
+		name := filepath.Base(t.Path)
+		switch {
+		case ctx.Err() != nil:
+			return out, fmt.Errorf("compare: %w", ctx.Err())
+		case errors.Is(err, replay.ErrNoRequest): // a harness was only started
+		case err != nil:
+			out.Damaged = append(out.Damaged, Damaged{name, err.Error()})
+		default:
+			for _, one := range s.Sessions() {
+				if id := one.Detail[0].Session; wanted[t.Path] == nil || wanted[t.Path][id] {
+					out.add(rowOf(name, id, one))
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// choose returns the traces to replay. wanted has the chosen sessions of a trace, or nil for all.
+func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[string]map[string]bool, err error) {
+	wanted = make(map[string]map[string]bool)
+	if len(o.Of) == 0 {
+		found, err := traces.All(o.Dir)
+		for _, t := range found {
+			if !t.Changed.Before(o.Since) {
+				all = append(all, t)
+			}
+		}
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("no trace since %s; %s", o.Since.Format(time.DateOnly), traces.How())
+		}
+		return all, wanted, err
+	}
+	isChosen := make(map[string]bool)
+	for _, of := range o.Of {
+		if _, err := os.Stat(of); err == nil {
+			if !isChosen[of] {
+				all = append(all, traces.Trace{Path: of})
+			}
+			isChosen[of], wanted[of] = true, nil
+			continue
+		}
+		found, err := traces.Of(ctx, o.Dir, of)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", format.Clean(of), err)
+		}
+		for _, t := range found {
+			if !isChosen[t.Path] {
+				all, isChosen[t.Path], wanted[t.Path] = append(all, t), true, make(map[string]bool)
+			}
+			if wanted[t.Path] != nil {
+				wanted[t.Path][of] = true
+			}
+		}
+	}
+	return all, wanted, nil
+}
+
+func play(ctx context.Context, t traces.Trace, o replay.Options) (replay.Summary, error) {
+	f, err := os.Open(t.Path)
+	if err != nil {
+		return replay.Summary{}, err
+	}
+	defer f.Close()
+	played, err := replay.Run(ctx, traces.Reader(ctx, f), o)
+	if err != nil {
+		return replay.Summary{}, err
+	}
+	if played.IsTruncated {
+		return replay.Summary{}, errors.New("the compressed file breaks off")
+	}
+	return played.Summary(), nil
+}
+
+func rowOf(trace, session string, s replay.Summary) Row {
+	saved, _ := s.Saving()
+	return Row{
+		Trace: trace, Session: session, Requests: s.Passes, Busts: len(s.Busts),
+		Alone: s.Alone.Bill, Compactions: s.Alone.Compactions, Magicctx: s.Bill + saved.Historian, Historian: saved.Historian,
+	}
+}
+
+func (r *Result) add(row Row) {
+	r.Rows = append(r.Rows, row)
+	t := &r.Total
+	t.Requests, t.Busts, t.Compactions = t.Requests+row.Requests, t.Busts+row.Busts, t.Compactions+row.Compactions
+	t.Alone, t.Magicctx, t.Historian = t.Alone+row.Alone, t.Magicctx+row.Magicctx, t.Historian+row.Historian
+}
+
+// Sentence says the difference in words.
+func (r Result) Sentence() string {
+	t := r.Total
+	text := format.Count(len(r.Rows), "recorded session")
+	if r.Since != "" {
+		text = "Since " + r.Since + ", " + text
+	}
+	text += fmt.Sprintf(" with %s would have cost %s with the harness alone", format.Count(t.Requests, "request"), format.Money(t.Alone))
+	if t.Compactions > 0 {
+		text += ", which would have summarised " + format.Count(t.Compactions, "time")
+	}
+	text += "; the bill with magicctx is " + format.Money(t.Magicctx)
+	if t.Historian > 0 {
+		text += " (of it " + format.Money(t.Historian) + " for the historian)"
+	}
+	switch less := t.Alone - t.Magicctx; {
+	case t.Alone == 0:
+	case less >= 0:
+		text += fmt.Sprintf(", %s (%s) less", format.Money(less), format.Percent(less/t.Alone))
+	default:
+		text += fmt.Sprintf(", %s (%s) more", format.Money(-less), format.Percent(-less/t.Alone))
+	}
+	text += "."
+	if n := len(r.Damaged); n > 0 {
+		text += " Left out: " + format.Count(n, "damaged trace") + "."
+	}
+	return text
+}
+
+// ParseSince reads a time such as 7d, 36h or 2026-11-20.
+func ParseSince(text string, now time.Time) (time.Time, error) {
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 36_500 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, text, now.Location())
+	if err != nil {
+		return t, fmt.Errorf("--since is %q; it is like 7d, 36h or 2026-11-20", format.Clean(text))
+	}
+	return t, nil
+}
+
+// ReadPrices reads a list of prices from a JSON file, or takes the price of a model, such as anthropic/claude, for every
+// model. Without a name it returns nil.
+func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
+	if name == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(name)
+	if err == nil {
+		var list replay.Prices
+		if err := json.Unmarshal(content, &list); err != nil {
+			return nil, fmt.Errorf("prices in %s: %w", format.Clean(name), err)
+		}
+		for model, p := range list {
+			if min(p.Fresh, p.Write, p.Read, p.Output) < 0 || p == (schema.Price{}) {
+				return nil, fmt.Errorf("prices in %s: %s needs fresh, write, read and output in $ for a million tokens", format.Clean(name), format.Clean(model))
+			}
+		}
+		return list, nil
+	}
+	provider, model, isModel := strings.Cut(name, "/")
+	if !isModel || !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	known, err := models.View(ctx, dataDir, provider, model)
+	if err != nil {
+		return nil, err
+	}
+	p := schema.Price{Fresh: known.PriceFresh, Write: known.PriceWrite, Read: known.PriceRead, Output: known.PriceOutput}
+	if p == (schema.Price{}) {
+		return nil, fmt.Errorf("there is no file %q, and magicctx knows no price of such a model", format.Clean(name))
+	}
+	return replay.Prices{replay.EveryModel: p}, nil
+}

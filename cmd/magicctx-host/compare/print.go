@@ -1,0 +1,121 @@
+package compare
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/view/page"
+)
+
+const (
+	columns = 80
+	// barWidth is the width of the longest bar, in columns. maxRows bounds the sessions that are listed.
+	barWidth = 50
+	maxRows  = 200
+)
+
+// Print prints the result for people: a sentence, two bars, and a table of the sessions.
+func Print(w io.Writer, r Result, isColored bool) error {
+	var b strings.Builder
+	paint := view.Painter(isColored)
+	line := ""
+	for _, word := range strings.Fields(r.Sentence()) {
+		if line != "" && len(line)+1+len(word) > columns {
+			b.WriteString(paint.Paint(view.Strong, line) + "\n")
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	b.WriteString(paint.Paint(view.Strong, line) + "\n\n")
+	most := max(r.Total.Alone, r.Total.Magicctx, 1e-9)
+	for _, bar := range []struct {
+		name   string
+		money  float64
+		colour view.Colour
+	}{{"harness alone", r.Total.Alone, view.Notice}, {"magicctx", r.Total.Magicctx, view.Good}} {
+		fmt.Fprintf(&b, "%-13s %9s  %s\n", bar.name, format.Money(bar.money), paint.Paint(bar.colour, strings.Repeat("█", int(barWidth*bar.money/most+0.5))))
+	}
+	if len(r.Rows) > 0 {
+		fmt.Fprintf(&b, "\n%-32s %8s %6s %9s %9s\n", "SESSION", "REQUESTS", "BUSTS", "ALONE", "MAGICCTX")
+		for _, row := range r.Rows[:min(len(r.Rows), maxRows)] {
+			fmt.Fprintf(&b, "%-32s %8d %6d %9s %9s\n", format.Shorten(format.Clean(row.Session), 32), row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx))
+		}
+		if more := len(r.Rows) - maxRows; more > 0 {
+			fmt.Fprintf(&b, "and %d more\n", more)
+		}
+	}
+	for _, d := range r.Damaged {
+		b.WriteString(paint.Paint(view.Alarm, "left out: "+format.Clean(d.Trace)+": "+format.Clean(d.Error)) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+//go:embed page.html
+var pageHTML string
+
+// A bar is the bill of one session, or of all, on the page.
+type bar struct {
+	Name            string
+	Requests, Busts int
+	Alone, Magicctx string
+	// AloneShare and Share are parts of the largest bill.
+	AloneShare, Share float64
+}
+
+// WritePage writes the page of a result to a file, and tells the user.
+func WritePage(tell io.Writer, r Result, path string) error {
+	content, err := pageOf(r)
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return save(tell, path, content, "open it in a browser")
+}
+
+// save writes a page, which only the user may read.
+func save(tell io.Writer, path string, content []byte, next string) error {
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	_, err := fmt.Fprintf(tell, "Wrote %s; %s.\n", format.Clean(path), next)
+	return err
+}
+
+// pageOf returns the result as one HTML page that loads nothing.
+func pageOf(r Result) ([]byte, error) {
+	most, mostOfRow := max(r.Total.Alone, r.Total.Magicctx, 1e-9), 1e-9
+	for _, row := range r.Rows {
+		mostOfRow = max(mostOfRow, row.Alone, row.Magicctx)
+	}
+	barOf := func(row Row, name string, most float64) bar {
+		return bar{name, row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx), row.Alone / most, row.Magicctx / most}
+	}
+	data := struct {
+		Style    template.CSS
+		Sentence string
+		Total    bar
+		Rows     []bar
+		More     int
+		Damaged  []Damaged
+	}{Style: template.CSS(page.Style), Sentence: r.Sentence(), Total: barOf(r.Total, "all sessions", most), More: max(0, len(r.Rows)-maxRows)}
+	for _, row := range r.Rows[:min(len(r.Rows), maxRows)] {
+		data.Rows = append(data.Rows, barOf(row, format.Shorten(format.Clean(row.Session), 64), mostOfRow))
+	}
+	for _, d := range r.Damaged {
+		data.Damaged = append(data.Damaged, Damaged{format.Clean(d.Trace), format.Clean(d.Error)})
+	}
+	var b bytes.Buffer
+	t, err := template.New("compare").Funcs(template.FuncMap{"percent": func(part float64) string { return fmt.Sprintf("%.3f%%", 100*part) }}).Parse(pageHTML)
+	if err != nil {
+		return nil, err
+	}
+	err = t.Execute(&b, data)
+	return b.Bytes(), err
+}

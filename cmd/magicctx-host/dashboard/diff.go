@@ -1,0 +1,50 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/wirediff"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// diff returns what one request of a session has changed in the messages that the model sees.
+func (p *pages) diff(r *http.Request) (wirediff.Diff, error) {
+	request := wirediff.Request{Key: keyIn(r)}
+	var err error
+	if request.Pass, err = strconv.Atoi(r.URL.Query().Get("request")); err != nil || request.Pass < 1 {
+		return wirediff.Diff{}, errors.New("a request has a number")
+	}
+	err = store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
+		all, err := b.Sessions()
+		i := slices.IndexFunc(all, func(s store.SessionName) bool { return s.Key == request.Key })
+		if err != nil || i < 0 {
+			return cmp.Or(err, fmt.Errorf("magicctx knows no session %q of %q", format.Clean(request.Key.Session), format.Clean(request.Key.Harness)))
+		}
+		var errs [5]error
+		journal, journalErr := b.Reports().Passes(r.Context(), request.Key, request.Pass-1, 1)
+		if len(journal) == 1 && journal[0].Pass == request.Pass {
+			request.At = journal[0].At
+		}
+		removals, removalsErr := b.Reports().PassRemovals(r.Context(), request.Key)
+		errs[0], errs[1] = journalErr, removalsErr
+		request.Covered = coveredBefore(request.Pass, removals)
+		request.Through = request.Covered
+		for _, rm := range removals[request.Pass] {
+			request.Through = max(request.Through, rm.Through)
+		}
+		request.Summaries, errs[2] = b.Compartments(request.Key)
+		request.Snap, errs[3] = b.Snapshot(request.Key)
+		request.Within, errs[4] = wirediff.Session(b, all[i], request.Summaries)
+		return errors.Join(errs[:]...)
+	})
+	if err != nil {
+		return wirediff.Diff{}, err
+	}
+	return wirediff.Of(r.Context(), request, p.Read)
+}

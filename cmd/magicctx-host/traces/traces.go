@@ -1,0 +1,140 @@
+package traces
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Variable names a directory for traces. It overrides the setting of `trace on`.
+const Variable = "MAGICCTX_TRACE"
+
+// Dir is the directory of the traces below a data directory.
+func Dir(dataDir string) string { return filepath.Join(dataDir, "traces") }
+
+// How says how to record a trace.
+func How() string { return program.Name() + " trace on records the next session" }
+
+// A Trace is a recorded trace. Changed is the time of its last frame.
+type Trace struct {
+	Path    string
+	Bytes   int64
+	Changed time.Time
+}
+
+// All returns the traces that may be on this machine, the newest first. The name of a trace begins with the time in
+// milliseconds, and all times of this century have the same number of digits.
+func All(dataDir string) (all []Trace, err error) {
+	dirs := []string{Dir(dataDir)}
+	if dir := os.Getenv(Variable); dir != "" {
+		dirs = append(dirs, dir)
+	}
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("look for traces: %w", err)
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err == nil && strings.Contains(e.Name(), ".jsonl") && e.Type().IsRegular() {
+				all = append(all, Trace{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()})
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no trace in %s; %s", strings.Join(dirs, " or "), How())
+	}
+	slices.SortFunc(all, func(a, b Trace) int { return strings.Compare(filepath.Base(b.Path), filepath.Base(a.Path)) })
+	return all, nil
+}
+
+// Newest returns the newest trace that holds a request to a model. If no trace does, it returns the newest one.
+func Newest(dataDir string) (Trace, error) {
+	all, err := All(dataDir)
+	if err != nil {
+		return Trace{}, err
+	}
+	for _, t := range all {
+		if t.Holds(context.Background(), "") {
+			return t, nil
+		}
+	}
+	return all[0], nil
+}
+
+// Of returns the traces that hold requests of a session, the newest first.
+func Of(ctx context.Context, dataDir, session string) (of []Trace, err error) {
+	all, err := All(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		if t.Holds(ctx, session) {
+			of = append(of, t)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(of) == 0 {
+		return nil, fmt.Errorf("no trace of this session; %s", How())
+	}
+	return of, nil
+}
+
+// Holds reports whether the trace holds a request of the session to a model, or of any session if session is "". If a
+// harness was only started, its trace holds none.
+func (t Trace) Holds(ctx context.Context, session string) bool {
+	f, err := os.Open(t.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	quoted := json.Quote(session)
+	for frame, err := range rpc.ReadTrace(Reader(ctx, f)) {
+		if err != nil {
+			return false
+		}
+		if frame.From != rpc.FromShim || session != "" && !bytes.Contains(frame.Body, quoted) {
+			continue
+		}
+		var m struct {
+			Method string `json:"method"`
+			Params struct {
+				Session string `json:"session"`
+			} `json:"params"`
+		}
+		if json.Unmarshal(frame.Body, &m) == nil && m.Method == schema.MethodTransform && (session == "" || m.Params.Session == session) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reader returns a reader of r that fails when ctx ends.
+func Reader(ctx context.Context, r io.Reader) io.Reader { return &cancelled{ctx, r} }
+
+type cancelled struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (c *cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(p)
+}

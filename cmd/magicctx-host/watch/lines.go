@@ -1,0 +1,55 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/view"
+)
+
+// Plain prints the status, and then each event in a line, until ctx ends. It never draws a line again.
+func Plain(ctx context.Context, o Options, w io.Writer) error {
+	v := o.live()
+	v.Away = ""
+	return printed(ctx, o, func(n observer.News) error {
+		isFirst := v.Status == nil
+		v = v.Heard(n.Status, n.Away, time.Now())
+		if isFirst && n.Status != nil {
+			o.Page.Now = time.Now()
+			return view.PrintStatus(w, *n.Status, o.Page)
+		}
+		return view.PrintNews(w, v, o.Page)
+	})
+}
+
+// JSON prints the status as one line of JSON after each change of a session, until ctx ends.
+func JSON(ctx context.Context, o Options, w io.Writer) error {
+	return printed(ctx, o, func(n observer.News) error {
+		if !n.Changed {
+			return nil
+		}
+		line, err := json.Marshal(n.Status)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(line))
+		}
+		return err
+	})
+}
+
+// printed calls tell with each report until ctx ends, or until tell fails because the reader of the pipe has ended, for
+// example in `| head`.
+func printed(ctx context.Context, o Options, tell func(observer.News) error) (failed error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	o.Follow(ctx, func(n observer.News) {
+		if failed = tell(n); failed != nil {
+			stop()
+		}
+	})
+	return failed
+}

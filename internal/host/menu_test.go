@@ -1,0 +1,87 @@
+package host
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/project"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/index"
+	"github.com/magicctx/magicctx-host/store/memories"
+)
+
+// choose runs /ctx-menu, and returns its page.
+func (h *harness) choose(arguments string) *schema.Page {
+	h.t.Helper()
+	r, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Directory: "/p", Command: "ctx-menu", Arguments: arguments})
+	if err != nil {
+		h.t.Fatalf("%s: %v", arguments, err)
+	}
+	if r.Page == nil {
+		return &schema.Page{Text: r.Message}
+	}
+	for i, c := range r.Page.Choices {
+		if strings.ContainsAny(c.Label, "\n\x1b\u202e") || slices.ContainsFunc(r.Page.Choices[:i], func(other schema.Choice) bool { return other.Label == c.Label }) {
+			h.t.Errorf("%s: the label %q", arguments, c.Label)
+		}
+		if !strings.Contains(r.Message, c.Label) {
+			h.t.Errorf("%s: the words lack the choice %q", arguments, c.Label)
+		}
+	}
+	return r.Page
+}
+
+// The user walks through the menu: memories of this project are shown, edited, archived and restored, others are not, and
+// a finding of a search leads to its message.
+func TestMenu(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	here := project.OfDirectory("/p")
+	h.edits(func(e *memories.Editor) error {
+		for _, m := range []chronicle.Memory{
+			{Project: here, Content: "Hosts are called \x1b[31mmagicctx\x1b[0m\u202e-host", Category: "NAMING", Source: "user"},
+			{Project: "git:other", Content: "a secret of another project", Category: "NAMING", Source: "user"},
+		} {
+			if _, _, err := e.Write(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	h.indexes(index.Session{Harness: "pi", ID: "s2", Project: here}, "The zebra eats \x1b[2J grass")
+
+	for _, step := range []struct{ arguments, says string }{
+		{"", ""},
+		{"memories", "1 memory of this project"},
+		{"memory 1", "Hosts are called magicctx-host\nnaming, active"},
+		{"memory 1 edit Hosts have names.", "It is changed. Models see the new text"},
+		{"memory 1", "Hosts have names.\nnaming, active"},
+		{"memory 1 edit", "Nothing is changed: "},
+		{"memory 1 archive", "It is archived."},
+		{"memory 1 archive", "Nothing is changed: "},
+		{"memory 1 restore", "Models see it from"},
+		{"memory 2", "Nothing is changed: "},
+		{"memory 2 archive", "Nothing is changed: "},
+		{"memory x", "needs the number"},
+		{"search zebra", `1 finding for "zebra"`},
+		{"search xyzzy", "Nothing found."},
+		{"search", "the query has no words"},
+		{"message 1", "hello"},
+		{"message 99", "no message"},
+		{"taken", "Dropped: nothing of "},
+		{"nonsense", `There is no "nonsense"`},
+	} {
+		if got := h.choose(step.arguments).Text; !strings.Contains(got, step.says) || strings.ContainsRune(got, '\x1b') {
+			t.Errorf("/ctx-menu %s says %q, want %q", step.arguments, got, step.says)
+		}
+	}
+	if got := h.choose("search zebra").Choices; len(got) != 2 || got[0].Arguments != "message 1 s2" || !strings.Contains(got[0].Label, "The zebra eats  grass") {
+		t.Errorf("a search leads to %+v", got)
+	}
+	if got := h.choose("memories").Choices; len(got) != 1 || got[0].Label != "1. Hosts have names." || got[0].Arguments != "memory 1" {
+		t.Errorf("the memories are %+v", got)
+	}
+}

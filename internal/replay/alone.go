@@ -1,0 +1,116 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+const (
+	// summaryTokens is the assumed size of a summary of the harness.
+	summaryTokens = 1200
+	// cutResult is the size, in tokens, of a result that is cut to 2,000 characters.
+	cutResult = 500
+)
+
+// An alone is a session as its harness would send it without magicctx, with the harness's own compaction. Up to the first
+// compaction, that is the unmodified session.
+type alone struct {
+	of transcript.CompactionVocabulary
+	// compactions counts the compactions so far. The summary of the newest one stands for the first messages. from is
+	// their number.
+	compactions, from int
+	// biller is the cache after the first compaction.
+	biller *biller
+}
+
+// request returns the usage of a request, and of the compaction before it. compaction is zero if the prompt still fits.
+// plain is the usage of the unmodified request, and unseen the number of tokens in each prompt that the trace does not
+// show.
+func (a *alone) request(at int64, model string, r route.Route, p prompt, plain promptcache.Tokens, window, unseen int) (usage, compaction promptcache.Tokens) {
+	if a.from >= len(p.messages) {
+		a.compactions, a.from, a.biller = 0, 0, nil // the harness took the messages back, and the summary with them
+	}
+	usage = plain
+	if a.biller != nil {
+		usage, _ = a.biller.request(at, model, r, a.prompt(p))
+	}
+	if window == 0 || usage.Prompt()+unseen <= window {
+		return usage, compaction
+	}
+	kept := a.kept(p.messages, window)
+	if kept <= a.from {
+		return usage, compaction // there is nothing to summarise, so the harness cannot help itself
+	}
+	text := a.summary()
+	for i := a.from; i < kept; i++ {
+		text += condensed(&p.messages[i])
+	}
+	if a.biller == nil {
+		a.biller = newBiller()
+		a.biller.request(at, model, r, prompt{system: p.system}) // the system prompt is cached already
+	}
+	a.compactions, a.from = a.compactions+1, kept
+	// The request for a summary begins with a system prompt of its own, so nothing of it is cached.
+	compaction = promptcache.Tokens{Fresh: text, Output: summaryTokens}
+	usage, _ = a.biller.request(at, model, r, a.prompt(p))
+	return usage, compaction
+}
+
+// summary returns the size of the summary.
+func (a *alone) summary() int {
+	if a.compactions == 0 {
+		return 0
+	}
+	return summaryTokens
+}
+
+// prompt returns the prompt with the summary in the place of the first messages.
+func (a *alone) prompt(p prompt) prompt {
+	summary := render.WireMessage{Key: fmt.Sprint("summary ", a.compactions), Role: transcript.User, Blocks: []render.Block{{Kind: render.TextBlock, Text: fmt.Sprint("summary ", a.compactions)}}}
+	a.biller.sizes[summary.Hash()] = Sources{Text: summaryTokens}
+	return prompt{system: p.system, messages: append([]render.WireMessage{summary}, p.messages[a.from:]...)}
+}
+
+// kept returns the index of the first message that stays word for word. The newest one always stays.
+func (a *alone) kept(messages []render.WireMessage, window int) int {
+	budget := min(max(window/4, a.of.LeastKept), a.of.MostKept)
+	i := len(messages) - 1
+	size := sourcesOf(&messages[i]).Total()
+	for ; i > a.from; i-- {
+		if size += sourcesOf(&messages[i-1]).Total(); size > budget {
+			break
+		}
+	}
+	return i
+}
+
+// condensed returns the size of a message in the request for a summary.
+func condensed(m *render.WireMessage) (size int) {
+	for i := range m.Blocks {
+		part := sourcesOf(&render.WireMessage{Blocks: m.Blocks[i : i+1]})
+		size += part.Text + part.Reasoning + part.Inputs + min(part.Results, cutResult)
+	}
+	return size
+}
+
+// An Alone is the bill of the harness without magicctx, with its own compaction.
+type Alone struct {
+	Bill float64 `json:"bill"`
+	// Compactions counts the compactions. Their requests are part of Bill.
+	Compactions int `json:"compactions"`
+}
+
+// billAlone bills the pass as the harness alone would send it.
+func (p *player) billAlone(ses *session) {
+	pass := ses.pending
+	before := ses.alone.compactions
+	usage, compaction := ses.alone.request(ses.at, ses.model, ses.route, prompt{system: ses.rawSystem, messages: ses.raws}, pass.Raw, pass.WindowTokens, p.recount.unseen)
+	pass.Alone.Bill = promptcache.Bill(usage.Billed(ses.route.Cliff), p.price) + promptcache.Bill(compaction.Billed(ses.route.Cliff), p.price)
+	if ses.alone.compactions > before {
+		pass.Alone.Compactions = 1
+	}
+}

@@ -1,0 +1,277 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/client"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/search"
+	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/internal/words"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/index"
+	"github.com/magicctx/magicctx-host/store/memories"
+)
+
+// menuName is the name of the command that a user may walk through with dialogs. Its arguments name the place, for
+// example "memory 12".
+const menuName = "ctx-menu"
+
+var menuCommand = command{
+	menuName, "Everything else: summaries, search, memories, what was taken out of the prompt",
+	func(t *Tools, ctx context.Context, _ client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+		return t.menu(ctx, key, p)
+	},
+}
+
+// The longest texts of a choice and of a page, in bytes, and the most choices of a page.
+const (
+	maxChoice  = 120
+	maxPage    = 8 << 10
+	maxChoices = 100
+)
+
+func (t *Tools) menu(ctx context.Context, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	place, rest, _ := strings.Cut(strings.TrimSpace(p.Arguments), " ")
+	rest = strings.TrimSpace(rest)
+	switch place {
+	case "":
+		return pageOf("magicctx", "", mainChoices...), nil
+	case "memories":
+		return t.memoriesPage(ctx, key, p.Directory)
+	case "memory":
+		return t.memoryPage(ctx, key, p.Directory, rest)
+	case "search":
+		return t.searchPage(ctx, key, p.Directory, rest)
+	case "message":
+		return t.messagePage(ctx, key, p.Directory, rest)
+	case "taken":
+		return t.takenPage(ctx, key)
+	}
+	return warn("There is no %q in /%s. Without a word it shows what there is.", place, menuName), nil
+}
+
+// mainChoices are the choices of the first page.
+var mainChoices = []schema.Choice{
+	{Label: "Status", About: "how full, what is in it, what it costs", Command: statusCommand.name},
+	{Label: "What was taken out of the prompt", Command: menuName, Arguments: "taken"},
+	{Label: "Memories of this project", Command: menuName, Arguments: "memories"},
+	{Label: "Search earlier messages", Command: menuName, Arguments: "search", Ask: "Words to look for"},
+	{Label: "Free space with the next request", Command: flushCommand.name, Confirm: "What the model has marked goes, and the provider reads the rest of the prompt again."},
+	{Label: "Summarise all but the newest turns", Command: summary.CommandWrapUp, Confirm: "The historian summarises everything but the newest turns. That asks a model."},
+	{Label: "Make all summaries again", Command: summary.CommandRecomp, Confirm: "The historian reads all summarised messages again. That asks a model, and may take minutes."},
+	{Label: "Cancel the new summaries", Command: summary.CommandRecomp, Arguments: "cancel"},
+	{Label: "Cancel the summary of all but the newest turns", Command: summary.CommandWrapUp, Arguments: "cancel"},
+}
+
+// pageOf returns a text with choices. Where there are no dialogs, the message says how to choose.
+func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
+	message := text
+	for _, one := range choices {
+		line := strings.TrimSpace("/" + one.Command + " " + one.Arguments)
+		if one.Ask != "" {
+			line += " …"
+		}
+		message += "\n" + line + ": " + one.Label
+	}
+	return schema.CommandExecuteResult{
+		Title: title, Message: strings.TrimPrefix(message, "\n"), Variant: "info", Stays: true, Page: &schema.Page{Text: text, Choices: append([]schema.Choice{}, choices...)},
+	}
+}
+
+func warn(text string, args ...any) schema.CommandExecuteResult {
+	return schema.CommandExecuteResult{Title: "magicctx", Variant: "warning", Message: fmt.Sprintf(text, args...)}
+}
+
+// memoriesPage lists the memories of the project. Those that wait for the user's review come first.
+func (t *Tools) memoriesPage(ctx context.Context, key store.Key, directory string) (schema.CommandExecuteResult, error) {
+	var all []chronicle.Memory
+	err := t.edit(ctx, key, directory, func(e *memories.Editor, project string) (err error) {
+		all, err = e.Reader().All(project, true, t.Clock.Now())
+		return err
+	})
+	if err != nil {
+		return t.failed(err)
+	}
+	order := []chronicle.MemoryStatus{chronicle.MemoryIsProposed, chronicle.MemoryIsActive, chronicle.MemoryIsArchived, chronicle.MemoryIsSuperseded}
+	slices.SortStableFunc(all, func(a, b chronicle.Memory) int {
+		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
+	})
+	var choices []schema.Choice
+	for _, m := range all[:min(len(all), maxChoices)] {
+		label := fmt.Sprintf("%d. %s", m.ID, shortened(m.Content))
+		if m.Status != chronicle.MemoryIsActive {
+			label = fmt.Sprintf("%d. (%s) %s", m.ID, m.Status, shortened(m.Content))
+		}
+		choices = append(choices, schema.Choice{Label: label, Command: menuName, Arguments: fmt.Sprintf("memory %d", m.ID)})
+	}
+	text := "magicctx remembers nothing about this project yet."
+	if len(all) > 0 {
+		text = format.Count(len(all), "memory") + " of this project"
+	}
+	if more := len(all) - len(choices); more > 0 {
+		text += fmt.Sprintf("; %d more are in magicctx-host memory list", more)
+	}
+	return pageOf("Memories", text, choices...), nil
+}
+
+// memoryPage shows a memory, or changes it: "12", "12 archive", "12 restore", "12 edit TEXT".
+func (t *Tools) memoryPage(ctx context.Context, key store.Key, directory, rest string) (schema.CommandExecuteResult, error) {
+	number, rest, _ := strings.Cut(rest, " ")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return warn("/%s memory needs the number of a memory.", menuName), nil
+	}
+	action, content, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	var m chronicle.Memory
+	var done string
+	err = t.edit(ctx, key, directory, func(e *memories.Editor, project string) (err error) {
+		switch action {
+		case "archive":
+			done = "It is archived. No model sees it from the next change of the prompt's beginning on."
+			_, err = e.Archive(project, []int64{id}, "the user has archived it in a dialog")
+		case "restore":
+			done = "Models see it from the next change of the prompt's beginning on."
+			_, err = e.Restore(project, id)
+		case "edit":
+			done = "It is changed. Models see the new text from the next change of the prompt's beginning on."
+			_, err = e.Update(project, id, func(m *chronicle.Memory) { m.Content = strings.TrimSpace(content) })
+		}
+		if err == nil {
+			m, err = e.Reader().Memory(project, id)
+		}
+		return err
+	})
+	if err != nil {
+		return t.failed(err)
+	}
+	at := fmt.Sprintf("memory %d ", id)
+	choices := []schema.Choice{
+		{Label: "Edit", Command: menuName, Arguments: at + "edit", Ask: "The fact, in one sentence", Value: m.Content},
+		{Label: "Archive", About: "keep it, but show it to no model", Command: menuName, Arguments: at + "archive", Confirm: "No model sees it any longer. You can restore it."},
+	}
+	if m.Status != chronicle.MemoryIsActive {
+		choices = []schema.Choice{{Label: "Show it to models", Command: menuName, Arguments: at + "restore"}}
+		if m.Status == chronicle.MemoryIsProposed {
+			choices = append(choices, schema.Choice{Label: "Refuse it", Command: menuName, Arguments: at + "archive"})
+		}
+	}
+	choices = append(choices, schema.Choice{Label: "Back to the memories", Command: menuName, Arguments: "memories"})
+	text := format.CleanLines(m.Content) + "\n" + strings.ToLower(m.Category) + ", " + string(m.Status) + ", from " + format.Clean(string(m.Source))
+	if m.Doubt != "" {
+		text += "\nDoubtful: " + format.Clean(m.Doubt)
+	}
+	if done != "" {
+		text = done + "\n" + text
+	}
+	return pageOf(fmt.Sprintf("Memory %d", id), text, choices...), nil
+}
+
+// edit calls act in a transaction, for the project of a session.
+func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act func(e *memories.Editor, project string) error) error {
+	w, err := t.writer(ctx, key, directory)
+	if err != nil {
+		t.Guard.Wrote(err)
+		return err
+	}
+	if w.project == "" {
+		return errNoProject
+	}
+	writing, cancel := t.Guard.Writing(ctx)
+	defer cancel()
+	_, err = t.Store.Answer(writing, key, "", func(e *memories.Editor) (string, error) { return "", act(e, w.project) })
+	return err
+}
+
+// failed turns an error that the user can understand into an answer.
+func (t *Tools) failed(err error) (schema.CommandExecuteResult, error) {
+	_, isRefusal := errors.AsType[memories.Refusal](err)
+	for _, known := range []error{memories.ErrUnknown, memories.ErrInactive, memories.ErrSame} {
+		isRefusal = isRefusal || errors.Is(err, known)
+	}
+	if isRefusal {
+		return warn("Nothing is changed: %s", format.Clean(err.Error())), nil
+	}
+	t.Guard.Wrote(err)
+	return schema.CommandExecuteResult{}, err
+}
+
+// searchPage lists what a search finds in the project.
+func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query string) (schema.CommandExecuteResult, error) {
+	var none schema.CommandExecuteResult
+	q := search.Query{Text: query, Limit: maxHits}
+	_, err := t.scope(ctx, key, directory, &q)
+	if err != nil {
+		return t.failed(err)
+	}
+	hits, err := t.find(ctx, q)
+	switch {
+	case ctx.Err() != nil:
+		return none, err
+	case errors.Is(err, index.ErrMissing), err == nil && len(hits) == 0:
+		return pageOf("Search", "Nothing found. Try other or fewer words.", again), nil
+	case err != nil: // for example, the query has no words
+		return warn("%s", format.Clean(err.Error())), nil
+	}
+	choices := []schema.Choice{}
+	for i := range hits {
+		h := &hits[i]
+		c := schema.Choice{Label: fmt.Sprintf("%d. %s, message %d: %s", i+1, hitKind(h), h.Last, shortened(h.Text)), Command: menuName}
+		if h.Kind == index.Commit { // its text is all that there is
+			c.Label = fmt.Sprintf("%d. commit: %s", i+1, shortened(h.Text))
+			c.Arguments = "search " + query
+		} else {
+			c.Arguments = fmt.Sprintf("message %d %s", h.Last, h.Session.ID)
+		}
+		choices = append(choices, c)
+	}
+	return pageOf("Search", fmt.Sprintf("%s for %q", format.Count(len(hits), "finding"), format.Clean(format.Shorten(query, maxChoice))), append(choices, again)...), nil
+}
+
+// again is the choice to search for other words.
+var again = schema.Choice{Label: "Search for other words", Command: menuName, Arguments: "search", Ask: "Words to look for"}
+
+// messagePage shows a message word for word: "120", or "120 ses_1" for one of another session.
+func (t *Tools) messagePage(ctx context.Context, key store.Key, directory, rest string) (schema.CommandExecuteResult, error) {
+	number, other, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return warn("/%s message needs the number of a message.", menuName), nil
+	}
+	args, err := json.Marshal(map[string]any{"start": n, "session": other})
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	found, err := t.expand(ctx, key, schema.ToolExecuteParams{Session: key.Session, Directory: directory, Args: args})
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	var choices []schema.Choice
+	if n > 1 {
+		choices = append(choices, schema.Choice{Label: "The message before", Command: menuName, Arguments: strings.TrimSpace(fmt.Sprintf("message %d %s", n-1, other))})
+	}
+	choices = append(choices, schema.Choice{Label: "The message after", Command: menuName, Arguments: strings.TrimSpace(fmt.Sprintf("message %d %s", n+1, other))}, again)
+	return pageOf(fmt.Sprintf("Message %d", n), format.CleanLines(format.Shorten(found.Output, maxPage)), choices...), nil
+}
+
+// takenPage lists the pieces that were taken out of the prompt, newest first.
+func (t *Tools) takenPage(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
+	st, err := t.Statuses.Session(ctx, schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true})
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	lines := append([]string{"Dropped: " + words.Dropped(st)}, words.Pieces(st, maxChoice)...)
+	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), again), nil
+}
+
+// shortened returns a foreign text as a part of a choice.
+func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

@@ -1,0 +1,24 @@
+package view
+
+import "strings"
+
+// signs are the characters of our own that ASCII has something for. Each has one column before and after.
+var signs = map[rune]string{
+	'…': "~", '·': "-", '█': "@", '▓': "&", '▒': "+", '░': ":", '│': "|", '▸': ">", '↳': ">", '✗': "x", '▏': "_", '↑': "^", '↓': "v", '→': ">", '“': `"`, '”': `"`, '’': "'",
+}
+
+// inASCII replaces all characters that a terminal without Unicode cannot show. The columns stay the same.
+func inASCII(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch sign, isOurs := signs[r]; {
+		case r < 0x80:
+			b.WriteRune(r)
+		case isOurs:
+			b.WriteString(sign)
+		default:
+			b.WriteString(strings.Repeat("?", runeColumns(r)))
+		}
+	}
+	return b.String()
+}

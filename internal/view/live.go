@@ -1,0 +1,268 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/words"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Live is the data for the live status screen.
+type Live struct {
+	// Status is the newest answer of the host, nil before the first one.
+	Status *schema.StatusResult
+	// Away is the reason why the host does not answer, empty while it answers. AwaySince is the time at
+	// which it stopped answering.
+	Away      string
+	AwaySince time.Time
+	Color     bool
+	// ASCII draws with ASCII characters only.
+	ASCII bool
+	// Program is the command that starts this program, for remedies.
+	Program string
+	// Choice says which sessions the person at the terminal wants to see.
+	Choice Choice
+	// Page covers the screen with a text. It may be nil.
+	Page *TextPage
+	// News are the events of the newest answer, each in a line for a screen reader.
+	News []string
+	// requests are the requests of each session since the view began, the newest last. The first one is older.
+	requests map[string][]request
+}
+
+// A TextPage is a text in lines of any length. Top is the number of lines above the screen.
+type TextPage struct {
+	Title, Text string
+	Top         int
+}
+
+// maxRequests bounds the requests of a session that a view keeps.
+const maxRequests = 200
+
+// A request is one request of a session to its model, or several that came between two answers of the host.
+type request struct {
+	number, count int
+	at            int64 // Unix ms
+	isBust        bool
+	cause         string
+	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read and all are the
+	// tokens that the provider has read from its cache, and all tokens.
+	tokens            int
+	isMeasured        bool
+	read, all         int64
+	readThen, allThen int64 // the sums of the session before this request
+}
+
+// Heard returns the live data after an answer of the host. If status is nil, the host does not answer, and
+// away is the reason. The last status then stays on the screen.
+func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
+	v.News = nil
+	switch {
+	case status != nil:
+		if v.Status != nil && v.Away != "" {
+			v.News = append(v.News, "The host answers again.")
+		}
+		v.noteEvents(*status, now)
+		v.Status, v.Away = status, ""
+	case v.Away == "":
+		v.Away, v.AwaySince = away, now
+		v.News = append(v.News, "The host does not answer: "+format.Clean(away)+". Trying again.")
+	default:
+		v.Away = away
+	}
+	return v
+}
+
+// noteEvents compares a status with the last one.
+func (v *Live) noteEvents(st schema.StatusResult, now time.Time) {
+	if v.requests == nil {
+		v.requests = make(map[string][]request)
+	}
+	said := make(map[string]bool)
+	if v.Status != nil {
+		for _, w := range v.Status.Warnings {
+			said[w.Message] = true
+		}
+		for _, s := range v.Status.Sessions {
+			for _, text := range worksOf(s, now) {
+				said[text] = true
+			}
+		}
+	}
+	isFirst := v.Status == nil
+	say := func(text string) {
+		if !isFirst {
+			v.News = append(v.News, text)
+		}
+	}
+	for _, w := range st.Warnings {
+		if !said[w.Message] {
+			say("Warning: " + format.Clean(w.Message))
+		}
+	}
+	for _, s := range st.Sessions {
+		for _, text := range worksOf(s, now) {
+			if !said[text] {
+				say(text)
+			}
+		}
+		for _, r := range v.noteRequest(s) {
+			say(r.sentence(s, now))
+		}
+	}
+}
+
+// worksOf returns the faults of a session, and the work of its agents, each in a sentence.
+func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
+	for _, f := range words.Panel(st, nil, now).Facts {
+		if f.Tone == "alarm" || f.Tone == "work" {
+			all = append(all, titleOf(st)+", "+f.Label+": "+f.Text)
+		}
+	}
+	return all
+}
+
+// noteRequest notes the newest request of a session. It returns the requests of which nothing more will become known.
+func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
+	name, all := nameOf(st), st.CacheRead+st.CacheWrite+st.CacheFresh
+	log := v.requests[name]
+	last := request{}
+	if len(log) > 0 {
+		last = log[len(log)-1]
+	}
+	switch {
+	case st.Passes == 0:
+		return nil
+	case st.Passes != last.number:
+		isFirst := last.number == 0 // it began before the view
+		if !isFirst && !last.isMeasured {
+			done = append(done, last)
+		}
+		next := request{
+			number: st.Passes, count: max(1, st.Passes-last.number), at: st.LastPassAt, isBust: st.LastPassBust, cause: st.LastCause,
+			tokens: st.SizeTokens, readThen: st.CacheRead, allThen: all,
+		}
+		if isFirst && v.Status == nil {
+			next.count, next.tokens, next.isMeasured = 1, st.InputTokens, true
+		} else if isFirst {
+			next.count = 1
+		}
+		log = append(log, next)
+	case !last.isMeasured && all > last.allThen:
+		last.tokens, last.read, last.all, last.isMeasured = st.InputTokens, st.CacheRead-last.readThen, all-last.allThen, true
+		log = append(slices.Clone(log[:len(log)-1]), last)
+		done = append(done, last)
+	}
+	v.requests[name] = log[max(0, len(log)-maxRequests):]
+	return done
+}
+
+// hits returns the share of the prompt that came from the cache, "-" if it is not known.
+func (r request) hits() string {
+	if r.all <= 0 {
+		return "-"
+	}
+	return format.Percent(float64(r.read) / float64(r.all))
+}
+
+// effect says what magicctx did, for example "bust: threshold".
+func (r request) effect() string {
+	text := "no bust"
+	switch cause := format.Cause(r.cause); {
+	case r.isBust && cause != "":
+		text = "bust: " + cause
+	case r.isBust:
+		text = "bust"
+	case cause != "":
+		text += ": " + cause
+	}
+	if r.count > 1 {
+		text += fmt.Sprintf("; the last of %d requests", r.count)
+	}
+	return text
+}
+
+// sentence describes the request for a screen reader.
+func (r request) sentence(st schema.SessionStatus, now time.Time) string {
+	parts := []string{fmt.Sprintf("%s %s, request %d", timeOf(r.at, now), titleOf(st), r.number)}
+	if r.tokens > 0 {
+		parts = append(parts, format.Tokens(r.tokens)+" tokens")
+	}
+	if hits := r.hits(); hits != "-" {
+		parts = append(parts, hits+" from the cache")
+	}
+	return strings.Join(append(parts, r.effect()), ", ")
+}
+
+// timeOf returns a time of the day, for example "14:32:07".
+func timeOf(ms int64, now time.Time) string {
+	return time.UnixMilli(ms).In(now.Location()).Format(time.TimeOnly)
+}
+
+// session draws one session on the whole screen: its prompt, its facts, and its newest requests.
+func (s *screen) session(st schema.SessionStatus, log []request) {
+	s.picture(st)
+	full := *s
+	full.lines = nil
+	if full.facts(st); s.room() < len(full.lines)+page {
+		full.lines = nil
+		for _, f := range words.Panel(st, nil, s.now).Facts {
+			colour := map[string]Colour{"alarm": Alarm, "notice": Notice, "work": Good}[f.Tone]
+			full.factIn(colour, f.Label, f.Text)
+		}
+	}
+	s.lines = append(s.lines, full.lines...)
+	s.line(s.Paint(Faint, cut(" "+left("REQUEST", 8)+left("AT", 10)+right("TOKENS", 6)+right("FULL", 6)+right("HITS", 6)+"  WHAT MAGICCTX DID", s.width)))
+	for _, r := range slices.Backward(log) {
+		full, colour := "?", Plain
+		if st.ContextTokens > 0 {
+			full = format.Percent(float64(r.tokens) / float64(st.ContextTokens))
+		}
+		if r.isBust {
+			colour = Notice
+		}
+		line := " " + left(fmt.Sprint(r.number), 8) + left(timeOf(r.at, s.now), 10) + right(format.Tokens(r.tokens), 6) + right(full, 6) + right(r.hits(), 6) + "  " + r.effect()
+		s.line(s.Paint(colour, cut(line, s.width)))
+	}
+	if len(log) == 0 {
+		s.paragraph(Faint, " ", "No request yet.")
+	}
+}
+
+// text draws a text. A line that is longer than the screen goes on in the next one.
+func (s *screen) text(p TextPage) {
+	s.line(" " + s.Paint(Strong, cut(format.Clean(p.Title), s.width-2)))
+	for line := range strings.Lines(format.CleanLines(p.Text)) {
+		line = strings.ReplaceAll(strings.TrimRight(line, "\n "), "\t", "    ")
+		for columns(line) > s.width {
+			used, at := 0, 0
+			for i, r := range line {
+				if used += runeColumns(r); used > s.width {
+					break
+				}
+				at = i + len(string(r))
+			}
+			s.line(line[:at])
+			line = line[at:]
+		}
+		s.line(line)
+	}
+}
+
+// PrintNews prints the events of the newest answer, each in a line of its own. They are never folded, because a screen
+// reader reads lines.
+func PrintNews(w io.Writer, v Live, p Page) error {
+	if len(v.News) == 0 {
+		return nil
+	}
+	s := p.screen()
+	for _, text := range v.News {
+		s.line(text)
+	}
+	return s.print(w)
+}

@@ -1,0 +1,90 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// heardTwice is a view that has seen two requests of one session begin: the second was a bust, and the provider has
+// read 15k of its 20k tokens from its cache.
+func heardTwice() Live {
+	st := statusOf(1)
+	s := &st.Sessions[0]
+	s.LastBust.Words = "threshold"
+	v := Live{}.Heard(st, "", noon)
+	next := *st
+	next.Sessions = []schema.SessionStatus{*s}
+	n := &next.Sessions[0]
+	n.Passes, n.LastPassBust, n.LastCause, n.SizeTokens = s.Passes+1, true, "pressure", 21_000
+	v = v.Heard(&next, "", noon)
+	usage := next
+	usage.Sessions = []schema.SessionStatus{*n}
+	u := &usage.Sessions[0]
+	u.InputTokens, u.Pressure, u.CacheRead, u.CacheWrite = 20_000, 0.1, n.CacheRead+15_000, n.CacheWrite+5_000
+	return v.Heard(&usage, "", noon)
+}
+
+// Each request is told once, when its usage is known.
+func TestRequestsAreToldAsTheyCome(t *testing.T) {
+	v := heardTwice()
+	if len(v.News) != 1 || !strings.HasSuffix(v.News[0], "Fix the flaky parser test, request 213, 20k tokens, 75% from the cache, bust: threshold") {
+		t.Errorf("told %q", v.News)
+	}
+	if v = v.Heard(v.Status, "", noon); len(v.News) != 0 {
+		t.Errorf("told again: %q", v.News)
+	}
+	later := *v.Status
+	later.Sessions = []schema.SessionStatus{v.Status.Sessions[0]}
+	later.Sessions[0].Passes += 3
+	v = v.Heard(&later, "", noon)
+	v.Choice.Opened = nameOf(later.Sessions[0])
+	if got := drawnOf(v, 120, 50); !strings.Contains(got, "the last of 3 requests") {
+		t.Errorf("requests that came between two answers are not counted:\n%s", got)
+	}
+}
+
+// An opened session shows what matters at each size, and no line is wider than the terminal.
+func TestOpenedSessionFits(t *testing.T) {
+	v := heardTwice()
+	v.Choice.Opened = nameOf(v.Status.Sessions[0])
+	for _, size := range []struct {
+		width, height int
+		shows         []string
+	}{
+		{20, 5, []string{"Fix the flaky par…", "20k of 200k", "· q quits"}},
+		{80, 24, []string{"Fix the flaky parser test", "20k of 200k tokens (10%)", "bust 130k", "tool results", "93% of all prompts", "threshold; freed 66.3k, cost $0.03", "4 pieces marked", "213     ", "75%  bust: threshold", "esc back", "? help"}},
+		{200, 50, []string{"Fix the flaky parser test", "bust 130k", "34m ago, because the prompt had reached the threshold; it freed 66.3k and re-sent 23.1k for about $0.03", "75%  bust: threshold", "p spend"}},
+	} {
+		got := drawnOf(v, size.width, size.height)
+		for _, text := range size.shows {
+			if !strings.Contains(got, text) {
+				t.Errorf("%dx%d does not show %q:\n%s", size.width, size.height, text, got)
+			}
+		}
+		for line := range strings.Lines(got) {
+			if n := columns(strings.TrimSuffix(line, "\n")); n > size.width {
+				t.Errorf("%dx%d: %d columns: %q", size.width, size.height, n, line)
+			}
+		}
+		v.ASCII = true
+		ascii := drawnOf(v, size.width, size.height)
+		v.ASCII = false
+		for i, line := range strings.Split(got, "\n") {
+			other := strings.Split(ascii, "\n")[i]
+			if columns(line) != len(other) || strings.ContainsFunc(other, func(r rune) bool { return r > 0x7e }) {
+				t.Errorf("in ASCII: %q is %q", line, other)
+			}
+		}
+		t.Logf("\n%s", got)
+	}
+}
+
+// A text page loses nothing, however long its lines are.
+func TestTextPageShowsAll(t *testing.T) {
+	v := Live{Page: &TextPage{Title: "Found: x", Text: strings.Repeat("0123456789", 9) + "\x1b[2J end\n"}}
+	if got := drawnOf(v, 40, 10); strings.Count(got, "0123456789") < 8 || !strings.Contains(got, "end") || strings.Contains(got, "\x1b") {
+		t.Errorf("the page shows\n%s", got)
+	}
+}

@@ -1,0 +1,77 @@
+package page
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/secret"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// codes are the fields whose texts are codes of this program, for example the cause "pressure".
+var codes = []string{"Verdict", "Cause", "BustCause", "Fold", "FoldReason", "Reason", "Edit", "Unit", "Rule", "Route", "Routes", "MadeBy", "Currency", "Spending"}
+
+// Share makes a summary fit for others, in place. With withTexts, it only replaces credentials. Otherwise it removes every
+// text that is no code of this program: names of sessions, models, files and tools, and what was said. Numbers stay.
+func Share(s *replay.Summary, withTexts bool) {
+	if withTexts {
+		redact(reflect.ValueOf(s).Elem(), "", func(_, text string) string { return secret.Redact(text) })
+		return
+	}
+	names := make(map[string]string)
+	for _, p := range s.Detail {
+		if names[p.Session] == "" {
+			names[p.Session] = fmt.Sprintf("session %d", len(names)+1)
+		}
+	}
+	saved, regrets := make(map[string]schema.Saving), make(map[string]replay.Regret)
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		if v, ok := s.Saved[id]; ok {
+			saved[names[id]] = v
+		}
+		if v, ok := s.Regrets[id]; ok {
+			regrets[names[id]] = v
+		}
+	}
+	s.Saved, s.Regrets = saved, regrets
+	if n := len(s.Missing); n > 0 {
+		s.Missing = []string{"some facts, whose names are left out here"}
+	}
+	missing := s.Missing
+	redact(reflect.ValueOf(s).Elem(), "", func(field, text string) string {
+		switch {
+		case slices.Contains(codes, field):
+			return text
+		case field == "Session":
+			return names[text]
+		}
+		return ""
+	})
+	s.Missing = missing
+}
+
+// redact replaces each text in v, which is the value of a field, by its replacement.
+func redact(v reflect.Value, field string, replace func(field, text string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(replace(field, v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			redact(v.Elem(), field, replace)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			redact(v.Index(i), field, replace)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if of := v.Type().Field(i); of.IsExported() {
+				redact(v.Field(i), of.Name, replace)
+			}
+		}
+	case reflect.Map: // Saved and Regrets hold numbers and codes only
+	}
+}

@@ -1,0 +1,162 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The sizes of a terminal's lines, in columns.
+const (
+	widgetColumns = 76
+	barColumns    = 44
+	labelColumns  = 13
+	// leastColumns and mostColumns bound the width for which a client may ask.
+	leastColumns, mostColumns = 24, 160
+)
+
+// cells are the characters of the bar, by source. They differ, so that the bar needs no colours.
+var cells = map[string]string{
+	"system": "█", "definitions": "▓", "documents": "%", "summaries": "#", "memories": "+", "conversation": "▒", "tools": "░", "thinking": "~",
+}
+
+// Widget says the most important things about a session in at most nine lines. A harness that has no sidebar shows them
+// near its prompt, where they take room from the conversation, so their words are shorter than those of the panel.
+func Widget(p *schema.Panel) []string {
+	if len(p.Parts) == 0 {
+		return nil
+	}
+	lines := append([]string{barOf(p, barColumns) + "  " + p.Size}, flow(legendOf(p, func(part schema.PanelPart) string { return part.Source }), "  ", widgetColumns)...)
+	var faults, facts []string
+	for _, f := range p.Facts {
+		switch {
+		case f.Tone == "alarm" || f.Tone == "notice":
+			faults = append(faults, format.Cut("! "+f.Text, widgetColumns))
+		case f.Label == "summaries" || f.Label == "memories": // the bar shows their sizes
+		default:
+			text, _, _ := strings.Cut(f.Text, " on prompts")
+			facts = append(facts, labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"))
+		}
+	}
+	if more := len(faults) - 1; more > 0 {
+		faults = append(faults[:1], fmt.Sprintf("! %s more: /ctx-status", format.Count(more, "problem")))
+	}
+	return append(append(lines, faults...), flow(facts, " · ", widgetColumns)...)
+}
+
+// Screen describes a session in lines for a terminal of a width: its panel, and the newest pieces that were taken out of
+// the prompt.
+func Screen(st schema.SessionStatus, columns int) []string {
+	p, columns := st.Panel, min(max(columns, leastColumns), mostColumns)
+	lines := []string{format.Cut(strings.TrimSpace("magicctx  "+format.Clean(st.Title)), columns), format.Cut(p.Size, columns), "", barOf(p, columns)}
+	lines = append(append(lines, flow(legendOf(p, func(part schema.PanelPart) string { return part.Name }), "   ", columns)...), "")
+	for _, f := range p.Facts {
+		lines = append(lines, labelled(labelOf(f), f.Text, columns)...)
+	}
+	lines = append(lines, "", "Taken out of the prompt: "+Dropped(st))
+	return append(lines, Pieces(st, columns)...)
+}
+
+// Pieces lists the newest pieces that were taken out of the prompt.
+func Pieces(st schema.SessionStatus, columns int) (lines []string) {
+	for i, u := range st.DroppedUnits {
+		if i == screenPieces {
+			return append(lines, fmt.Sprintf("… and %d older ones", len(st.DroppedUnits)-i))
+		}
+		lines = append(lines, format.Cut(pieceOf(u), columns))
+	}
+	return lines
+}
+
+// screenPieces is the number of pieces that are listed.
+const screenPieces = 50
+
+// pieceOf describes a piece, for example "§6§ read main.go  1.2k tokens, stale output".
+func pieceOf(u schema.DroppedUnit) string {
+	kind := u.Tool
+	if kind == "" {
+		kind = u.Kind
+	}
+	text := fmt.Sprintf("%s  %s tokens", format.Piece(u.Tag, kind, format.Cut(format.Clean(u.About), pieceColumns)), format.Tokens(u.Tokens))
+	if u.Rule != "" {
+		text += ", " + format.Clean(u.Rule)
+	}
+	return text
+}
+
+// pieceColumns bounds the argument of a call, so that the size of the piece stays visible.
+const pieceColumns = 40
+
+// barOf draws the prompt in proportion to the window, the free room, and the size from which a bust may come.
+func barOf(p *schema.Panel, columns int) string {
+	sum, whole := int64(0), max(p.Window, 1)
+	for _, part := range p.Parts {
+		sum += part.Tokens
+	}
+	whole = max(whole, sum)
+	at := func(tokens int64) int { return int(min(tokens, whole) * int64(columns) / whole) }
+	var b strings.Builder
+	sum = 0
+	for _, part := range p.Parts {
+		from := at(sum)
+		sum += part.Tokens
+		b.WriteString(strings.Repeat(cells[part.Source], at(sum)-from))
+	}
+	b.WriteString(strings.Repeat("·", columns-at(sum)))
+	bar := []rune(b.String())
+	if p.Bust > 0 {
+		bar[min(at(p.Bust), columns-1)] = markCell
+	}
+	return string(bar)
+}
+
+// legendOf names the parts of the bar.
+func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []string) {
+	for _, part := range p.Parts {
+		entries = append(entries, cells[part.Source]+" "+name(part)+" "+part.Size)
+	}
+	return entries
+}
+
+// markCell is the mark in the bar at the size from which a bust may come.
+const markCell = '│'
+
+// labelOf returns the label of a fact. That of the next bust shows its mark in the bar.
+func labelOf(f schema.PanelFact) string {
+	if f.Label == "next bust" {
+		return f.Label + " " + string(markCell)
+	}
+	return f.Label
+}
+
+// flow puts texts side by side, in as many lines as they need. A text that is longer than a line is continued in the
+// next one.
+func flow(texts []string, between string, columns int) (lines []string) {
+	line := ""
+	for _, text := range texts {
+		if line != "" && format.Columns(line+between+text) <= columns {
+			line += between + text
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		folded := format.Folded(text, columns)
+		lines, line = append(lines, folded[:len(folded)-1]...), folded[len(folded)-1]
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// labelled puts a text beside its label.
+func labelled(label, text string, columns int) (lines []string) {
+	for _, line := range format.Folded(text, columns-labelColumns) {
+		lines = append(lines, format.Left(label, labelColumns)+line)
+		label = ""
+	}
+	return lines
+}

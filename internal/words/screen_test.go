@@ -1,0 +1,53 @@
+package words
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func TestWidget(t *testing.T) {
+	got := Widget(Panel(full(), []string{"the key x is wrong", "the disk is slow"}, noon))
+	want := []string{
+		"█%#+▒▒▒▒░░░░░░░░░░░·········│···············  90k of 200k tokens (45%)",
+		"█ system 5k  ▓ definitions 4k  % documents 1.2k  # summaries 6.7k",
+		"+ memories 1.8k  ▒ conversation 21k  ░ tools 49.3k  ~ thinking 1k",
+		"! the key x is wrong",
+		"! 1 problem more: /ctx-status",
+		"cache hits 93% · last bust 11:00, threshold; freed 43k, cost $0.04",
+		"next bust │ at 130k tokens; 5 pieces marked by the model",
+		"historian at work since 11:58 · saved about $1.50 · spent about $3.20",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := Widget(Panel(schema.SessionStatus{}, nil, noon)); got != nil {
+		t.Errorf("before the first request: %q", got)
+	}
+}
+
+// No line of a screen is wider than the terminal, whatever a title, a piece or a problem says.
+func TestScreenFitsEachWidth(t *testing.T) {
+	hostile := "\x1b]0;x\x07\x1b[31mred\nline\u202e " + strings.Repeat("界wide ", 200)
+	st := full()
+	st.Title = hostile
+	st.DroppedUnits = slices.Repeat([]schema.DroppedUnit{{Tag: 6, Kind: "tool", Tool: hostile, About: hostile, Tokens: 1200, Rule: hostile}}, 60)
+	st.Panel = Panel(st, []string{hostile}, noon)
+	for _, columns := range []int{-1, 24, 40, 80, 200, 1 << 40} {
+		lines := Screen(st, columns)
+		for _, line := range append(lines, Widget(st.Panel)...) {
+			if n := format.Columns(line); n > max(columns, widgetColumns) && columns >= leastColumns || n > mostColumns || format.Clean(line) != line {
+				t.Errorf("%d columns: %d in %q", columns, n, line)
+			}
+		}
+		if columns == 80 && !strings.HasSuffix(lines[0], "…") {
+			t.Errorf("a title is cut without a sign: %q", lines[0])
+		}
+		if last := lines[len(lines)-1]; last != "… and 10 older ones" {
+			t.Errorf("%d columns end with %q", columns, last)
+		}
+	}
+}
