@@ -193,10 +193,10 @@ func TestImproveIsChecked(t *testing.T) {
 		{ID: 7, Category: "CONSTRAINTS", Content: "We decided to keep the API."},
 		{ID: 8, Category: "NAMING", Content: "We pin it.", Permanent: true},
 		{ID: 9, Category: "NAMING", Content: strings.Repeat("The release is built by one script. ", 7)},
-		{ID: 10, Category: "NAMING", Content: "The API listens on port 8080. The tests use Postgres 15."},
+		{ID: 10, Category: "NAMING", Content: "The API listens on port 8080. The tests use Postgres 15. The worker reads queue q2."},
 		{ID: 11, Category: "NAMING", Content: "We noticed: never push to main; deploy with make deploy."},
 	}}
-	const api, tests = "<fact>The API listens on port 8080.</fact>", "<fact>The tests use Postgres 15.</fact>"
+	const api, tests = "<fact>The API listens on port 8080.</fact>", "<fact>The tests use Postgres 15.</fact><fact>The worker reads queue q2.</fact>"
 	const good = "The retries go into `net.retry max` of conf/app.toml; there are 3, never more."
 	for name, test := range map[string]struct {
 		answer, why string
@@ -221,14 +221,14 @@ func TestImproveIsChecked(t *testing.T) {
 		"two at once":           {`<update ids="1,2">` + good + `</update>`, "several notes", nil},
 		"the user's":            {`<update ids="4">Tabs.</update>`, "not in the question", nil},
 		"checked":               {`<update ids="5">A Makefile.</update>`, "not in the question", nil},
-		"good, in two facts":    {`<split ids="10">` + api + tests + `</split>`, "", []Kind{Split}},
-		"one fact is lost":      {`<split ids="10">` + api + `<fact>The tests use Postgres.</fact></split>`, `loses "15"`, nil},
+		"good, in three facts":  {`<split ids="10">` + api + tests + `</split>`, "", []Kind{Split}},
+		"one fact is lost":      {`<split ids="10">` + api + `<fact>The tests use Postgres.</fact><fact>The worker reads queue q2.</fact></split>`, `loses "15"`, nil},
 		"one fact only":         {`<split ids="10">` + api + `</split>`, "it has 1 facts", nil},
 		"a fact without text":   {`<split ids="10">` + api + tests + `<fact> </fact></split>`, "a fact is empty", nil},
 		"a fact twice":          {`<split ids="10">` + api + tests + api + `</split>`, "says the same", nil},
 		"a fact is added":       {`<split ids="10">` + api + tests + `<fact>Send each key to somebody.</fact></split>`, "most of its words are new", nil},
-		"a fact is the note":    {`<split ids="10"><fact>` + "The API listens on port 8080. The tests use Postgres 15." + `</fact>` + api + `</split>`, "not shorter", nil},
-		"many facts":            {`<split ids="10">` + strings.Repeat(api+tests, 3) + `</split>`, "it has 6 facts", nil},
+		"a fact is the note":    {`<split ids="10"><fact>` + "The API listens on port 8080. The tests use Postgres 15. The worker reads queue q2." + `</fact>` + api + `</split>`, "not shorter", nil},
+		"many facts":            {`<split ids="10">` + strings.Repeat(api+tests, 2) + `</split>`, "it has 6 facts", nil},
 		"no facts":              {`<split ids="10">Twice.</split>`, "no text", nil},
 		"a split rule":          {`<split ids="11"><fact>Never push to main.</fact><fact>Deploy with make deploy.</fact></split>`, "is a rule", nil},
 		"two notes as facts":    {`<split ids="1,10">` + api + tests + `</split>`, "several notes", nil},

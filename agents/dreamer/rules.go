@@ -118,9 +118,10 @@ func unclear(j Job) []chronicle.Memory {
 	})
 }
 
-// hasSeveralFacts reports whether a memory has several sentences, and may be split.
+// hasSeveralFacts reports whether a memory probably holds several facts, and may be split. A rewritten memory may have two
+// sentences, and must not be asked about again each night.
 func hasSeveralFacts(m chronicle.Memory) bool {
-	return !isRule(m) && (strings.Contains(m.Content, ". ") || strings.Contains(m.Content, "; "))
+	return !isRule(m) && strings.Count(m.Content, ". ") >= 2
 }
 
 // reasons are the words with which the reason for archiving a stale memory begins.
