@@ -145,13 +145,13 @@ func (s *Session) Decide(r Readings) Decision {
 	switch {
 	case a.Verdict == schema.Steady:
 		if d, ok := s.buy(&a, r, limit); ok {
-			return d
+			return s.withRestored(d, r, limit)
 		}
 		return Decision{Assessment: a}
 	case s.isStuck(a, s.hasNews(r)):
 		return Decision{Assessment: a}.Steady(CauseNoProgress)
 	}
-	return s.propose(a, r, limit)
+	return s.withRestored(s.propose(a, r, limit, 0), r, limit)
 }
 
 // assess makes the judgement of a pass before any rule is asked.
@@ -200,8 +200,12 @@ func (s *content) perMeasured(a Assessment) float64 {
 }
 
 // propose asks the rules for edits, and weighs the bust against its gain.
-func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
-	mustPayOff := a.Verdict != schema.Hard && a.Cause != CauseRent
+//
+// If room is not 0, the bust has been found worth its price, and kept units of at most that size come back with it.
+func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
+	restores := room > 0
+
+	mustPayOff := a.Verdict != schema.Hard && a.Cause != CauseRent && !restores
 	change := s.nextHead(a, r)
 	if change.isFold() { // the first bytes of the wire change
 		a.Verdict = schema.Hard
@@ -228,6 +232,17 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	covered := thinking + int(a.perToken*float64(change.freed))
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
+	var back returning
+	if restores {
+		back = s.returning(v.State, room, measured, a.perToken)
+		for _, tag := range back.tags {
+			v.State.Restore(tag)
+		}
+		for _, size := range []*Assessment{&found, &left} {
+			size.Size.Current += int(a.perToken * float64(back.tokens))
+			size.Percent += a.perToken * float64(back.tokens) / float64(limit) * 100
+		}
+	}
 	goal := s.goal(left, r, limit, change.covered)
 	if r.Overflow || left.Percent >= unfitPercent {
 		goal.Fit = int(float64(limit) * fitShare)
@@ -246,17 +261,17 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	if a.Cause != CauseFirstPass { // on the first pass, no earlier pass could have dropped an output
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
-	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush {
+	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush && !restores {
 		a.Stuck = s.stuckIf(a.Percent >= r.Threshold, a.Percent)
 		return Decision{Assessment: a}.Steady(CauseNothingToDo)
 	}
-	if len(p.Edits) > 0 || change.head != nil {
+	if len(p.Edits)+len(back.tags) > 0 || change.head != nil {
 		a.Price = s.price(bust{
-			firstMessage: s.firstEdited(p.Edits), edited: p.Freed, head: change,
+			firstMessage: min(s.firstEdited(p.Edits), back.first), edited: p.Freed - back.tokens, head: change,
 			current: a.Size.Current, forcedAt: forcedAt(a, r, limit),
 			breakpoints: profile.Breakpoints,
 		}, r)
-		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
+		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), max(0, freed-int(a.perToken*float64(back.tokens)))
 		a.Price.Cost = costOf(a.Price, r.Price)
 	}
 	if change.freed > 0 {
@@ -266,13 +281,15 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
 	a.Stuck = s.stuckIf(left.Size.Current-(freed-covered) >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
-	freedOfMeasured := lost + thinking + int(s.perMeasured(a)*float64(coveredOfMeasured+s.freedUpTo(measured, p)))
+	freedOfMeasured := lost + thinking + int(s.perMeasured(a)*float64(coveredOfMeasured+s.freedUpTo(measured, p)-back.ofMeasured))
 	if !r.Subagent {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), change.covered, p.After)
 	}
 	return Decision{a, Additions{
-		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Head: change.head, Covered: change.keys, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By, Fold: change.reason,
+		Additions: frozen.Additions{
+			Restored: back.tags, Edits: p.Edits, Released: released(p), Setup: &setup, Head: change.head, Covered: change.keys, Drained: drained(p.After),
+		},
+		Relief: s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)+len(back.tags)), Reasons: p.Reasons, FreedBy: p.By, Fold: change.reason,
 	}}
 }
 

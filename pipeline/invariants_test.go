@@ -49,7 +49,7 @@ func TestInvariants(t *testing.T) {
 			})
 		}
 	})
-	if met.folds == 0 || met.deltas == 0 || met.covered == 0 || met.kept == 0 || met.lost == 0 || met.rents == 0 {
+	if met.folds == 0 || met.deltas == 0 || met.covered == 0 || met.kept == 0 || met.lost == 0 || met.rents == 0 || met.restored == 0 {
 		t.Errorf("the test needs each of these events: %+v", met)
 	}
 }
@@ -58,6 +58,7 @@ func TestInvariants(t *testing.T) {
 func checkInvariants(t *rapid.T, w *world) {
 	invariant1SteadyIsAppendOnly(t, w)
 	invariant2FirstApplicationOnlyOnABust(t, w)
+	keptUnitsStayAndComeBack(t, w)
 	invariant3HardPassDrainsEverything(t, w)
 	invariant4QueuedDropCausesNoBust(t, w)
 	invariant5MidTurnStaysStill(t, w)
@@ -76,6 +77,7 @@ func checkInvariants(t *rapid.T, w *world) {
 // A witness holds the facts about a life that the invariants compare from pass to pass.
 type witness struct {
 	inactive map[int]bool   // the tags whose edits have taken effect
+	kept     map[int]bool   // the tags of the kept units; whether they were whole after the last pass
 	given    map[int]string // the unit of each tag
 	baseline string
 	preamble int
@@ -85,7 +87,7 @@ type witness struct {
 // met counts events of all lives. Without them, some invariants check nothing.
 var met events
 
-type events struct{ folds, deltas, covered, kept, lost, rents int }
+type events struct{ folds, deltas, covered, kept, lost, rents, restored int }
 
 type life struct {
 	t     *rapid.T
@@ -137,7 +139,7 @@ func (h *life) step() {
 	if !h.isShared { // the harnesses do not mark the user's words in the same way
 		h.w.notes = rapid.SampledFrom([]string{"", "", "\n\n<system-reminder>\nMuch could go.\n</system-reminder>"}).Draw(h.t, "note")
 	}
-	switch rapid.IntRange(0, 16).Draw(h.t, "what") {
+	switch rapid.IntRange(0, 18).Draw(h.t, "what") {
 	case 0, 1:
 		h.user()
 	case 2, 3, 4, 5:
@@ -189,6 +191,20 @@ func (h *life) step() {
 		h.assistant()
 	case 15, 16:
 		h.publish()
+		h.assistant()
+	case 17, 18:
+		if n := h.w.session.State.TagCounter; n > 0 {
+			for _, tag := range rapid.SliceOfNDistinct(rapid.IntRange(1, n), 1, min(n, 4), rapid.ID[int]).Draw(h.t, "kept") {
+				if u := h.w.session.State.ByTag(tag); u != nil {
+					since := rapid.SampledFrom([]int64{0, 1, 2, 2}).Draw(h.t, "since")
+					h.w.keep(tag, since)
+					if h.twin != nil && h.twin.session.State.ByTag(tag) != nil {
+						h.twin.keep(tag, since)
+					}
+				}
+			}
+		}
+		h.w.readings.Flush = rapid.Bool().Draw(h.t, "flush")
 		h.assistant()
 	case 13: // a long turn
 		for range rapid.IntRange(1, 12).Draw(h.t, "turn") {
@@ -329,6 +345,39 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 	}
 }
 
+// Only a bust brings a kept unit back, and it is whole then. A pass takes a kept unit only if it has to.
+func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
+	d := w.decision
+	for _, tag := range d.Restored {
+		u := w.session.State.ByTag(tag)
+		if d.Verdict == schema.Steady || u.Covered || !u.IsWhole() && !slices.Contains(d.Released, tag) {
+			t.Fatalf("%s pass brought §%d§ back: %+v", d.Verdict, tag, u)
+		}
+		w.witness.inactive[tag] = false
+		met.restored++
+	}
+	for tag, wasWhole := range w.witness.kept {
+		u := w.session.State.ByTag(tag)
+		if u == nil || u.Covered || slices.Contains(d.Released, tag) {
+			continue
+		}
+		if wasWhole && u.Kept != 0 && !u.IsWhole() { // otherwise the user has let it go
+			t.Fatalf("§%d§ was kept, and is gone: %+v", tag, u)
+		}
+	}
+	for _, tag := range d.Released {
+		if u := w.session.State.ByTag(tag); !u.Covered && d.Percent < EmergencyPercent && w.witness.kept[tag] {
+			t.Fatalf("§%d§ was taken at %.1f %% although it was kept", tag, d.Percent)
+		}
+	}
+	w.witness.kept = map[int]bool{}
+	for _, u := range w.session.State.Units() {
+		if u.Kept != 0 {
+			w.witness.kept[u.Tag] = u.IsWhole()
+		}
+	}
+}
+
 func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
 		asked := w.session.unansweredPrompt() // a drop of this prompt waits for its answer
@@ -431,6 +480,11 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 			twin.readings.Flush, twin.readings.Overflow, twin.busy = w.readings.Flush, w.readings.Overflow, w.busy
 			for _, q := range w.store.queue[min(queued, len(w.store.queue)):] {
 				twin.queue(q.Tag)
+			}
+			for _, u := range w.session.State.Units() {
+				if t := twin.session.State.ByTag(u.Tag); t != nil && t.Kept != u.Kept {
+					twin.keep(u.Tag, u.Kept)
+				}
 			}
 			switch rapid.IntRange(0, 3).Draw(rt, "crash") {
 			case 0:

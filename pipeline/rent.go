@@ -111,7 +111,7 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	}
 	would := *a
 	would.Verdict, would.Cause = schema.Soft, CauseRent
-	d := s.propose(would, r, limit)
+	d := s.propose(would, r, limit, 0)
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {

@@ -222,7 +222,7 @@ func (s *array) Len() int { return len(s.entries) }
 // LearnTyped notes, by message key, the lines that the user typed and that the harness
 // replaced with the text of a command (transcript.Part.Typed). The caller calls
 // LearnTyped before the Update with these messages.
-func (s *Session) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
+func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
 // Update keeps the first unchanged messages of the array, replaces all others with raws, and returns the units that it
 // saw for the first time, with their new tags. It gives tags in the order of the transcript. So a restarted host that
@@ -382,18 +382,16 @@ func (s *memo) show(a frozen.Additions) {
 	if a.Head == nil && s.isReverted(s.State.Head) {
 		a.Head = &frozen.Head{}
 	}
-	s.markStale(s.proposed.Edits)
+	s.markStale(s.proposed)
 	s.proposed, s.shown = a, s.State.With(a)
-	s.markStale(a.Edits)
+	s.markStale(a)
 }
 
-// markStale marks for rendering the messages that hold edited units.
-func (s *memo) markStale(edits []frozen.Edit) {
-	for _, e := range edits {
-		if u := s.State.ByTag(e.Tag); u != nil {
-			if i, ok := s.index[u.MessageKey]; ok && i < s.rendered {
-				s.stale = append(s.stale, i)
-			}
+// markStale marks for rendering the messages that hold edited or restored units.
+func (s *memo) markStale(a frozen.Additions) {
+	for _, i := range s.edited(a) {
+		if i < s.rendered {
+			s.stale = append(s.stale, i)
 		}
 	}
 }
@@ -425,7 +423,9 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 		s.thinking = nil
 	}
 	s.proposed = frozen.Additions{}
-	s.weighMessages(d.Edits)
+	for _, i := range s.edited(d.Additions.Additions) {
+		s.weigh(i)
+	}
 	if d.Head != nil {
 		s.weighAll()
 	}

@@ -340,15 +340,22 @@ func (s *content) weighAll() {
 	}
 }
 
-// weighMessages calls weigh for the messages of the edited units.
-func (s *content) weighMessages(edits []frozen.Edit) {
-	for _, e := range edits {
-		if u := s.State.ByTag(e.Tag); u != nil {
+// edited returns the indexes of the messages whose units a edits or restores. One may occur more than once.
+func (s *content) edited(a frozen.Additions) (indexes []int) {
+	add := func(tag int) {
+		if u := s.State.ByTag(tag); u != nil {
 			if i, ok := s.index[u.MessageKey]; ok {
-				s.weigh(i)
+				indexes = append(indexes, i)
 			}
 		}
 	}
+	for _, e := range a.Edits {
+		add(e.Tag)
+	}
+	for _, tag := range a.Restored {
+		add(tag)
+	}
+	return indexes
 }
 
 // tokensOf returns the host's count of a message's active units.

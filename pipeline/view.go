@@ -66,7 +66,7 @@ func (s *content) floor(current, covered int, k rule.Knobs) int {
 	for i := covered; i < len(s.entries); i++ {
 		for _, it := range s.entries[i].items {
 			u := s.State.ByTag(it.Tag)
-			if u != nil && u.Kind == frozen.ToolUnit && it.Tag < protectedFrom {
+			if u != nil && u.Kind == frozen.ToolUnit && u.Kept == 0 && it.Tag < protectedFrom {
 				current -= u.Freed(frozen.Edit{Tag: it.Tag, Kind: frozen.Drop})
 			}
 		}

@@ -197,6 +197,38 @@ func (w *world) queue(tags ...int) {
 	}
 }
 
+// keep notes that the user wants to keep a unit, or no longer if since is 0. It does what the host does.
+func (w *world) keep(tag int, since int64) {
+	u := w.session.State.ByTag(tag)
+	if since != 0 && (u.Kept != 0 || u.Covered || !w.session.Has(u.MessageKey)) {
+		return
+	}
+	w.session.State.Keep(tag, since)
+	w.store.queue = slices.Clone(w.session.State.Queue())
+	for _, units := range [][]frozen.Unit{w.store.units, w.unsaved} {
+		for i := range units {
+			if units[i].Tag == tag {
+				units[i].Kept = since
+			}
+		}
+	}
+}
+
+// keepInStore stores the end of the keeping of units and the edits that a pass has taken back.
+func (w *world) keepInStore(a frozen.Additions) {
+	for _, tag := range a.Released {
+		w.keep(tag, 0)
+	}
+	for _, tag := range a.Restored {
+		of := w.session.State.ByTag(tag)
+		w.store.edits = slices.DeleteFunc(slices.Clone(w.store.edits), func(e frozen.Edit) bool {
+			isContent := e.Tag == tag && e.Kind != frozen.Strip && e.Kind != frozen.Unthink
+			u := w.session.State.ByTag(e.Tag)
+			return isContent || e.Kind == frozen.Shell && u != nil && u.MessageKey == of.MessageKey
+		})
+	}
+}
+
 // countThinking checks that the sums that the session keeps are those of all its messages.
 func (w *world) countThinking() {
 	w.t.Helper()
@@ -266,6 +298,7 @@ func (w *world) pass() {
 	w.store.counter = w.session.State.TagCounter
 	w.store.units = append(w.store.units, w.unsaved...)
 	w.unsaved = nil
+	w.keepInStore(d.Additions.Additions)
 	w.store.edits = append(w.store.edits, d.Edits...)
 	w.store.queue = slices.Clone(w.session.State.Queue())
 	w.readings.Flush, w.readings.Overflow, w.readings.OverflowTokens, w.readings.SystemPending = false, false, 0, false

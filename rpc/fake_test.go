@@ -77,6 +77,10 @@ func (h *scriptedHost) CommandExecute(context.Context, client.Client, schema.Com
 	return r, nil
 }
 
+func (h *scriptedHost) Keep(context.Context, client.Client, schema.KeepParams) (r schema.KeepResult, err error) {
+	return r, nil
+}
+
 func (h *scriptedHost) Status(ctx context.Context, _ client.Client, _ schema.StatusParams) (r schema.StatusResult, err error) {
 	if h.status != nil {
 		return h.status(ctx)

@@ -65,6 +65,9 @@ type Host interface {
 	// matching session, and when the pass's request is answered.
 	Subscribe(context.Context, client.Client, schema.SubscribeParams) (schema.Empty, error)
 
+	// Keep notes which pieces of a session the user wants to keep.
+	Keep(context.Context, client.Client, schema.KeepParams) (schema.KeepResult, error)
+
 	// SessionExport returns the facts that a replay of a trace needs besides
 	// the frames.
 	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)

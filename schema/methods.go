@@ -18,14 +18,15 @@ const (
 	MethodCancel         = "$/cancelRequest"
 )
 
-// Methods for clients that read the state of the host, such as `magicctx-host
-// status`.
+// Methods for clients that show the state of the host and act on it, such as
+// `magicctx-host status`.
 const (
 	MethodVersion          = "version"
 	MethodStatus           = "status"
 	MethodSessionStatus    = "session/status"
 	MethodSessionSubscribe = "session/subscribe"
 	MethodSessionExport    = "session/export"
+	MethodSessionKeep      = "session/keep"
 )
 
 // Methods that the host calls in a shim.
@@ -89,6 +90,7 @@ var Methods = []MethodType{
 	request[SessionStatusParams, SessionStatus](MethodSessionStatus, FromShim),
 	request[SubscribeParams, Empty](MethodSessionSubscribe, FromShim),
 	request[SessionExportParams, SessionExport](MethodSessionExport, FromShim),
+	request[KeepParams, KeepResult](MethodSessionKeep, FromShim),
 
 	request[AgentRunParams, AgentRunResult](MethodAgentRun, FromHost),
 	request[AgentAbortParams, Empty](MethodAgentAbort, FromHost),

@@ -138,7 +138,8 @@ func (s StatusResult) HarnessClients() (n int) {
 type SessionStatusParams struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
-	// Dropped asks for the units that passes have dropped.
+	// Dropped asks for the units that passes have dropped, and for those that
+	// the user keeps.
 	Dropped bool `json:"dropped,omitzero"`
 	// Columns asks for the lines of a screen of this width.
 	Columns int `json:"columns,omitzero" jsonschema:"minimum=0"`
@@ -235,6 +236,9 @@ type SessionStatus struct {
 	// DroppedUnits lists the dropped units, newest decision first. Only an
 	// answer to SessionStatusParams.Dropped has it.
 	DroppedUnits []DroppedUnit `json:"droppedUnits,omitempty"`
+	// KeptUnits lists the units that the user keeps, in the order in which the
+	// user asked. Only an answer to SessionStatusParams.Dropped has it.
+	KeptUnits []KeptUnit `json:"keptUnits,omitempty"`
 	// BindsThinking means that the session's model binds its thinking to
 	// everything before it. LostThinkingBlocks counts the blocks that busts
 	// have invalidated. LostThinkingTokens estimates their size.
@@ -352,6 +356,36 @@ type DroppedUnit struct {
 	// Rule names the rule that dropped the unit, for example "queued drops". It
 	// is absent for a drop that an older host made.
 	Rule string `json:"rule,omitzero"`
+}
+
+// KeptUnit is a piece of the conversation that the user keeps: no rule and no
+// ctx_reduce takes it. Only two events end that: a summary replaces the piece's
+// message, or the prompt would not fit without taking the piece.
+type KeptUnit struct {
+	Tag    int    `json:"tag"`
+	Kind   string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`
+	Tool   string `json:"tool,omitzero"`
+	About  string `json:"about,omitzero"` // as in DroppedUnit
+	Tokens int    `json:"tokens"`
+	// Waits means that the piece is not whole on the wire yet. It comes back with
+	// the next bust after which it fits below the execute threshold.
+	Waits bool `json:"waits,omitzero"`
+}
+
+// KeepParams says what the user wants of pieces: to keep them, or to let them go.
+// A piece that was dropped comes back if it is kept. The call changes nothing if
+// it is refused for one of the pieces.
+type KeepParams struct {
+	Harness Harness `json:"harness"`
+	Session string  `json:"session"`
+	Tags    []int   `json:"tags"`
+	// LetGo ends the keeping: rules and ctx_reduce may take the pieces again.
+	LetGo bool `json:"letGo,omitzero"`
+}
+
+// KeepResult lists the pieces that the user keeps after the call.
+type KeepResult struct {
+	KeptUnits []KeptUnit `json:"keptUnits"`
 }
 
 // PricedPass is a pass that estimated the price of a bust.

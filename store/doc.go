@@ -9,6 +9,6 @@
 // and schema. Each file of the package holds one aggregate: its rows, its reads and its writes. All methods of
 // Store are safe for concurrent use.
 //
-// It may import internal/chronicle, internal/json, schema, store/database, store/file, store/memories, store/models
-// and store/work.
+// It may import internal/chronicle, internal/json, schema, store/database, store/file, store/memories, store/models,
+// store/pieces and store/work.
 package store

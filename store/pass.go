@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/memories"
+	"github.com/magicctx/magicctx-host/store/pieces"
 )
 
 // A PassCommit holds everything that one pass adds to a session.
@@ -15,8 +16,11 @@ type PassCommit struct {
 	// fields that SessionRow lists as written by CommitPass.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	Edits   []EditRow
-	Drained []int // tags of queued drops that the pass has carried out or discarded
+	// Restored are the tags of kept units whose edits are taken back before Edits are stored. Released are the tags
+	// of units that are no longer kept.
+	Restored, Released []int
+	Edits              []EditRow
+	Drained            []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
 	// Inherited is the state, besides units and edits, that a copy takes over from its original. It is nil if
@@ -52,8 +56,8 @@ type PassCommit struct {
 var sessionUpsertSQL string
 
 const unitInsertSQL = `
-	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed, kept)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 //go:embed query/edit_upsert.sql
 var editUpsertSQL string
@@ -62,14 +66,10 @@ const dropDeleteSQL = `
 	DELETE FROM queued_drops
 	WHERE harness = ? AND session_id = ? AND tag = ?`
 
-const dropSelectSQL = `
-	SELECT 1 FROM queued_drops
-	WHERE harness = ? AND session_id = ?`
-
-const systemSentSQL = `
-	UPDATE sessions
-	SET system_pending = 0
-	WHERE harness = ? AND session_id = ?`
+const (
+	dropSelectSQL = `SELECT 1 FROM queued_drops WHERE harness = ? AND session_id = ?`
+	systemSentSQL = `UPDATE sessions SET system_pending = 0 WHERE harness = ? AND session_id = ?`
+)
 
 //go:embed query/drops_stray_delete.sql
 var strayDeleteSQL string
@@ -83,6 +83,9 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		}
 		key := p.Session.Key
 		if err := s.insertUnits(tx, key, p.Units); err != nil {
+			return err
+		}
+		if err := pieces.Commit(tx, key.Harness, key.Session, p.Restored, p.Released); err != nil {
 			return err
 		}
 		if err := s.upsertEdits(tx, key, p.Edits); err != nil {
@@ -153,7 +156,7 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	}
 	for _, u := range units {
 		_, err := tx.Exec(unitInsertSQL, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
-			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Note, u.Fingerprint, u.Typed)
+			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Note, u.Fingerprint, u.Typed, u.Kept)
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", u.Tag, err)
 		}

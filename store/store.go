@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/models"
+	"github.com/magicctx/magicctx-host/store/pieces"
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
@@ -34,6 +35,7 @@ type Store struct {
 	Markers  *Markers
 	Memories *memories.Memories
 	Models   *models.Models
+	Pieces   pieces.Pieces
 	Reports  *Reports
 	Runs     *work.Runs
 	Calls    *work.Calls
@@ -60,7 +62,7 @@ func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, 
 	}
 	return &Store{
 		DB: d, History: &History{d}, Leases: work.NewLeases(d), Markers: &Markers{d}, Memories: memories.In(d),
-		Models: models.In(d), Reports: &Reports{d.View, d.Clock.Now}, Runs: work.NewRuns(d), Calls: work.NewCalls(d), Waiting: &Waiting{db: d},
+		Models: models.In(d), Pieces: pieces.Pieces{DB: d}, Reports: &Reports{d.View, d.Clock.Now}, Runs: work.NewRuns(d), Calls: work.NewCalls(d), Waiting: &Waiting{db: d},
 	}, nil
 }
 

@@ -33,6 +33,8 @@ type UnitRow struct {
 	Fingerprint int64
 	// Typed is the line that the user typed, if the unit holds the template of a command, or "".
 	Typed string
+	// Kept is the time at which the user asked to keep the content, in Unix ms. It is 0 if the content is not kept.
+	Kept int64
 }
 
 // readUnits returns the units in the order of their tags. expected is an estimate of their number.
@@ -40,7 +42,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
 	err := file.Scan(c, `
-		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed
+		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint, typed, kept
 		FROM units
 		WHERE harness = ? AND session_id = ?
 		ORDER BY tag`,
@@ -59,6 +61,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 				Note:        row.ColumnText(10),
 				Fingerprint: row.ColumnInt64(11),
 				Typed:       row.ColumnText(12),
+				Kept:        row.ColumnInt64(13),
 			})
 		}, key.Harness, key.Session)
 	return units, err

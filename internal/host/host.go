@@ -237,6 +237,11 @@ func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.Com
 	return h.tools.Execute(ctx, c, key, p)
 }
 
+// Keep notes which pieces of a session the user wants to keep.
+func (h *Host) Keep(ctx context.Context, _ client.Client, p schema.KeepParams) (schema.KeepResult, error) {
+	return h.tools.Keep(ctx, p)
+}
+
 // Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
 func (h *Host) Status(ctx context.Context, _ client.Client, _ schema.StatusParams) (schema.StatusResult, error) {
 	return h.status.Status(ctx)

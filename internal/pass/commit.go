@@ -27,7 +27,7 @@ func (ps *Pass) commit(ctx context.Context) error {
 	c := store.PassCommit{
 		Session: row, Pass: ps.journalLine(row),
 		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
-		Drained: d.Drained, LostThinking: w.Lost,
+		Restored: d.Restored, Released: d.Released, Drained: d.Drained, LostThinking: w.Lost,
 		FlushDone:  row.ExplicitFlush,
 		RoomMade:   row.OverflowAt > 0 && (len(d.Edits) > 0 || d.Head != nil || ps.refusedGone),
 		SystemSent: ps.SystemChanged,

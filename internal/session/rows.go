@@ -111,7 +111,7 @@ func RowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
 func unitFromRow(r store.UnitRow) frozen.Unit {
 	return frozen.Unit{
 		Tag: r.Tag, Key: r.UnitKey, MessageKey: r.MessageKey, Kind: frozen.UnitKind(r.Kind), Tool: r.Tool,
-		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds, Note: r.Note, Fingerprint: r.Fingerprint, Typed: r.Typed,
+		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds, Note: r.Note, Fingerprint: r.Fingerprint, Typed: r.Typed, Kept: r.Kept,
 	}
 }
 
@@ -134,7 +134,7 @@ func RowsFromUnits(units []frozen.Unit) []store.UnitRow {
 func rowFromUnit(u frozen.Unit) store.UnitRow {
 	return store.UnitRow{
 		Tag: u.Tag, UnitKey: u.Key, MessageKey: u.MessageKey, Kind: string(u.Kind), Tool: u.Tool,
-		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds, Note: u.Note, Fingerprint: u.Fingerprint, Typed: u.Typed,
+		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds, Note: u.Note, Fingerprint: u.Fingerprint, Typed: u.Typed, Kept: u.Kept,
 	}
 }
 

@@ -38,3 +38,24 @@ func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.D
 	}
 	return all, nil
 }
+
+// Kept lists the units of a session that the user keeps.
+func (sb *Statuses) Kept(ctx context.Context, key store.Key) ([]schema.KeptUnit, error) {
+	rows, err := sb.Store.Pieces.Kept(ctx, key.Harness, key.Session)
+	if err != nil {
+		return nil, err
+	}
+	messages := make(map[string]bool)
+	for _, r := range rows {
+		messages[r.MessageKey] = true
+	}
+	about := sb.Sessions.About(key, messages)
+	all := make([]schema.KeptUnit, len(rows))
+	for i, r := range rows {
+		all[i] = schema.KeptUnit{
+			Tag: r.Tag, Kind: r.Kind, Tool: format.Shorten(r.Tool, maxShownName), About: about[r.UnitKey],
+			Tokens: r.Tokens + r.InputTokens, Waits: r.IsTaken,
+		}
+	}
+	return all, nil
+}

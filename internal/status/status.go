@@ -104,7 +104,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	return r, err
 }
 
-// Session reports on one session. If the caller asks for the dropped units, it lists them too.
+// Session reports on one session. If the caller asks for the dropped units, it lists them and the kept ones, too.
 func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	report, found, err := sb.Store.Reports.Of(ctx, key)
@@ -116,7 +116,9 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 	}
 	st := sb.shown(ctx, report)
 	if p.Dropped || p.Columns > 0 {
-		st.DroppedUnits, err = sb.droppedUnits(ctx, key)
+		if st.DroppedUnits, err = sb.droppedUnits(ctx, key); err == nil && p.Dropped {
+			st.KeptUnits, err = sb.Kept(ctx, key)
+		}
 	}
 	if p.Columns > 0 {
 		st.Screen = words.Screen(st, p.Columns)

@@ -91,7 +91,7 @@ func dropArgument(args json.Value) ([]int, error) {
 // gone to another branch. A drop of such a unit would wait and free nothing.
 func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
-	settled := 0
+	settled, kept := 0, 0
 	for _, tag := range tags {
 		u := state.ByTag(tag)
 		switch {
@@ -99,6 +99,8 @@ func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, 
 			unknown = append(unknown, tag)
 		case !u.Active() || isGone(u) || state.Queued(tag):
 			settled++
+		case u.Kept != 0:
+			kept++
 		case rule.IsProtected(state, tag, k):
 			later = append(later, tag)
 		default:
@@ -118,6 +120,9 @@ func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, 
 	}
 	if len(later) > 0 {
 		parts = append(parts, "Marked for later, because among the newest "+strconv.Itoa(k.ProtectedTags)+": "+list(later)+".")
+	}
+	if kept > 0 {
+		parts = append(parts, fmt.Sprintf("%d stay: the user keeps them.", kept))
 	}
 	if settled > 0 {
 		parts = append(parts, fmt.Sprintf("%d needed nothing.", settled))

@@ -7,7 +7,8 @@ type EditKind string
 
 // The kinds of edits. Clamp, Withhold, Skeleton and Drop replace content, and a unit only
 // moves along that order: for example, a clamped tool call may become a
-// skeleton, but a dropped unit stays dropped for ever.
+// skeleton, but a dropped unit stays dropped, unless the user asks for it again
+// (Additions.Restored).
 const (
 	// NoEdit is the state of a unit whose content is whole.
 	NoEdit EditKind = ""
@@ -79,6 +80,15 @@ func (t Treatment) Active() bool { return !t.Covered && (t.Edit == NoEdit || t.E
 
 // Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
+
+// IsWhole reports whether the content stands on the wire as it is, or would if the head did not cover it.
+func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
+
+// restored returns the treatment with the whole content. Injected blocks and reasoning stay off the wire.
+func (t Treatment) restored() Treatment {
+	t.Edit, t.Clamped, t.Level = NoEdit, false, 0
+	return t
+}
 
 func (t Treatment) with(e Edit) Treatment {
 	switch e.Kind {

@@ -8,7 +8,12 @@ import (
 // Additions holds everything that one busting pass adds to the frozen state. The zero
 // value adds nothing.
 type Additions struct {
-	Edits []Edit
+	// Restored lists the tags of kept units whose edits are taken back, before Edits are added. A message with
+	// such a unit is no empty shell.
+	Restored []int
+	Edits    []Edit
+	// Released lists the tags of kept units that the pass had to take nevertheless. They are no longer kept.
+	Released []int
 	// Setup is the session's setup from this pass on. It is nil if the setup stays as
 	// it is.
 	Setup *Setup
@@ -22,10 +27,21 @@ type Additions struct {
 
 // Commit adds a to the state. It ignores tags that no unit has.
 func (s *State) Commit(a Additions) {
+	for _, tag := range a.Restored {
+		for u := range s.unitsBeside(tag) {
+			u.IsShell = false
+			if u.Tag == tag {
+				u.Treatment = u.restored()
+			}
+		}
+	}
 	for _, e := range a.Edits {
 		if u := s.ByTag(e.Tag); u != nil {
 			u.Treatment = u.with(e)
 		}
+	}
+	for _, tag := range a.Released {
+		s.Keep(tag, 0)
 	}
 	if a.Setup != nil {
 		s.Setup = *a.Setup
@@ -64,10 +80,37 @@ func (s *State) With(a Additions) *Overlay {
 	if a.Head != nil {
 		o.layHead(*a.Head, a.Covered)
 	}
+	for _, tag := range a.Restored {
+		o.Restore(tag)
+	}
 	for _, e := range a.Edits {
 		o.Lay(e)
 	}
 	return o
+}
+
+// Restore takes the edits of a unit back in the overlay (Additions.Restored).
+func (o *Overlay) Restore(tag int) {
+	for stored := range o.state.unitsBeside(tag) {
+		u := *o.shown(stored) // a new copy, because a clone of the overlay may share the old one
+		u.IsShell = false
+		if u.Tag == tag {
+			u.Treatment = u.restored()
+		}
+		o.set(u)
+	}
+}
+
+// unitsBeside returns the units of the message that owns the unit with this tag.
+func (s *State) unitsBeside(tag int) iter.Seq[*Unit] {
+	return func(yield func(*Unit) bool) {
+		of := s.ByTag(tag)
+		for i := range s.units {
+			if u := &s.units[i]; of != nil && u.MessageKey == of.MessageKey && !yield(u) {
+				return
+			}
+		}
+	}
 }
 
 // Clone returns a copy that takes further edits without changing o.

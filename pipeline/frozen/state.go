@@ -44,6 +44,9 @@ type Unit struct {
 	// Typed is the line that the user typed, for example "/review main", if the harness
 	// has replaced it with the text of a command. It is empty for most units.
 	Typed string
+	// Kept is the time, in Unix milliseconds, at which the user asked to keep the content. It is 0 if the
+	// content is not kept. If an edit has replaced the content, the next bust takes the edit back.
+	Kept int64
 	Treatment
 }
 
@@ -141,10 +144,21 @@ func (s *State) Units() []Unit { return s.units }
 // Queue returns the queued drops, oldest first. The slice belongs to the state.
 func (s *State) Queue() []QueuedDrop { return s.queue }
 
-// Enqueue adds drops. A tag that already has a queued drop keeps that one.
+// Keep notes that the user wants to keep the unit with a tag since a time, or no longer if that time is 0. No pass
+// that is not a bust shows it on the wire. A queued drop of a kept unit is discarded.
+func (s *State) Keep(tag int, since int64) {
+	if u := s.ByTag(tag); u != nil {
+		u.Kept = since
+		if since != 0 {
+			s.dequeue([]int{tag})
+		}
+	}
+}
+
+// Enqueue adds drops, except drops of kept units. A tag that already has a queued drop keeps that one.
 func (s *State) Enqueue(drops ...QueuedDrop) {
 	for _, d := range drops {
-		if !s.queued[d.Tag] {
+		if u := s.ByTag(d.Tag); !s.queued[d.Tag] && (u == nil || u.Kept == 0) {
 			s.queue, s.queued[d.Tag] = append(s.queue, d), true
 		}
 	}

@@ -24,8 +24,8 @@ type Unit struct {
 
 // Measure returns the pile: the results of active tool units. It leaves out the
 // newest protected active units, because the model could not drop them yet (bug
-// class B19 in docs/defects.md), and the units that the model has already
-// marked. It looks at each unit once.
+// class B19 in docs/defects.md), the units that the model has already
+// marked, and those that the user keeps. It looks at each unit once.
 func Measure(state *frozen.Overlay, protected int) Pile {
 	below := protectedFrom(state, protected)
 	var p Pile
@@ -34,7 +34,7 @@ func Measure(state *frozen.Overlay, protected int) Pile {
 			continue
 		}
 		p.Live += u.Tokens + u.InputTokens
-		if u.Kind != frozen.ToolUnit || u.Tag >= below || state.Queued(u.Tag) {
+		if u.Kind != frozen.ToolUnit || u.Tag >= below || state.Queued(u.Tag) || u.Kept != 0 {
 			continue
 		}
 		p.Reclaimable += u.Tokens

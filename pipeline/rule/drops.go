@@ -13,8 +13,11 @@ func (v View) dropsUntilEnough() drops { return drops{need: v.Need} }
 
 func (d *drops) isEnough() bool { return d.need <= 0 }
 
-// add adds an edit of u, and counts the tokens that it frees.
+// add adds an edit of u, and counts the tokens that it frees. It does nothing if the user keeps u.
 func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
+	if u.Kept != 0 {
+		return
+	}
 	e := frozen.Edit{Tag: u.Tag, Kind: kind}
 	d.need -= u.Freed(e)
 	d.edits = append(d.edits, e)

@@ -51,7 +51,7 @@ func (v View) shellOf(m *Message, noticesCount bool) int {
 	for _, it := range m.Items {
 		u := v.State.ByTag(it.Tag)
 		switch {
-		case u == nil || u.IsShell:
+		case u == nil || u.IsShell || u.Kept != 0:
 			return 0
 		case u.Kind == frozen.ToolUnit && u.Edit == frozen.Drop:
 			notices = false

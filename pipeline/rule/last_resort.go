@@ -101,6 +101,20 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
+// KeptPieces takes content that the user keeps, oldest first, if all other content was not
+// enough: a session that cannot send its next request is worse than a piece that goes again.
+func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
+	need, skeletonFrom := v.Need, newestTools(v.State, SkeletonWindow)
+	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
+		if need > 0 && u.Kept != 0 && u.Active() && !it.Open {
+			e := frozen.Edit{Tag: it.Tag, Kind: dropKind(u, skeletonFrom)}
+			need -= u.Freed(e)
+			edits = append(edits, e)
+		}
+	})
+	return edits
+}
+
 // firstUnread returns the lowest tag of the answer whose results the model has
 // not read. If there is none, it returns a tag above all given ones.
 func firstUnread(v View) int {

@@ -43,7 +43,8 @@ const (
 //     have dropped, then skeletons, then other tool output. Texts beside dropped calls come
 //     after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
-//     protects, then texts and files, then even content that the model has not read.
+//     protects, then texts and files, then even content that the model has not read,
+//     and last what the user keeps.
 //  5. Rules that look at the result of the others come last: SpentReasoning
 //     looks at messages whose content is gone, and EmptyShells looks at empty ones.
 //
@@ -60,6 +61,8 @@ const (
 //   - Propose discards each edit of a call without a result, and each edit of the words
 //     in the user's newest prompt until the model has answered it. Text that a harness has
 //     injected into that prompt may be removed.
+//   - Propose discards each edit of content that the user keeps, except those of
+//     KeptPieces.
 //   - Propose discards each edit of a result that the model has not read
 //     (View.unread), except Withhold and, in a request that does not fit, Clamp.
 //     If a drop of that result is queued, the edit becomes a Skeleton instead.
@@ -103,6 +106,7 @@ var Table = []Rule{
 	{"protected results", Emergency, ProtectedResults},
 	{"oldest texts", Emergency, OldestTexts},
 	{"unfit content", Emergency, UnfitContent},
+	{keptPieces, Emergency, KeptPieces},
 	{"spent reasoning", Pressure, SpentReasoning},
 	{"empty shells", AnyBust, EmptyShells},
 }
@@ -110,9 +114,14 @@ var Table = []Rule{
 // queuedDrops is the name of the rule that carries out the drops of the model.
 const queuedDrops = "queued drops"
 
+// keptPieces is the name of the only rule that may take content that the user keeps.
+const keptPieces = "kept pieces"
+
 // A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
 	Edits []frozen.Edit
+	// Released lists the tags of kept units that the rules take nevertheless.
+	Released []int
 	// Reasons holds the reason of each edit, in the order of Edits.
 	Reasons []Reason
 	// Freed estimates how many tokens the edits remove from the wire.
@@ -146,7 +155,8 @@ func Propose(v View, k Knobs) Proposal {
 			continue
 		}
 		for _, e := range r.Propose(v, k) {
-			if needed[e.Tag] && e.Kind != frozen.Strip && e.Kind != frozen.Unthink {
+			isContent := e.Kind != frozen.Strip && e.Kind != frozen.Unthink
+			if isContent && (needed[e.Tag] || v.isKept(e.Tag) && r.Name != keptPieces) {
 				continue
 			}
 			isLastResort := e.Kind == frozen.Withhold || e.Kind == frozen.Clamp && v.Goal.Fit > 0
@@ -178,6 +188,9 @@ func Propose(v View, k Knobs) Proposal {
 				p.By[r.Name] += freed
 			}
 			p.Edits, p.Reasons = append(p.Edits, e), append(p.Reasons, Reason{r.Name, freed})
+			if isContent && u.Kept != 0 {
+				p.Released = append(p.Released, e.Tag)
+			}
 			v.State.Lay(e)
 		}
 	}

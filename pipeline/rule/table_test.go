@@ -131,6 +131,7 @@ func TestOrderOfTheTable(t *testing.T) {
 		{"spent narration", "protected results", "what age protects is the last resort"},
 		{"protected results", "oldest texts", "tools go before words"},
 		{"oldest texts", "unfit content", "what the model has read goes before what it has not"},
+		{"unfit content", "kept pieces", "what the user keeps goes after everything else"},
 		{"oldest texts", "spent reasoning", "reasoning is spent when its text is gone"},
 		{"oldest texts", "empty shells", "a shell is what all others have left"},
 	} {
@@ -147,7 +148,7 @@ func TestOrderOfTheTable(t *testing.T) {
 			want = rule.Pressure
 		case "old skeletons", "tiered drop":
 			want = rule.Force
-		case "protected results", "oldest texts", "unfit content":
+		case "protected results", "oldest texts", "unfit content", "kept pieces":
 			want = rule.Emergency
 		}
 		if r.On != want {

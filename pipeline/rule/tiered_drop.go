@@ -50,7 +50,7 @@ func TieredDrop(v View, k Knobs) []frozen.Edit {
 		tokens := u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Drop})
 		plan.Tail += tokens
 		it, visible := items[u.Tag]
-		if u.Kind == frozen.ToolUnit && visible && !it.Open && !k.protectsPath(it.Path) {
+		if u.Kind == frozen.ToolUnit && visible && !it.Open && u.Kept == 0 && !k.protectsPath(it.Path) {
 			plan.Candidates = append(plan.Candidates, tierCandidate{u.Tag, it.tier(), tokens})
 		}
 	}

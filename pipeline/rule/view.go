@@ -225,6 +225,12 @@ func (v View) needed() map[int]bool {
 	return needed
 }
 
+// isKept reports whether the user keeps the unit with this tag.
+func (v View) isKept(tag int) bool {
+	u := v.State.ByTag(tag)
+	return u != nil && u.Kept != 0
+}
+
 // unread returns the tool arcs whose results the model has not read. Age does not always
 // protect them, because the units of reverted messages may have higher tags and count as
 // the newest.

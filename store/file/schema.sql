@@ -92,6 +92,7 @@ CREATE TABLE units (
 	note         TEXT    NOT NULL DEFAULT '',
 	typed        TEXT    NOT NULL DEFAULT '', -- what the user typed, if this is the template of a command
 	fingerprint  INTEGER NOT NULL DEFAULT 0, -- the same in a copy of the session; 0 if unknown
+	kept         INTEGER NOT NULL DEFAULT 0, -- when the user asked to keep the content, Unix ms; 0 if it is not kept
 	PRIMARY KEY (harness, session_id, tag),
 	UNIQUE (harness, session_id, unit_key),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE

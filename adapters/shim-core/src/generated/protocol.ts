@@ -16,6 +16,7 @@ export const Method = {
   SessionStatus: "session/status",
   SessionSubscribe: "session/subscribe",
   SessionExport: "session/export",
+  SessionKeep: "session/keep",
   AgentRun: "agent/run",
   AgentAbort: "agent/abort",
   NotifyShow: "notify/show",
@@ -577,6 +578,42 @@ export interface InitializeResult {
   resyncTimeoutMs: number
 }
 
+/**
+ * KeepParams says what the user wants of pieces: to keep them, or to let them go. A piece that was dropped
+ * comes back if it is kept. The call changes nothing if it is refused for one of the pieces.
+ */
+export interface KeepParams {
+  harness: Harness
+  session: string
+  tags: number[]
+  /** letGo ends the keeping: rules and ctx_reduce may take the pieces again. */
+  letGo?: boolean
+}
+
+/** KeepResult lists the pieces that the user keeps after the call. */
+export interface KeepResult {
+  keptUnits: KeptUnit[]
+}
+
+/**
+ * KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce takes it. Only two
+ * events end that: a summary replaces the piece's message, or the prompt would not fit without taking the
+ * piece.
+ */
+export interface KeptUnit {
+  tag: number
+  kind: "text" | "file" | "tool"
+  tool?: string
+  /** as in DroppedUnit */
+  about?: string
+  tokens: number
+  /**
+   * waits means that the piece is not whole on the wire yet. It comes back with the next bust after which it
+   * fits below the execute threshold.
+   */
+  waits?: boolean
+}
+
 /** LastBust is a bust that was made. */
 export interface LastBust {
   pass: number
@@ -963,6 +1000,11 @@ export interface SessionStatus {
    */
   droppedUnits?: DroppedUnit[]
   /**
+   * keptUnits lists the units that the user keeps, in the order in which the user asked. Only an answer to
+   * SessionStatusParams.Dropped has it.
+   */
+  keptUnits?: KeptUnit[]
+  /**
    * bindsThinking means that the session's model binds its thinking to everything before it.
    * LostThinkingBlocks counts the blocks that busts have invalidated. LostThinkingTokens estimates their
    * size.
@@ -1003,7 +1045,7 @@ export interface SessionStatus {
 export interface SessionStatusParams {
   harness: Harness
   session: string
-  /** dropped asks for the units that passes have dropped. */
+  /** dropped asks for the units that passes have dropped, and for those that the user keeps. */
   dropped?: boolean
   /** columns asks for the lines of a screen of this width. */
   columns?: number
@@ -1282,6 +1324,7 @@ export interface HostCalls {
   "command/execute": { params: CommandExecuteParams; result: CommandExecuteResult }
   "initialize": { params: InitializeParams; result: InitializeResult }
   "session/export": { params: SessionExportParams; result: SessionExport }
+  "session/keep": { params: KeepParams; result: KeepResult }
   "session/status": { params: SessionStatusParams; result: SessionStatus }
   "session/subscribe": { params: SubscribeParams; result: Empty }
   "session/system": { params: SystemParams; result: SystemResult }

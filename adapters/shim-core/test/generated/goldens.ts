@@ -106,6 +106,25 @@ export const hostCalls: HostCalls = {
       { "name": "edits", "columns": ["harness", "session_id", "tag"], "rows": [["opencode", "ses_1", 3], [null, "x", 0.5]] }
     ]
   } },
+  "session/keep": { params: {
+    "harness": "opencode",
+    "session": "ses_1",
+    "tags": [
+      12
+    ],
+    "letGo": true
+  }, result: {
+    "keptUnits": [
+      {
+        "tag": 14,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "waits": true
+      }
+    ]
+  } },
   "session/status": { params: {
     "harness": "opencode",
     "session": "ses_1",
@@ -238,6 +257,16 @@ export const hostCalls: HostCalls = {
         "at": 1770000000000,
         "cause": "pressure",
         "rule": "queued drops"
+      }
+    ],
+    "keptUnits": [
+      {
+        "tag": 12,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "waits": true
       }
     ],
     "bindsThinking": true,
@@ -667,6 +696,16 @@ export const hostCalls: HostCalls = {
             "at": 1770000000000,
             "cause": "pressure",
             "rule": "queued drops"
+          }
+        ],
+        "keptUnits": [
+          {
+            "tag": 12,
+            "kind": "tool",
+            "tool": "read",
+            "about": "src/main.go",
+            "tokens": 900,
+            "waits": true
           }
         ],
         "bindsThinking": true,
@@ -1131,6 +1170,16 @@ export const shimNotifications: ShimNotifications = {
         "rule": "queued drops"
       }
     ],
+    "keptUnits": [
+      {
+        "tag": 12,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "waits": true
+      }
+    ],
     "bindsThinking": true,
     "lostThinkingBlocks": 4,
     "lostThinkingTokens": 1200,
@@ -1328,6 +1377,7 @@ export const goldenFiles: Record<string, string> = {
   "session/changed": "method/session.changed.json",
   "session/event": "method/session.event.json",
   "session/export": "method/session.export.json",
+  "session/keep": "method/session.keep.json",
   "session/status": "method/session.status.json",
   "session/subscribe": "method/session.subscribe.json",
   "session/system": "method/session.system.json",
