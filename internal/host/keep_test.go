@@ -24,6 +24,17 @@ func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 		t.Fatalf("the piece is still there:\n%s", h.wire())
 	}
 	before := h.wire()
+	if got := h.choose("taken").Choices; len(got) == 0 || !strings.HasPrefix(got[0].Label, "Bring back §2§ read") || got[0].Arguments != "taken keep 2" {
+		t.Errorf("the menu offers %+v", got)
+	}
+	if got := h.choose("taken keep 2"); !strings.Contains(got.Text, "You keep 1 piece.") || !strings.HasPrefix(got.Choices[0].Label, "Let go of §2§ read") {
+		t.Errorf("the menu answers %+v", got)
+	}
+	for arguments, says := range map[string]string{"taken keep 99": "Nothing is changed: this session has no piece §99§.", "taken keep x": "with the number of a piece", "taken eat 2": "with the number of a piece"} {
+		if got := h.choose(arguments).Text; !strings.Contains(got, says) {
+			t.Errorf("%s: %q", arguments, got)
+		}
+	}
 	kept, err := h.keepPieces(false, 2)
 	if err != nil || len(kept) != 1 || kept[0].Tag != 2 || kept[0].Tool != "read" || !kept[0].Waits {
 		t.Fatalf("kept %+v, error %v", kept, err)

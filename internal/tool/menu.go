@@ -55,7 +55,7 @@ func (t *Tools) menu(ctx context.Context, key store.Key, p schema.CommandExecute
 	case "message":
 		return t.messagePage(ctx, key, p.Directory, rest)
 	case "taken":
-		return t.takenPage(ctx, key)
+		return t.takenPage(ctx, key, rest)
 	}
 	return warn("There is no %q in /%s. Without a word it shows what there is.", place, menuName), nil
 }
@@ -263,15 +263,53 @@ func (t *Tools) messagePage(ctx context.Context, key store.Key, directory, rest 
 	return pageOf(fmt.Sprintf("Message %d", n), format.CleanLines(format.Shorten(found.Output, maxPage)), choices...), nil
 }
 
-// takenPage lists the pieces that were taken out of the prompt, newest first.
-func (t *Tools) takenPage(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
+// takenPage lists the pieces that were taken out of the prompt, newest first, and those that the user keeps. It also brings a
+// piece back ("keep 12"), or lets it go ("let-go 12").
+func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (schema.CommandExecuteResult, error) {
+	action, number, _ := strings.Cut(rest, " ")
+	if action != "" {
+		tag, err := strconv.Atoi(strings.Trim(number, "§ "))
+		if err != nil || action != keep && action != letGo {
+			return warn("Write /%s taken %s 12 or /%s taken %s 12, with the number of a piece.", menuName, keep, menuName, letGo), nil
+		}
+		_, err = t.Keep(ctx, schema.KeepParams{Harness: schema.Harness(key.Harness), Session: key.Session, Tags: []int{tag}, LetGo: action == letGo})
+		if wrong, ok := errors.AsType[*client.Error](err); ok && wrong.IsInvalidParams() {
+			return warn("Nothing is changed: %s.", format.Clean(err.Error())), nil
+		}
+		if err != nil {
+			return schema.CommandExecuteResult{}, err
+		}
+	}
 	st, err := t.Statuses.Session(ctx, schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true})
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
-	lines := append([]string{"Dropped: " + words.Dropped(st)}, words.Pieces(st, maxChoice)...)
-	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), again), nil
+	lines := []string{"Dropped: " + words.Dropped(st)}
+	var choices []schema.Choice
+	for _, u := range st.KeptUnits {
+		label := "Let go of " + words.Piece(schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
+		about := "it stays in the prompt as long as there is room"
+		if u.Waits {
+			about = "it comes back when the provider has to read the prompt again anyway, and if it fits"
+		}
+		choices = append(choices, schema.Choice{Label: label, About: about, Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
+	}
+	if n := len(choices); n > 0 {
+		lines = append(lines, fmt.Sprintf("You keep %s.", format.Count(n, "piece")))
+	}
+	for _, u := range st.DroppedUnits {
+		if isKept := slices.ContainsFunc(st.KeptUnits, func(kept schema.KeptUnit) bool { return kept.Tag == u.Tag }); !isKept && len(choices) < maxChoices {
+			choices = append(choices, schema.Choice{Label: "Bring back " + words.Piece(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
+		}
+	}
+	if more := len(st.DroppedUnits) + len(st.KeptUnits) - len(choices); len(choices) == maxChoices && more > 0 {
+		lines = append(lines, fmt.Sprintf("Older pieces have no line here; /%s taken %s 12 brings back the one with the number 12.", menuName, keep))
+	}
+	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), append(choices, again)...), nil
 }
+
+// The words of /ctx-menu taken.
+const keep, letGo = "keep", "let-go"
 
 // shortened returns a foreign text as a part of a choice.
 func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

@@ -65,7 +65,7 @@ func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 		if i == screenPieces {
 			return append(lines, fmt.Sprintf("… and %d older ones", len(st.DroppedUnits)-i))
 		}
-		lines = append(lines, format.Cut(pieceOf(u), columns))
+		lines = append(lines, format.Cut(Piece(u), columns))
 	}
 	return lines
 }
@@ -73,8 +73,8 @@ func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 // screenPieces is the number of pieces that are listed.
 const screenPieces = 50
 
-// pieceOf describes a piece, for example "§6§ read main.go  1.2k tokens, stale output".
-func pieceOf(u schema.DroppedUnit) string {
+// Piece describes a piece, for example "§6§ read main.go  1.2k tokens, stale output".
+func Piece(u schema.DroppedUnit) string {
 	kind := u.Tool
 	if kind == "" {
 		kind = u.Kind
