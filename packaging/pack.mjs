@@ -20,7 +20,7 @@ const shims = [
   { folder: "opencode-shim", readme: "opencode.md" },
   { folder: "pi-shim", readme: "pi.md" },
 ]
-const binaryLimitBytes = 30_000_000
+const binaryLimitBytes = 32_000_000
 
 /** Packs the shims and the hosts of the chosen platforms to directory out. Returns a line for each tarball. */
 export function pack(chosen, out) {
