@@ -91,7 +91,14 @@ func Run(ctx context.Context, o Options) (Result, error) {
 			}
 		}
 	}
-	return out, nil
+	if len(out.Rows) > 0 {
+		return out, nil
+	}
+	err = fmt.Errorf("compare: no request to a model is in %s", format.Count(len(all), "trace"))
+	for _, d := range out.Damaged {
+		err = fmt.Errorf("%w; %s is left out: %s", err, format.Clean(d.Trace), format.Clean(d.Error))
+	}
+	return out, err
 }
 
 // choose returns the traces to replay. wanted has the chosen sessions of a trace, or nil for all.

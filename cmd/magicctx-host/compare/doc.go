@@ -1,5 +1,5 @@
 // Package compare replays recorded sessions, and compares their bills with the harness alone and with magicctx.
 //
-// It may import internal/format, internal/json, cmd/magicctx-host/traces, internal/replay, internal/view, internal/view/page, schema
+// It may import internal/format, internal/json, internal/regular, cmd/magicctx-host/traces, internal/replay, internal/view, internal/view/page, schema
 // and store/models.
 package compare

@@ -3,19 +3,24 @@ package compare
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/regular"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/page"
 )
 
 const (
 	columns = 80
+	// doctype begins each page.
+	doctype = "<!doctype html>"
 	// barWidth is the width of the longest bar, in columns. maxRows bounds the sessions that are listed.
 	barWidth = 50
 	maxRows  = 200
@@ -79,12 +84,19 @@ func WritePage(tell io.Writer, r Result, path string) error {
 	return save(tell, path, content, "open it in a browser")
 }
 
-// save writes a page, which only the user may read.
+// save writes a page, which only the user may read. It replaces no file but an older page.
 func save(tell io.Writer, path string, content []byte, next string) error {
+	old, err := regular.Prefix(path, int64(len(doctype)))
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("write the page: %w", err)
+	case len(old) > 0 && !strings.EqualFold(string(old), doctype):
+		return fmt.Errorf("%s exists and is no page, so it is not replaced; name another file", format.Clean(path))
+	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	_, err := fmt.Fprintf(tell, "Wrote %s; %s.\n", format.Clean(path), next)
+	_, err = fmt.Fprintf(tell, "Wrote %s; %s.\n", format.Clean(path), next)
 	return err
 }
 

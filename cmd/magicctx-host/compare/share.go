@@ -33,8 +33,11 @@ func newest(ctx context.Context, dataDir, of string) (replay.Summary, error) {
 		return replay.Summary{}, err
 	}
 	s, err := play(ctx, all[0], replay.Options{})
-	if err != nil || wanted[all[0].Path] == nil {
-		return s, err
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", format.Clean(filepath.Base(all[0].Path)), err)
+	}
+	if wanted[all[0].Path] == nil {
+		return s, nil
 	}
 	for _, one := range s.Sessions() {
 		if one.Detail[0].Session == of {
