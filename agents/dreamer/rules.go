@@ -169,7 +169,7 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 // checkRewriting checks that a rewritten memory says the same in fewer words. Only a model could compare the meanings, so the
 // rule compares words.
 func checkRewriting(content string, m chronicle.Memory) error {
-	if err := checkWords(content, m); err != nil {
+	if err := checkWords(content, m, 2); err != nil {
 		return err
 	}
 	if hasReason(m.Content) && !hasReason(content) {
@@ -192,19 +192,48 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	case isRule(of[0]):
 		return fmt.Errorf("note %d is a rule", of[0].ID)
 	}
+	known := wordsOf(strings.ToLower(of[0].Content))
+	size := 0
 	for i, text := range facts {
+		size += len(text)
 		if text == "" || slices.Contains(facts[:i], text) {
 			return errors.New("a fact is empty, or says the same as another")
 		}
-		if err := checkWords(text, of[0]); err != nil {
+		if err := checkWords(text, of[0], 4); err != nil {
 			return err
 		}
+		if moved, ok := movedDetail(text, known); ok {
+			return fmt.Errorf("%q no longer stands after the same word", moved)
+		}
+	}
+	if 2*size > 3*len(of[0].Content) {
+		return errors.New("the facts are longer than half as much again")
 	}
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// checkWords checks that a text is shorter than a memory, and that most of its words come from there.
-func checkWords(content string, m chronicle.Memory) error {
+// movedDetail returns a detail of a fact, such as a number, that stands after another word than in the note. So a fact cannot get
+// the number of another fact.
+func movedDetail(fact string, note []string) (moved string, ok bool) {
+	words := wordsOf(strings.ToLower(fact))
+	for _, detail := range details(fact) {
+		detail = strings.ToLower(detail)
+		isSame := false
+		for i := range words {
+			for j := range note {
+				before := i == 0 && j == 0 || i > 0 && j > 0 && words[i-1] == note[j-1]
+				isSame = isSame || words[i] == detail && note[j] == detail && before
+			}
+		}
+		if !isSame {
+			return detail, true
+		}
+	}
+	return "", false
+}
+
+// checkWords checks that a text is shorter than a memory, and that at most one word in some is not from there.
+func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {
 		known[strings.ToLower(word)] = true
@@ -218,8 +247,8 @@ func checkWords(content string, m chronicle.Memory) error {
 	switch {
 	case len(content) >= len(m.Content):
 		return errors.New("it is not shorter")
-	case 2*isNew > len(words):
-		return errors.New("most of its words are new")
+	case in*isNew > len(words):
+		return errors.New("too many of its words are new")
 	}
 	return nil
 }

@@ -218,6 +218,9 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// maxPrice bounds a price of the user, in $ for a million tokens.
+const maxPrice = 1e6
+
 // ReadPrices reads a list of prices from a JSON file, or takes the price of a model, such as anthropic/claude, for every
 // model. Without a name it returns nil.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
@@ -231,8 +234,8 @@ func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error
 			return nil, fmt.Errorf("prices in %s: %w", format.Clean(name), err)
 		}
 		for model, p := range list {
-			if min(p.Fresh, p.Write, p.Read, p.Output) < 0 || p == (schema.Price{}) {
-				return nil, fmt.Errorf("prices in %s: %s needs fresh, write, read and output in $ for a million tokens", format.Clean(name), format.Clean(model))
+			if min(p.Fresh, p.Write, p.Read, p.Output) < 0 || max(p.Fresh, p.Write, p.Read, p.Output) > maxPrice || p == (schema.Price{}) {
+				return nil, fmt.Errorf("prices in %s: %s needs fresh, write, read and output in $ for a million tokens, at most 1,000,000 each", format.Clean(name), format.Clean(model))
 			}
 		}
 		return list, nil

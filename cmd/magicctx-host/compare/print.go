@@ -96,6 +96,9 @@ func save(tell io.Writer, path string, content []byte, next string) error {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
+	if err := os.Chmod(path, 0o600); err != nil { // the older page may have had another mode
+		return fmt.Errorf("write the page: %w", err)
+	}
 	_, err = fmt.Fprintf(tell, "Wrote %s; %s.\n", format.Clean(path), next)
 	return err
 }

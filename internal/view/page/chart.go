@@ -163,6 +163,9 @@ func steps(hs []float64, top float64, area bool) string {
 
 // grid returns marks at round numbers of tokens from 0 to top.
 func grid(top float64) []mark {
+	if !(top <= mostTop) {
+		return nil
+	}
 	step := roundStep(top / 4)
 	var marks []mark
 	for n := 0; float64(n) <= top*0.97; n += step {
@@ -173,6 +176,9 @@ func grid(top float64) []mark {
 
 // moneyGrid returns marks at round amounts of money from 0 to top.
 func moneyGrid(top float64) []mark {
+	if !(top <= mostTop) {
+		return nil
+	}
 	unit := 1.0
 	for top/unit < 4 { // the loop makes each step a whole number of units
 		unit /= 10
@@ -207,6 +213,9 @@ func passMarks(passes []*replay.Pass, c columns) []mark {
 	}
 	return marks
 }
+
+// mostTop bounds the values of an axis with marks. A trace may hold any numbers.
+const mostTop = 1e15
 
 // roundStep returns the smallest of 1, 2, 5, 10, ... that is at least n.
 func roundStep(n float64) int {

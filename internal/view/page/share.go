@@ -5,7 +5,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/secret"
 	"github.com/magicctx/magicctx-host/schema"
@@ -18,7 +20,7 @@ var codes = []string{"Verdict", "Cause", "BustCause", "Fold", "FoldReason", "Rea
 // text that is no code of this program: names of sessions, models, files and tools, and what was said. Numbers stay.
 func Share(s *replay.Summary, withTexts bool) {
 	if withTexts {
-		redact(reflect.ValueOf(s).Elem(), "", func(_, text string) string { return secret.Redact(text) })
+		redact(reflect.ValueOf(s).Elem(), "", func(_, text string) string { return withoutSecrets(text) })
 		return
 	}
 	names := make(map[string]string)
@@ -51,6 +53,21 @@ func Share(s *replay.Summary, withTexts bool) {
 		return ""
 	})
 	s.Missing = missing
+}
+
+// leastCut is the length from which the last word of a text that was cut may be the beginning of a credential, in bytes.
+const leastCut = 16
+
+// withoutSecrets replaces the credentials in a text. A page shows no control characters, so none can hide a credential here. If
+// the text was cut, the pattern of a credential may lack its end, so a long last word is left out.
+func withoutSecrets(text string) string {
+	text = secret.Redact(format.CleanLines(text))
+	if cut, isCut := strings.CutSuffix(text, "…"); isCut {
+		if end := strings.LastIndexAny(cut, " \n") + 1; len(cut)-end >= leastCut {
+			return cut[:end] + "…"
+		}
+	}
+	return text
 }
 
 // redact replaces each text in v, which is the value of a field, by its replacement.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -97,5 +98,29 @@ func TestEachTextIsRedacted(t *testing.T) {
 	redact(reflect.ValueOf(&v).Elem(), "", plant)
 	if v.Name != needle || v.All[0].Text != needle {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A credential is found although a control character stands in it, or although the end of its text was cut off.
+func TestSharedTextsHideNoCredential(t *testing.T) {
+	const token = "ghp_x7Kd92LmQ4vT8sWn3ZpR6yBh1CgJ5fUa0Ee9"
+	for _, text := range []string{
+		"echo gh\x1b[0m" + token[2:], "echo gh\u200b" + token[2:], "curl https://api.example.com Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZUBleGFtcGxl…",
+	} {
+		if got := withoutSecrets(text); strings.Contains(got, "x7Kd92") || strings.Contains(got, "eyJzdWIi") {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if got := withoutSecrets("go test ./internal/vi…"); got != "go test ./internal/vi…" {
+		t.Errorf("a harmless label becomes %q", got)
+	}
+}
+
+// A trace may hold any price, so an axis may have any length.
+func TestAxisOfAnyLengthIsDrawn(t *testing.T) {
+	for _, top := range []float64{1e15, 1e16, 1e30, math.Inf(1), math.NaN()} {
+		if n := len(grid(top)) + len(moneyGrid(top)); n > 20 {
+			t.Errorf("%g: %d marks", top, n)
+		}
 	}
 }
