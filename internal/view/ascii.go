@@ -1,6 +1,10 @@
 package view
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+)
 
 // signs are the characters of our own that ASCII has something for. Each has one column before and after.
 var signs = map[rune]string{
@@ -17,7 +21,7 @@ func inASCII(text string) string {
 		case isOurs:
 			b.WriteString(sign)
 		default:
-			b.WriteString(strings.Repeat("?", runeColumns(r)))
+			b.WriteString(strings.Repeat("?", format.RuneColumns(r)))
 		}
 	}
 	return b.String()

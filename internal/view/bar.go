@@ -147,7 +147,7 @@ func (s *screen) legend(t schema.TokensBySource) {
 		if part.tokens == 0 {
 			continue
 		}
-		text := cut(part.name+" "+format.Tokens(part.tokens), s.width-4)
+		text := format.Cut(part.name+" "+format.Tokens(part.tokens), s.width-4)
 		if s.isPlain {
 			entries, painted = append(entries, text), append(painted, text)
 			continue
@@ -163,14 +163,14 @@ func (s *screen) legend(t schema.TokensBySource) {
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0
 	for i, entry := range entries {
-		if used > 0 && used+3+columns(entry) > s.width-2 {
+		if used > 0 && used+3+format.Columns(entry) > s.width-2 {
 			s.line(" " + line)
 			line, used = "", 0
 		}
 		if used > 0 {
 			line, used = line+"   ", used+3
 		}
-		line, used = line+painted[i], used+columns(entry)
+		line, used = line+painted[i], used+format.Columns(entry)
 	}
 	if used > 0 {
 		s.line(" " + line)

@@ -24,13 +24,13 @@ func (s *screen) picture(st schema.SessionStatus) {
 	if s.height == 0 || s.height >= roomyHeight {
 		s.line("")
 	}
-	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
+	s.line(" " + s.Paint(Strong, format.Cut(titleOf(st), s.width-2)))
 	about := []string{words.Fullness(st)}
 	if s.namesHarness {
 		about = append(about, format.Clean(string(st.Harness)))
 	}
 	about = append(about, modelOf(st), projectOf(st), format.Clean(st.Session))
-	s.line(" " + s.Paint(pressureColour(st), cut(words.Fullness(st), s.width-2)) + s.Paint(Faint, cutRest(about, s.width-2)))
+	s.line(" " + s.Paint(pressureColour(st), format.Cut(words.Fullness(st), s.width-2)) + s.Paint(Faint, cutRest(about, s.width-2)))
 	if st.InputTokens == 0 && promptOf(st.Tokens) == 0 {
 		return
 	}
@@ -43,12 +43,12 @@ func (s *screen) picture(st schema.SessionStatus) {
 // cutRest returns the texts after the first one, with a dot before each of them. The first text counts only for the
 // width. If a text is empty, or does not fit, cutRest leaves it out.
 func cutRest(texts []string, width int) string {
-	rest, used := "", columns(texts[0])
+	rest, used := "", format.Columns(texts[0])
 	for _, text := range texts[1:] {
-		if text == "" || text == "-" || used+3+columns(text) > width {
+		if text == "" || text == "-" || used+3+format.Columns(text) > width {
 			continue
 		}
-		rest, used = rest+" · "+text, used+3+columns(text)
+		rest, used = rest+" · "+text, used+3+format.Columns(text)
 	}
 	return rest
 }
@@ -70,11 +70,11 @@ func (s *screen) facts(st schema.SessionStatus) {
 func (s *screen) summary(st schema.SessionStatus) {
 	s.picture(st)
 	if faults := words.Faults(st, s.now); len(faults) > 0 {
-		s.factIn(Alarm, "fault", cut(faults[0], s.width-labelColumns-1))
+		s.factIn(Alarm, "fault", format.Cut(faults[0], s.width-labelColumns-1))
 	}
-	s.fact("next bust", cut(words.NextBust(st), s.width-labelColumns-1))
-	s.fact("cache hits", cut(words.CacheHits(st), s.width-labelColumns-1))
-	s.fact("saved", cut(words.Saved(st), s.width-labelColumns-1))
+	s.fact("next bust", format.Cut(words.NextBust(st), s.width-labelColumns-1))
+	s.fact("cache hits", format.Cut(words.CacheHits(st), s.width-labelColumns-1))
+	s.fact("saved", format.Cut(words.Saved(st), s.width-labelColumns-1))
 }
 
 // fact draws a text beside its label, in as many lines as it needs.
@@ -85,11 +85,11 @@ func (s *screen) factIn(c Colour, label, text string) {
 		s.paragraph(c, " ", label+": "+text)
 		return
 	}
-	for i, line := range folded(text, s.width-labelColumns-1) {
+	for i, line := range format.Folded(text, s.width-labelColumns-1) {
 		if i > 0 {
 			label = ""
 		}
-		s.line(" " + s.Paint(Faint, left(label, labelColumns-1)) + s.Paint(c, line))
+		s.line(" " + s.Paint(Faint, format.Left(label, labelColumns-1)) + s.Paint(c, line))
 	}
 }
 

@@ -43,7 +43,7 @@ func PrintDiagnosis(w io.Writer, r Diagnosis, color bool, width int) error {
 	print := func(label, text string) {
 		lines := []string{text}
 		if width > 0 {
-			lines = foldedWords(text, max(width-findingColumns, findingColumns), func(word string) string { return word })
+			lines = format.FoldedWords(text, max(width-findingColumns, findingColumns), func(word string) string { return word })
 		}
 		for _, line := range lines {
 			s.line(label + line)
@@ -60,7 +60,7 @@ func PrintDiagnosis(w io.Writer, r Diagnosis, color bool, width int) error {
 		case f.Level == doctor.Warn:
 			c = Notice
 		}
-		print(s.Paint(c, left(level, 6))+left(f.Check, findingColumns-6), format.Clean(f.Message))
+		print(s.Paint(c, format.Left(level, 6))+format.Left(f.Check, findingColumns-6), format.Clean(f.Message))
 		if f.Remedy == "" || f.Fixed {
 			continue
 		}

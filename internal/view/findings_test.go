@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // On a terminal, the lines of a finding stand under its message, and a path stays whole.
@@ -24,7 +25,7 @@ func TestDiagnosisFitsTheTerminal(t *testing.T) {
 	}
 	findings, _, _ := strings.Cut(out.String(), "\n\n")
 	for i, line := range strings.Split(findings, "\n") {
-		if columns(line) > 60 && !strings.Contains(line, path) || i > 0 && !strings.HasPrefix(line, strings.Repeat(" ", findingColumns)) {
+		if format.Columns(line) > 60 && !strings.Contains(line, path) || i > 0 && !strings.HasPrefix(line, strings.Repeat(" ", findingColumns)) {
 			t.Errorf("line %d is %q", i, line)
 		}
 	}

@@ -93,7 +93,7 @@ func PrintCompartments(w io.Writer, h HistorySession, all []chronicle.Compartmen
 	s.historyHeader(h)
 	for _, c := range all {
 		s.line("")
-		s.line(" " + s.Paint(Strong, cut("messages "+c.Range().String()+": "+format.Clean(c.Title), s.width-2)))
+		s.line(" " + s.Paint(Strong, format.Cut("messages "+c.Range().String()+": "+format.Clean(c.Title), s.width-2)))
 		for _, tier := range c.Tiers[:min(1, len(c.Tiers))] {
 			for line := range strings.Lines(strings.TrimSpace(format.CleanLines(tier))) {
 				s.paragraph(Plain, "   ", line)
@@ -113,7 +113,7 @@ func PrintCompartments(w io.Writer, h HistorySession, all []chronicle.Compartmen
 
 // historyHeader draws the title of a session, and a line about it.
 func (s *screen) historyHeader(h HistorySession) {
-	s.line(" " + s.Paint(Strong, cut(titleOf(h.status()), s.width-2)))
+	s.line(" " + s.Paint(Strong, format.Cut(titleOf(h.status()), s.width-2)))
 	sum := format.Count(h.Compartments, "summary")
 	if h.Messages > 0 {
 		sum += fmt.Sprintf(" of messages 1-%d", h.Messages)
@@ -123,7 +123,7 @@ func (s *screen) historyHeader(h HistorySession) {
 		about = about[:1]
 	}
 	about = append(about, projectOf(h.status()), format.Clean(string(h.Harness)), format.Clean(h.Session))
-	s.line(" " + cut(about[0], s.width-2) + s.Paint(Faint, cutRest(about, s.width-2)))
+	s.line(" " + format.Cut(about[0], s.width-2) + s.Paint(Faint, cutRest(about, s.width-2)))
 }
 
 // PrintMessage prints the parts of a raw message, and an empty line. Each part begins with a label, for example

@@ -85,7 +85,7 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 			}
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {
-			if n := columns(line); n > max(p.Width, minWidth) {
+			if n := format.Columns(line); n > max(p.Width, minWidth) {
 				r.Errorf("%d columns on a page of %d: %q", n, p.Width, line)
 			}
 			if format.Clean(line) != line || !utf8.ValidString(line) {

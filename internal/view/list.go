@@ -103,7 +103,7 @@ func (s *screen) layout() (title int, shown []column) {
 
 func (s *screen) listTitles() {
 	title, shown := s.layout()
-	line := " " + left("SESSION", title)
+	line := " " + format.Left("SESSION", title)
 	for _, c := range shown {
 		line += "  " + c.pad(c.title)
 	}
@@ -112,15 +112,15 @@ func (s *screen) listTitles() {
 
 func (c column) pad(text string) string {
 	if c.isRight {
-		return right(text, c.width)
+		return format.Right(text, c.width)
 	}
-	return left(text, c.width)
+	return format.Left(text, c.width)
 }
 
 // row draws one session in one line.
 func (s *screen) row(st schema.SessionStatus, isSelected bool) {
 	title, shown := s.layout()
-	name := left(titleOf(st), title)
+	name := format.Left(titleOf(st), title)
 	line := " " + name
 	if isSelected {
 		line = s.Paint(Strong, "▸"+name)

@@ -217,7 +217,7 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 		}
 	}
 	s.lines = append(s.lines, full.lines...)
-	s.line(s.Paint(Faint, cut(" "+left("REQUEST", 8)+left("AT", 10)+right("TOKENS", 6)+right("FULL", 6)+right("HITS", 6)+"  WHAT MAGICCTX DID", s.width)))
+	s.line(s.Paint(Faint, format.Cut(" "+format.Left("REQUEST", 8)+format.Left("AT", 10)+format.Right("TOKENS", 6)+format.Right("FULL", 6)+format.Right("HITS", 6)+"  WHAT MAGICCTX DID", s.width)))
 	for _, r := range slices.Backward(log) {
 		full, colour := "?", Plain
 		if st.ContextTokens > 0 {
@@ -226,8 +226,8 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 		if r.isBust {
 			colour = Notice
 		}
-		line := " " + left(fmt.Sprint(r.number), 8) + left(timeOf(r.at, s.now), 10) + right(format.Tokens(r.tokens), 6) + right(full, 6) + right(r.hits(), 6) + "  " + r.effect()
-		s.line(s.Paint(colour, cut(line, s.width)))
+		line := " " + format.Left(fmt.Sprint(r.number), 8) + format.Left(timeOf(r.at, s.now), 10) + format.Right(format.Tokens(r.tokens), 6) + format.Right(full, 6) + format.Right(r.hits(), 6) + "  " + r.effect()
+		s.line(s.Paint(colour, format.Cut(line, s.width)))
 	}
 	if len(log) == 0 {
 		s.paragraph(Faint, " ", "No request yet.")
@@ -236,13 +236,13 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 
 // text draws a text. A line that is longer than the screen goes on in the next one.
 func (s *screen) text(p TextPage) {
-	s.line(" " + s.Paint(Strong, cut(format.Clean(p.Title), s.width-2)))
+	s.line(" " + s.Paint(Strong, format.Cut(format.Clean(p.Title), s.width-2)))
 	for line := range strings.Lines(format.CleanLines(p.Text)) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n "), "\t", "    ")
-		for columns(line) > s.width {
+		for format.Columns(line) > s.width {
 			used, at := 0, 0
 			for i, r := range line {
-				if used += runeColumns(r); used > s.width {
+				if used += format.RuneColumns(r); used > s.width {
 					break
 				}
 				at = i + len(string(r))

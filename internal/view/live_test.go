@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -64,7 +65,7 @@ func TestOpenedSessionFits(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(got) {
-			if n := columns(strings.TrimSuffix(line, "\n")); n > size.width {
+			if n := format.Columns(strings.TrimSuffix(line, "\n")); n > size.width {
 				t.Errorf("%dx%d: %d columns: %q", size.width, size.height, n, line)
 			}
 		}
@@ -73,7 +74,7 @@ func TestOpenedSessionFits(t *testing.T) {
 		v.ASCII = false
 		for i, line := range strings.Split(got, "\n") {
 			other := strings.Split(ascii, "\n")[i]
-			if columns(line) != len(other) || strings.ContainsFunc(other, func(r rune) bool { return r > 0x7e }) {
+			if format.Columns(line) != len(other) || strings.ContainsFunc(other, func(r rune) bool { return r > 0x7e }) {
 				t.Errorf("in ASCII: %q is %q", line, other)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // The README shows the status as a picture. It must be the picture that today's code draws; `task picture` draws it
@@ -58,7 +60,7 @@ func writePicture(w io.Writer, text string) error {
 				return fmt.Errorf("shades has no colour for the SGR parameter %q", code)
 			}
 			drawRun(&body, row, column, shade, content)
-			column += columns(content)
+			column += format.Columns(content)
 		}
 		width = max(width, column)
 	}
@@ -80,7 +82,7 @@ func drawRun(b *strings.Builder, row, column int, shade, content string) {
 	start := column
 	flush := func() {
 		if s := strings.TrimRight(text.String(), " "); s != "" {
-			n := columns(s)
+			n := format.Columns(s)
 			fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%d\" fill=\"%s\" textLength=\"%.1f\">%s</text>\n",
 				pictureMargin+float64(start)*cellWidth, top+13, shade, float64(n)*cellWidth, html.EscapeString(s))
 		}
@@ -104,7 +106,7 @@ func drawRun(b *strings.Builder, row, column int, shade, content string) {
 		} else {
 			text.WriteRune(r)
 		}
-		content, column = content[len(string(r)):], column+runeColumns(r)
+		content, column = content[len(string(r)):], column+format.RuneColumns(r)
 	}
 	flush()
 }

@@ -93,7 +93,7 @@ func Screen(v Live, width, height int, now time.Time) (drawn string, below int) 
 	if below > 0 {
 		help = append([]string{fmt.Sprintf("↓ %d more", below)}, help...)
 	}
-	first := cut(help[0], s.width-1)
+	first := format.Cut(help[0], s.width-1)
 	help[0] = first
 	s.line(s.Paint(Faint, " "+first+cutRest(help, s.width-1)))
 	return s.joined(), below
@@ -106,15 +106,15 @@ func (s *screen) noSession() {
 
 // paragraph draws a text in as many lines as it needs, each after a margin.
 func (s *screen) paragraph(c Colour, margin, text string) {
-	for _, line := range folded(text, s.width-columns(margin)-1) {
+	for _, line := range format.Folded(text, s.width-format.Columns(margin)-1) {
 		s.line(s.Paint(c, margin+line))
-		margin = strings.Repeat(" ", columns(margin))
+		margin = strings.Repeat(" ", format.Columns(margin))
 	}
 }
 
 func (s *screen) away(v Live) {
 	if v.Status != nil && v.Away != "" {
-		s.line(s.Paint(Alarm, cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", format.Age(s.now.Sub(v.AwaySince)), format.Clean(v.Away)), s.width)))
+		s.line(s.Paint(Alarm, format.Cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", format.Age(s.now.Sub(v.AwaySince)), format.Clean(v.Away)), s.width)))
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 	if s.height > 0 && len(s.lines) > from+maxWarningLines {
 		s.lines = s.lines[:from+maxWarningLines-1]
-		s.line(s.Paint(Notice, cut(" ! and more: "+s.program+" status", s.width)))
+		s.line(s.Paint(Notice, format.Cut(" ! and more: "+s.program+" status", s.width)))
 	}
 }
 
@@ -173,14 +173,14 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 		facts = append(facts, format.Saving(st.Saved.Money))
 	}
 	if st.PID == 0 {
-		name := cut(facts[0], s.width)
+		name := format.Cut(facts[0], s.width)
 		facts[0] = name
 		s.line(s.Paint(Strong, name) + cutRest(facts, s.width))
 		return
 	}
 	facts = append(facts, format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Count(st.HarnessClients(), "client"),
 		format.Bytes(st.MemoryBytes)+" memory", format.Bytes(st.StoreBytes)+" stored", fmt.Sprintf("process %d", st.PID))
-	name := cut(facts[0], s.width)
+	name := format.Cut(facts[0], s.width)
 	facts[0] = name
 	s.line(s.Paint(Strong, name) + cutRest(facts, s.width))
 }

@@ -236,7 +236,7 @@ func TestPrintedStatus(t *testing.T) {
 				}
 				golden(t, filepath.Join("testdata", "screen", name+".txt"), b.String())
 				for line := range strings.Lines(b.String()) {
-					if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+					if n := format.Columns(strings.TrimSuffix(line, "\n")); n > width {
 						t.Errorf("%d columns: %q", n, line)
 					}
 				}
@@ -291,7 +291,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 			r.Errorf("%d lines on a screen of %d", len(lines), height)
 		}
 		for _, line := range lines {
-			if n := columns(line); n > max(width, minWidth) {
+			if n := format.Columns(line); n > max(width, minWidth) {
 				r.Errorf("%d columns on a screen of %d: %q", n, width, line)
 			}
 			if format.Clean(line) != line || !utf8.ValidString(line) {
@@ -336,7 +336,7 @@ func TestColourMeansSomething(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{cut("magicctx", 5), "magi…"}, {left("日本語", 5), "日本…"}, {left("日本語", 4), "日… "}, {right("ab", 4), "  ab"},
+		{format.Cut("magicctx", 5), "magi…"}, {format.Left("日本語", 5), "日本…"}, {format.Left("日本語", 4), "日… "}, {format.Right("ab", 4), "  ab"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

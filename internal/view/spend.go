@@ -173,6 +173,6 @@ func (s *screen) days(rows []SpendRow) {
 			share = sum.Money / most.Money
 		}
 		bar := max(1, int(cells*share+0.5))
-		s.line(" " + day + "  " + right(sum.markedMoney(), 10) + "  " + s.Paint(Good, strings.Repeat("█", bar)))
+		s.line(" " + day + "  " + format.Right(sum.markedMoney(), 10) + "  " + s.Paint(Good, strings.Repeat("█", bar)))
 	}
 }

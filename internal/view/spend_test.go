@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // call returns a call of an agent that was asked some hours after the midnight that begins 26 November in New York.
@@ -63,7 +64,7 @@ func TestPrintedSpend(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+			if n := format.Columns(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("a line of %d columns on a page of %d: %q", n, width, line)
 			}
 		}

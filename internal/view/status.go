@@ -75,8 +75,8 @@ func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
 // PrintDropped prints the units that the passes of a session have dropped, newest decision first.
 func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
-	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
-	s.line(" " + cut("dropped: "+words.Dropped(st), s.width-2))
+	s.line(" " + s.Paint(Strong, format.Cut(titleOf(st), s.width-2)))
+	s.line(" " + format.Cut("dropped: "+words.Dropped(st), s.width-2))
 	if len(st.DroppedUnits) == 0 {
 		return s.print(w)
 	}
@@ -88,17 +88,17 @@ func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	}
 	piece = min(piece, maxPiece)
 	s.line("")
-	titles := " " + left("PIECE", piece) + "  " + right("TOKENS", tokens) + "  " + right("AGO", age)
+	titles := " " + format.Left("PIECE", piece) + "  " + format.Right("TOKENS", tokens) + "  " + format.Right("AGO", age)
 	if showsRule {
-		titles += "  " + left("RULE", rule)
+		titles += "  " + format.Left("RULE", rule)
 	}
 	s.line(s.Paint(Faint, titles))
 	isBare, isUnruled := false, false
 	for _, u := range st.DroppedUnits {
 		isBare, isUnruled = isBare || u.About == "", isUnruled || u.Rule == ""
-		line := " " + left(pieceOf(u), piece) + "  " + right(format.Tokens(u.Tokens), tokens) + "  " + right(format.AgeOf(u.At, s.now), age)
+		line := " " + format.Left(pieceOf(u), piece) + "  " + format.Right(format.Tokens(u.Tokens), tokens) + "  " + format.Right(format.AgeOf(u.At, s.now), age)
 		if showsRule {
-			line += "  " + left(ruleOf(u), rule)
+			line += "  " + format.Left(ruleOf(u), rule)
 		}
 		s.line(line)
 	}
