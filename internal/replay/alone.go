@@ -54,7 +54,7 @@ func (a *alone) request(at int64, model string, r route.Route, p prompt, plain p
 		a.biller.request(at, model, r, prompt{system: p.system}) // the system prompt is cached already
 	}
 	a.compactions, a.from = a.compactions+1, kept
-	// The request for a summary begins with a system prompt of its own, so nothing of it is cached.
+	// The request for a summary begins with another system prompt, so the provider has cached nothing of it.
 	compaction = promptcache.Tokens{Fresh: text, Output: summaryTokens}
 	usage, _ = a.biller.request(at, model, r, a.prompt(p))
 	return usage, compaction

@@ -127,8 +127,8 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// command returns the title of the page for an action, and the command whose output it shows. It returns no command if
-// the action needs a session and there is none.
+// command returns the title of the page for an action, and the command whose output it shows. If the action
+// needs a session, and none is selected, it returns no command.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {
