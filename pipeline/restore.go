@@ -12,13 +12,13 @@ import (
 // A returning holds the kept units that a bust brings back.
 type returning struct {
 	tags []int
-	// tokens is their growth on the wire, by the host's count. ofMeasured is the part of it in the messages that the
-	// newest usage has measured. first is the index of the first message that changes.
+	// tokens is how much larger the units become on the wire, by the host's count. ofMeasured is the part of tokens in
+	// the messages that the newest usage has measured. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds to a decision to bust the kept units that come back with it. Like a queued drop, a kept unit waits
-// for a bust: it never causes one, and never prevents one.
+// If d is a decision to bust, withRestored adds the kept units that come back with the bust. Like a queued drop, a kept
+// unit waits for a bust: it never causes one, and never prevents one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d
@@ -39,9 +39,9 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// returning returns the awaited units that fit into room, those that the user asked for first before all others. room is the
-// number of tokens between the size of the prompt after the bust and the high mark: beyond that, the next pass would have to
-// free space again. shown is the state with the new head.
+// returning returns the awaited units that fit into room, in the order in which the user has asked for them. room is
+// the number of tokens between the size of the prompt after the bust and the high mark. With more, the next pass would
+// have to free space again. shown is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	var awaited []*frozen.Unit
@@ -65,8 +65,8 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// released returns the tags of the units that are no longer kept after a pass: the rules had to take them, or the head now
-// stands for them.
+// released returns the tags of the units that a pass ends keeping: the rules had to take them, or the head now stands
+// for them.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

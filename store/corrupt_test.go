@@ -183,7 +183,7 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 }
 
-// Once, every damaged database that was moved aside stayed for ever.
+// Fixed bug: every damaged database that was moved aside stayed for ever.
 func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {
 	dir, path := filled(t)
 	for n := range 5 {

@@ -116,8 +116,7 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	}
 }
 
-// H26: if an update was logged after a memory had been archived, the update brought
-// the memory back.
+// Bug H26: if an update was logged after a memory had been archived, the update brought the memory back.
 func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}

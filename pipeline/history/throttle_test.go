@@ -118,7 +118,7 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	}
 }
 
-// Models that never give a usable answer are asked less and less often. Once, they were asked again every 50 passes,
+// Models that never give a usable answer are asked less and less often. The bug: they were asked again every 50 passes,
 // for as long as the session lasted.
 func TestThrottleForgetsMoreAndMoreSlowly(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 50, Reads: 20_000, Cap: 20_000}, Room: 83_200, LowMark: 40}

@@ -212,8 +212,9 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with a call which the provider has run, and the answer that continues it, are summarised together.
-// Once, the head ended between them. The prompt then ended with an answer without its thinking, which Anthropic refuses.
+// An answer that ends with a call which the provider has run, and the answer that continues it, are summarised
+// together. The bug: the head ended between them. The prompt then ended with an answer without its thinking, which
+// Anthropic refuses.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)

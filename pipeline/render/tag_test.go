@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Defect D2: once, text that only looked like a tag was removed. The unit's own tag is 9 here, so the session has
-// given the tags 1 to 9.
+// Bug D2: text that only looked like a tag was removed. The unit's own tag is 9 here, so the session has given the tags
+// 1 to 9.
 func TestOnlyGivenTagsComeOff(t *testing.T) {
 	for in, answer := range map[string]string{
 		// The model can have read tags 1 to 9, so they are removed.

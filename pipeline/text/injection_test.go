@@ -71,7 +71,7 @@ func TestIsInjectedOnly(t *testing.T) {
 	}
 }
 
-// The time for a text is in proportion to its length. Once, all empty lines after a directive were read again for
+// The time for a text is in proportion to its length. The bug: all empty lines after a directive were read again for
 // each of them, which took minutes for this text.
 func TestHostileEmptyLinesAreReadOnce(t *testing.T) {
 	const n = 500_000

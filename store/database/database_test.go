@@ -51,8 +51,8 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 	storetest.Must(t, s.CommitPass(ctx, storetest.Commit(1)))
 }
 
-// Patience bounds only the wait for another program's lock. Once, it also bounded the transaction, so a session
-// of 100,000 messages could not be stored: its first transaction took longer.
+// Patience bounds only the wait for another program's lock. The bug: it also bounded the transaction, so a session of
+// 100,000 messages could not be stored: its first transaction took longer.
 func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	const patience = 50 * time.Millisecond

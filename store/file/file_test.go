@@ -282,8 +282,8 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// SQLite finds nothing wrong with these files. Once, the host failed each pass on them, although doctor said
-// that all was well.
+// SQLite finds nothing wrong with these files. The bug: the host failed each pass on them, although doctor said that
+// all was well.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",
@@ -310,8 +310,8 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// Once, a trigger that another program had put into the database emptied the table of units on the next pass,
-// and no check named the trigger.
+// Fixed bug: a trigger that another program had put into the database emptied the table of units on the next pass, and
+// no check named the trigger.
 func TestPlantedTriggersNeverRun(t *testing.T) {
 	for _, open := range map[string]func(dir string){
 		"host": func(dir string) { openIn(t, dir).Close() },
@@ -343,8 +343,7 @@ func TestPlantedTriggersNeverRun(t *testing.T) {
 	}
 }
 
-// Once, the error for a directory in the place of the database told the user to
-// free space on the disk.
+// Fixed bug: the error for a directory in the place of the database told the user to free space on the disk.
 func TestDirectoryInPlaceOfTheDatabaseIsForeign(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(PathIn(dir), 0o700))
