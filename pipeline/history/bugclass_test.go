@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The tests of this file are named after the bug classes H of docs/defects.md. The
-// comment of each test describes the bug as earlier context managers had it.
+// The tests of this file are named after the bug classes H of docs/defects.md. The comment of each test describes the
+// bug that earlier context managers had.
 
 // Bug H4: right after a restart no usage is known, and budgets that were derived from the usage collapsed. History was
 // then archived to fit them.
@@ -25,7 +25,7 @@ func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 }
 
 // Bug H7: an open call after the start of the protected tail moved the start forward, up to the call. The tail lost all
-// messages between the two.
+// messages between its old start and the call.
 func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	for open := 1; open <= 10; open++ {
 		without := at(calls(session("uauauauaua", 4000), 0), 50).Snapshot(Request{})
@@ -73,8 +73,8 @@ func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	}
 }
 
-// Bug H14: tables were as long as the list of readable messages. After an unreadable message, the last messages had no
-// place in the tables and were lost.
+// Bug H14: tables indexed by ordinal were only as long as the list of readable messages. So if one message was
+// unreadable, the last messages had no place in the tables and were lost.
 func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	m := session("uauaua", 100)
 	m = NewMessages(append(m.list[:2:2], m.list[3:]...), 6) // the third is unreadable
@@ -104,7 +104,7 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	}
 }
 
-// Bug H29: the trigger looked at the raw size. So it fired after a few large files, and history became a heap of tiny
+// Bug H29: the trigger looked at the raw size. So a few large files began a run, and history consisted of many tiny
 // compartments.
 func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
@@ -136,7 +136,7 @@ func TestBugH30DroppedContentCounts(t *testing.T) {
 }
 
 // Bug H41: a message without text at the end of the eligible messages looked like messages that did not fit into the
-// chunk. The trigger fired for 583 tokens at 10 %.
+// chunk. So the trigger began a run for 583 tokens at a usage of 10 %.
 func TestBugH41NoiseAtTheEndDoesNotFire(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 	for _, third := range []string{"", "a short text"} {

@@ -84,8 +84,8 @@ func TestContentIsNeverMistakenForATag(t *testing.T) {
 	})
 }
 
-// startsWithGiven states the condition in other code than CutImitations, so
-// that a mistake there does not repeat itself here.
+// startsWithGiven checks the same condition as CutImitations with code of its own, so that it does not repeat a mistake
+// of CutImitations.
 func startsWithGiven(text string, highest int) bool {
 	text = strings.TrimLeft(text, " \n")
 	for tag := 1; tag <= highest; tag++ {
@@ -96,8 +96,7 @@ func startsWithGiven(text string, highest int) bool {
 	return false
 }
 
-// If an answer starts with a prefix in our notation, exactly this prefix is removed,
-// for any content.
+// If an answer starts with a prefix in the host's notation, exactly this prefix is removed, for any content.
 func TestPrefixComesOffAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`[a-zA-Z§][§0-9$.a-z ]{0,10}`).Draw(t, "content")

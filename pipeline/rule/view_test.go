@@ -107,7 +107,7 @@ func endsIn(suffix string) func(string) bool {
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
 
 // Bug J10: all calls of a newest step without thinking were removed after the user had answered. So an older step,
-// whose thinking was gone with one of its calls, became the last one with calls. Claude refuses such a request.
+// whose thinking was removed with one of its calls, became the last step with calls. Claude refuses such a request.
 func TestNewestStepWithoutThinkingKeepsItsCalls(t *testing.T) {
 	a, b := call("read", 100), call("grep", 100)
 	for name, c := range map[string]struct {

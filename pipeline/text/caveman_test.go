@@ -13,9 +13,8 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation of the same rules. If that
-// implementation has a defect in a row, the row names the defect and our
-// result.
+// The rows come from another implementation of the same rules. If that implementation gives a wrong result, the row
+// names the defect and the right result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {

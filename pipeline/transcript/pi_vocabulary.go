@@ -17,7 +17,7 @@ var piVocabulary = Vocabulary{
 		"subagent": {Tier: 1},
 	}),
 	System: SystemVocabulary{
-		// Up to 0.74. Later versions do not tell the date.
+		// Only Pi up to version 0.74 has this line.
 		Date:       regexp.MustCompile(`Current date: .+`),
 		ComesFirst: true,
 	},
