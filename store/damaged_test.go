@@ -13,7 +13,7 @@ import (
 
 // For any damage of the database, the user's next passes can be stored: either at once, or after the host has reacted
 // to ErrDamaged by opening the store again. The bug: a changed application id disabled magicctx until the user had
-// moved the file away. And if a unit key had changed only in the table or only in its index, each pass failed with
+// moved the file away. Also, if a unit key had changed only in the table or only in its index, each pass failed with
 // UNIQUE.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()

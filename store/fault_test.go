@@ -125,8 +125,8 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 			w.set(t, s)
 			before := contents(t, s)
 
-			// The number of statements is unknown before the write has run. So round i lets
-			// statement i+1 fail, until the write succeeds.
+			// The number of statements is unknown before the write has run. So in round i, statement i+1 fails, until
+			// the write succeeds.
 			for i := 0; ; i++ {
 				n, failed := 0, ""
 				s.Fault = func(query string) error {

@@ -17,7 +17,7 @@ var piVocabulary = Vocabulary{
 		"subagent": {Tier: 1},
 	}),
 	System: SystemVocabulary{
-		// Only Pi up to version 0.74 has this line.
+		// Pi 0.74 has this line. Newer versions have none.
 		Date:       regexp.MustCompile(`Current date: .+`),
 		ComesFirst: true,
 	},
