@@ -32,7 +32,7 @@ import (
 // Load reads the file, and the next write that stores the units removes it. Like the database, the file survives a
 // killed process. Unlike the database, it may be lost in a power cut.
 
-// Waiting manages these files.
+// Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
 	// has holds the sessions that have such a file. There are only a few. Without this set, each pass

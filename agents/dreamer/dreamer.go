@@ -21,7 +21,7 @@ const Agent = "magicctx-dreamer"
 
 // A Job is a project whose memories are tended.
 type Job struct {
-	Memories []chronicle.Memory // active ones
+	Memories []chronicle.Memory // only active memories
 	// Findings has an entry for each memory that the files of the project may contradict, by the memory's id.
 	Findings map[int64]Finding
 	// Excess is the size of the memories that do not fit into a prompt, in tokens.

@@ -27,14 +27,14 @@ type piMessage struct {
 	Content   json.Value `json:"content"`
 	Timestamp float64    `json:"timestamp"`
 
-	// These belong to an answer.
+	// The fields of an answer.
 	Provider     string  `json:"provider"`
 	Model        string  `json:"model"`
 	StopReason   string  `json:"stopReason"`
 	ErrorMessage string  `json:"errorMessage"`
 	Usage        piUsage `json:"usage"`
 
-	// These belong to a command that the user has run.
+	// The fields of a command that the user has run.
 	Command            string     `json:"command"`
 	Output             string     `json:"output"`
 	ExitCode           json.Value `json:"exitCode"`

@@ -2,7 +2,7 @@ package transcript
 
 import "regexp"
 
-// piVocabulary knows Pi 0.74 to 1.5. Pi has no todo tool.
+// piVocabulary is the vocabulary of Pi 0.74 to 1.5. Pi has no todo tool.
 var piVocabulary = Vocabulary{
 	Compaction: CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000},
 	Tools: withPluginTools(map[string]ToolClass{
