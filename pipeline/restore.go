@@ -42,7 +42,7 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 // isPromptLost reports whether the newest prompt, which has no answer yet, is not whole on the wire. A rule may shorten a
 // prompt, and a head may cover it, when a newer prompt has come. If the user then goes back, for example with Pi's /tree,
 // the shortened one is the newest again, and the model could not read its task.
-func (s *content) isPromptLost(r Readings) bool {
+func (s *Session) isPromptLost(r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {
 		return false
@@ -50,13 +50,13 @@ func (s *content) isPromptLost(r Readings) bool {
 	if s.State.Covers(s.entries[i].header.key) {
 		return r.History != nil && !r.Subagent // otherwise no new head can pin it
 	}
-	return len(s.lostWords(i)) > 0
+	return len(lostWords(&s.entries[i], s.State)) > 0
 }
 
-// lostWords returns the tags of the units with the user's words, or files, of entry i that edits have changed.
-func (s *content) lostWords(i int) (tags []int) {
-	for _, it := range s.entries[i].items {
-		if u := s.State.ByTag(it.Tag); it.Typed && u != nil && !u.IsWhole() {
+// lostWords returns the tags of a message's units that hold words or files of the user, and that edits have changed.
+func lostWords(e *entry, state *frozen.State) (tags []int) {
+	for _, it := range e.items {
+		if u := state.ByTag(it.Tag); it.Typed && u != nil && !u.IsWhole() {
 			tags = append(tags, it.Tag)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 		}
 	}
 	if i := s.unansweredPrompt(); i >= 0 {
-		for _, tag := range s.lostWords(i) {
+		for _, tag := range lostWords(&s.entries[i], s.State) {
 			add(shown.ByTag(tag))
 		}
 	}
