@@ -173,7 +173,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
 		ModelChanged:    s.isModelNew(),
-		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r) || s.isPromptLost(r),
+		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r) || isPromptLost(&s.content, r),
 		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: a.Percent, Threshold: r.Threshold,

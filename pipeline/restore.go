@@ -42,7 +42,7 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 // isPromptLost reports whether the newest prompt, which has no answer yet, is not whole on the wire. A rule may shorten a
 // prompt, and a head may cover it, when a newer prompt has come. If the user then goes back, for example with Pi's /tree,
 // the shortened one is the newest again, and the model could not read its task.
-func (s *Session) isPromptLost(r Readings) bool {
+func isPromptLost(s *content, r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {
 		return false
