@@ -34,7 +34,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head stands for.
+	// CauseReverted: a revert has taken messages that the head stands for, or has made a
+	// shortened prompt the newest one again.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -97,8 +98,9 @@ type Signals struct {
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted means that a revert has taken messages that the head covers, or that messages with a withdrawn
-	// compartment have come back. Then the reported sizes belong to another head.
+	// HeadReverted is set in three cases: a revert has taken messages that the head covers; messages with a withdrawn
+	// compartment have come back; or a prompt that is not whole on the wire is the newest again. In the first two
+	// cases, the reported sizes belong to another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool
