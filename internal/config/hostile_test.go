@@ -330,8 +330,8 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository may contain a link, under our file name, to a file of the user. Once, warnings quoted the content of
-// that file.
+// A repository may contain a link, under our file name, to a file of the user. No warning may quote the content of that
+// file.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)

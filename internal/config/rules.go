@@ -14,7 +14,7 @@ import (
 // rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
 // or list.
 type rules struct {
-	bare         string // the key whose value may replace the whole map; for a list, any text allows one value instead
+	bare         string // if it is set, one value may replace a whole map or list; for a map, bare is the key that gets the value
 	def          []string
 	enum         []string
 	examples     []string // quoted

@@ -44,8 +44,9 @@ type Finding struct {
 // Options describe the machine to examine and the ways to reach other processes. Timeout is optional.
 type Options struct {
 	Version    string // the version of this program
-	Executable string // its path
-	// ProgramHash is the hash of its file; if it is empty, doctor compares it with no host.
+	Executable string // the path of this program
+	// ProgramHash is the hash of this program's file. If it is empty, doctor does not compare it with that of the
+	// running host.
 	ProgramHash string
 	DataDir     string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
@@ -73,7 +74,7 @@ type Options struct {
 	// Harnesses are the harnesses to examine. Examine does not mention a harness that is not used on this
 	// machine.
 	Harnesses []Harness
-	// OutsideProject are the same harnesses, with functions that read the user's own configuration only.
+	// OutsideProject holds the same harnesses as Harnesses, but their functions read only the user's own configuration.
 	OutsideProject []Harness
 }
 

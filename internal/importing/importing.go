@@ -46,7 +46,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views are the tables with rows to take that are views. They are left out.
+	// Views lists the tables that would have rows to take, but are views. An import leaves views out.
 	Views []string `json:"views,omitempty"`
 }
 
@@ -98,7 +98,7 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// count notes what became of rows of a table: reason says why they were left out, or is "".
+// count counts rows of a table: as taken if reason is "", otherwise as left out for this reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {
@@ -118,11 +118,11 @@ type run struct {
 	ctx    context.Context
 	db     *plugindb.DB
 	report Report
-	// read is the number of rows that were read, of is the number of those that can be taken.
+	// read is the number of rows that were read. of is the number of rows in the tables from which rows are taken.
 	read, of int
-	// sessions are those on this machine, by id.
+	// sessions holds the sessions on this machine, by id.
 	sessions map[string]*rawhistory.Stored
-	// projects are the identities of the plugin's projects, or "".
+	// projects holds the identity of each project of the plugin, or "" if it has none.
 	projects map[string]string
 	batch    []step
 }
@@ -139,8 +139,8 @@ type step struct {
 	store put
 }
 
-// Run imports the database at path. If ctx ends, it returns what it has stored so far; the next run goes on from there.
-// It fails with an fs.ErrNotExist, or with the errors of plugindb.Read and store.RunImport.
+// Run imports the database at path. If ctx ends, it reports what it has stored so far, and the next run continues from
+// there. It fails with an fs.ErrNotExist, or with the errors of plugindb.Read and store.RunImport.
 func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	x := run{Importer: i, ctx: ctx, projects: map[string]string{}, report: Report{Database: path, Tables: []Table{}}}
 	err := plugindb.Read(ctx, path, func(db *plugindb.DB) error {
@@ -236,7 +236,7 @@ func (x *run) prepare() (done func(), err error) {
 	return done, s.Close()
 }
 
-// each reads the rows of a table. row returns the step that stores one.
+// each reads the rows of a table. row returns the put that stores one row.
 func (x *run) each(table string, columns []string, rest string, row func(*plugindb.Row) (put, error)) error {
 	return x.db.Each(table, columns, rest, func(r *plugindb.Row) error {
 		store, err := row(r)
@@ -307,7 +307,7 @@ func (x *run) project(stored string) (string, error) {
 		switch {
 		case err == nil:
 			identity = found
-		case errors.Is(err, fs.ErrNotExist): // if the directory comes back, its project takes the rows over
+		case errors.Is(err, fs.ErrNotExist): // the rows belong to the missing directory; if it comes back, its project takes them over
 			identity = project.OfDirectory(stored)
 		}
 	}
