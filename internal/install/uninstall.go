@@ -72,8 +72,8 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// recorded returns the configurations of the place, and the one that an installation has edited with its record. If there
-// is none, the record is nil.
+// recorded returns the configurations of the place. file is the configuration that an installation has edited, and r is
+// the record of that installation. If there is no such file, r is nil.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -147,8 +147,8 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject reports whether the path of a file or directory, with its links resolved, is in the project.
-// For a place without a project, every path is.
+// isInProject reports whether the path of a file or directory, with its links resolved, is in the project. For a place
+// without a project, it always returns true.
 func (p Place) isInProject(file string) bool {
 	real, err := realPath(file)
 	return err == nil && p.checkInside(file, real) == nil

@@ -67,7 +67,7 @@ func (b *bench) reads(sessions int, directory string, paths ...string) {
 	}))
 }
 
-// found returns "PATH=READS" for each file, with "gone" or "no outline" if so.
+// found returns "PATH=READS" for each file, and adds "gone" or "no outline" to a file that is gone or has no outline.
 func (b *bench) found(shown ...string) string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(2 * freshMS * 1e6)
@@ -111,7 +111,7 @@ func TestMostReadFilesComeFirst(t *testing.T) {
 	b.expect("with shown files", "a.go=3, b/c.py=0 gone, d.ts=0", "b/c.py", "a.go", "d.ts")
 }
 
-// H34: a repository may link a file to a private one, or hold a file that is no text or has no end. The paths come from
+// H34: a file in a repository may be a link to a private file, may be no text, or may never end. The paths come from
 // models, and may lead out of the project.
 func TestBugH34HostileKeyFilesAreNotRead(t *testing.T) {
 	b := newBench(t)

@@ -157,7 +157,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	}
 	to := now.place(chronicle.Place{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
 	if to.Ordinal <= m.applied.Ordinal {
-		return markerTask{}, false // the marker moves only when the head pins newer prompts
+		return markerTask{}, false // the marker can move only when the head no longer pins the older prompts
 	}
 	return markerTask{to: to, done: m.pendingText}, true
 }
