@@ -173,8 +173,8 @@ func worked(t testing.TB) *harness {
 	return h
 }
 
-// Defect D5 (docs/defects.md): once, forks copied no edits, so a fork began with everything that its original had
-// dropped. Now it begins with its original's wire, byte for byte.
+// Defect D5 (docs/defects.md): a fork begins with its original's wire, byte for byte. Without copies of the original's
+// edits, it would begin with everything that the original has dropped.
 func TestDefectD5ForkBeginsWithTheWireOfItsOriginal(t *testing.T) {
 	for _, at := range []string{"the end", "the middle", "before the drops"} {
 		t.Run(at, func(t *testing.T) {

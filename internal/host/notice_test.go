@@ -24,8 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. Once,
-// the notices of a long session promised a larger saving than the status later showed.
+// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. If they
+// counted, the notices of a long session would promise more than the status shows later.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}

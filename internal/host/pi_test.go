@@ -251,7 +251,7 @@ func TestPiAndOpenCodeDoNotMix(t *testing.T) {
 	}
 }
 
-// The messages of Pi name no model, so the shim does.
+// The messages of Pi name no model, so the shim names it.
 func TestPiModelSwitch(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -295,7 +295,8 @@ func TestPiEvents(t *testing.T) {
 }
 
 // Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
-// has an earlier date than the refusal. Once, such an answer did not end the overflow, so one more pass freed space.
+// has an earlier date than the refusal. Such an answer must end the overflow. Otherwise, one more pass would free
+// space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Once, uninstall warned that the next prompt would have 158k tokens without magicctx. But the harness had
-// compacted the session, so the prompt would have had 19k.
+// After the harness has compacted the session, uninstall must not warn of the size before the compaction, for example
+// of 158k tokens, because the next prompt without magicctx has only 19k.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

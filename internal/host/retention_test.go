@@ -50,7 +50,8 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// A session that the harness deletes rests in the trash. It can go on from there until the host deletes it for good.
+// If the harness deletes a session, the host puts it into a trash. The session can continue from there until the host
+// deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)
@@ -103,7 +104,7 @@ func standby(t *testing.T, h *harness) *Standby {
 	})
 }
 
-// Once, if the host started while the clock was 100 days ahead, it deleted every session.
+// If the host starts while the clock is 100 days ahead, it must not delete every session.
 func TestWrongClockDeletesNothing(t *testing.T) {
 	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {

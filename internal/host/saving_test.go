@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In this session, only the historian's head shortens the prompts. Once, status said that this saved nothing, because
-// it counted only busts that dropped something. It also left out the cost of the historian.
+// In this session, only the historian's head shortens the prompts. The status must count this saving, although no bust
+// has dropped anything, and must count the cost of the historian.
 func TestSavingCountsTheHead(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
