@@ -243,7 +243,7 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 	})
 }
 
-// shareOn returns the share of the prompts of day 0 that a later day may spend.
+// shareOn returns what a later day may spend because of the prompts of day 0: share for seven days, then nothing.
 func shareOn(day int, share float64) float64 {
 	if day > 7 {
 		return 0

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// after is the default of Options.After. Directly after a pass, the machine's time belongs to the harness.
+	// after is the default of Options.After. A test waits, because directly after a pass the harness needs the machine.
 	after = 2 * time.Second
 	// apart is the shortest time between two tests in one directory. maxTests bounds the checks of one test.
 	apart    = 5 * time.Minute

@@ -36,8 +36,8 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object reads the keys of a struct that already holds its defaults. It reports whether all required
-// keys were there.
+// object reads an object into a struct that already holds the defaults. It reports whether all required keys were
+// there.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())

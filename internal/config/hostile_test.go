@@ -175,7 +175,7 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// leaves returns all keys. If an object has a rule for projects, this rule replaces those of its keys.
+// leaves returns all keys. If an object has a rule for projects, this rule replaces the rules of its keys.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {

@@ -35,7 +35,7 @@ type Finding struct {
 	Fixed   bool `json:"fixed,omitzero"`
 
 	fix func(context.Context) error
-	// stops is true if magicctx does not work because of this finding. For the level Fail, that is always so.
+	// stops is true if magicctx does not work because of this finding. It is always true for the level Fail.
 	stops bool
 	// isFallback is true if Repair may apply the fix only as long as another problem remains.
 	isFallback bool
@@ -151,8 +151,8 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 // noticing is how long a check may take to notice its deadline.
 const noticing = 200 * time.Millisecond
 
-// Repair applies the remedies that are safe, and notes the outcome in each finding. Its error joins the
-// failures. It applies fallbacks last, and only if magicctx still does not work by then.
+// Repair applies the remedies that are safe, and notes the outcome in each finding. If remedies fail, Repair returns
+// their errors together. It applies fallbacks last, and only if magicctx still does not work by then.
 func Repair(ctx context.Context, findings []Finding) error {
 	err := repair(ctx, findings, func(f Finding) bool { return !f.isFallback })
 	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback && stopped(findings, f.Harness) }))

@@ -457,7 +457,7 @@ func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	}
 }
 
-// says returns a VersionOf that returns out and err for the program in MAGICCTX_HOST.
+// says returns a function VersionOf, which returns out and err for the program in MAGICCTX_HOST.
 func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
 	others, named := o.VersionOf, o.Env(NamedBy)
 	return func(ctx context.Context, program string) (string, error) {

@@ -33,7 +33,8 @@ type breaker struct {
 	isTried bool
 }
 
-// enter returns a function that the caller must call with the outcome of its request, or ErrOpen.
+// enter returns a function that the caller must call with the outcome of its request. While no request may be sent,
+// enter returns ErrOpen.
 func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	requestTimeout = 30 * time.Second
 	maxBatch       = 32 // texts of one request
 	maxDimensions  = 8192
-	// maxBytesPerText bounds an answer: 8,192 numbers with 22 characters and a comma.
+	// maxBytesPerText bounds the bytes of an answer for each text: 8,192 numbers with 22 characters and a comma.
 	maxBytesPerText = 192 << 10
 	// maxShown is the most of an answer that an error shows.
 	maxShown = 240
@@ -118,8 +118,8 @@ func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return all, err
 }
 
-// Retries of a request: their number, the first pause, which doubles, and the duration after which an attempt is not
-// repeated, because the service is overloaded.
+// A request is sent at most attempts times. The pause between two attempts begins with firstPause, and doubles. An
+// attempt that took longer than slow is not repeated, because the service is overloaded.
 const (
 	attempts   = 3
 	firstPause = 250 * time.Millisecond

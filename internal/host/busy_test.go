@@ -121,7 +121,7 @@ func (h *harness) lockDatabase() (unlock func()) {
 // kill ends the host as a signal would. Everything that is only in memory is lost.
 func (h *harness) kill() { h.restart() }
 
-// revert takes back the message with the given id and all later ones.
+// revert takes back the message with the given id and all later messages.
 func (h *harness) revert(id string) {
 	h.t.Helper()
 	for i, raw := range h.messages {
@@ -205,7 +205,7 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	}
 }
 
-// F21: the first pass of a session cannot be stored, so its request leaves without the host's system prompt. The host
+// F21: the first pass of a session cannot be stored, so its request is sent without the host's system prompt. The host
 // must not bind the thinking in the answer as if the request had that system prompt.
 func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h := newHarness(t)

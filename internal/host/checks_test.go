@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A memory whose check fails is shown as doubtful, with the reason, and after the others. When the check holds again,
-// the memory is no longer doubtful.
+// A memory whose check fails is shown as doubtful, with the reason, and after all other memories. When the check holds
+// again, the memory is no longer doubtful.
 func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	h := newHarness(t)
 	h.project = t.TempDir()

@@ -180,7 +180,7 @@ func TestDreamChangesNothing(t *testing.T) {
 	}
 }
 
-// Without a block in the user's file, or without a budget, the dreamer asks nothing.
+// If the dreamer is switched off or has no budget, it asks nothing.
 func TestDreamAsksNothing(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Budget.Others.AtMost = 0
@@ -617,7 +617,7 @@ func (h *harness) tick(now time.Time) {
 	h.settle()
 }
 
-// ticks returns a function that calls tick, and compares the number of questions until then.
+// ticks returns a function that calls tick, and then compares the number of all questions with want.
 func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	return func(now time.Time, want int) {
 		h.t.Helper()

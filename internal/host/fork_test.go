@@ -354,7 +354,7 @@ func TestForksOfForks(t *testing.T) {
 }
 
 // The user forks a fork, at a message before the harness's compaction. So the first session has seen more of the copied
-// messages than its fork. If the harness names the fork as the original, its newer decisions apply.
+// messages than its fork. If the harness names the fork as the original, the fork's newer decisions apply.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))

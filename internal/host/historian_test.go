@@ -93,8 +93,8 @@ func good(p schema.AgentRunParams) (string, error) {
 	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
 }
 
-// talk adds n turns. The answer of the last turn reports a prompt of promptTokens tokens. The answers before it
-// report smaller ones, because they had less to read.
+// talk adds n turns. The answer of the last turn reports a prompt of promptTokens tokens. The answers before it report
+// smaller prompts, because they had less to read.
 func (h *harness) talk(from, n, words, promptTokens int) {
 	for i := from; i < from+n; i++ {
 		h.clock.Advance(time.Second)
@@ -522,7 +522,7 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// If a model fails on a long chunk, it gets a shorter one, as long as the window is far from full.
+// If a model fails on a long chunk, it gets a shorter chunk, as long as the window is far from full.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {

@@ -38,7 +38,8 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits changes memories as the user does on the command line, while the host runs. The host knows of it a second later.
+// edits changes memories as the user does on the command line, while the host runs. The host notices the change a
+// second later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
 	if err := memories.Edit(h.ctx, h.dir, 1, change); err != nil {
@@ -296,7 +297,7 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	}
 }
 
-// The first call of a session comes while git still looks for the project. It waits, and does not refuse.
+// The first call of a session comes while git still looks for the project. The call waits, and is not refused.
 func TestFirstCallWaitsForTheProject(t *testing.T) {
 	for _, call := range []string{transcript.MemoryTool, transcript.SearchTool} {
 		h := newHarness(t)

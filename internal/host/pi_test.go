@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession is a session of Pi with its shim in miniature. It has a separate connection to the host of the embedded
-// harness.
+// A piSession is a session of Pi with a small imitation of its shim. It has a separate connection to the host of the
+// embedded harness.
 type piSession struct {
 	*harness
 	id       string

@@ -357,7 +357,7 @@ func TestRevertDuringARecomp(t *testing.T) {
 	}
 }
 
-// revertFrom takes back the message with an ordinal and all later ones.
+// revertFrom takes back all messages from an ordinal on.
 func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }

@@ -50,7 +50,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// If the harness deletes a session, the host puts it into a trash. The session can continue from there until the host
+// If the harness deletes a session, the host puts it into the trash. The session can continue from there until the host
 // deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -40,8 +40,8 @@ func TestSavingCountsTheHead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The newest request does not count. All others, from the request of the bust on, do not read the removed tokens,
-	// at $0.30 for a million. The bust writes its whole prompt, at $3.75 instead of $0.30.
+	// Each request from the bust on, except for the newest, saves the price of reading the removed tokens: $0.30 for a
+	// million. The bust writes its whole prompt at $3.75, instead of reading it at $0.30.
 	notRead := removed * later * 0.30
 	rewritten := float64(bust.WireTokens) * (3.75 - 0.30)
 	historian := 12_000*3.0 + 100*15.0

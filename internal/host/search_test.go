@@ -124,7 +124,7 @@ func TestToolsAndGuidanceAreShort(t *testing.T) {
 	}
 }
 
-// A hit of another session can be read with its neighbours, and a session of another project cannot.
+// The model can read a hit of another session with its neighbours. It cannot read a session of another project.
 func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

@@ -28,7 +28,7 @@ type week struct {
 	*harness
 	random *rand.Rand
 	price  schema.Price
-	// billed and tokens are what the provider has billed to "historian" and "others", by day.
+	// billed and tokens are the money and the tokens that the provider has billed to "historian" and "others" on a day.
 	billed map[string]float64
 	tokens map[string]int
 	asked  int

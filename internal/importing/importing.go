@@ -212,7 +212,7 @@ func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	return rows, err
 }
 
-// prepare creates our database if there is none. A rehearsal then works on one in another directory.
+// prepare creates our database if there is none. A rehearsal creates it in a temporary directory, and works there.
 func (x *run) prepare() (done func(), err error) {
 	done = func() {}
 	err = memories.View(x.ctx, x.Dir, func(*memories.Reader) error { return nil })
@@ -324,7 +324,7 @@ func isIdentity(text string) bool {
 
 const unknownProject = "its project is not known"
 
-// taken are the tables whose rows are taken if they can be.
+// taken lists the tables from which an import takes rows.
 var taken = map[string]bool{"memories": true, "workspaces": true, "workspace_members": true, "notes": true, "compartments": true, "git_commits": true}
 
 // reasonFor says why the rows of a table are left out.

@@ -40,7 +40,7 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// once returns a put that stores a row with a name only if it was not stored before.
+// once returns a put that stores a row only once, even if the import is repeated. name identifies the row.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)

@@ -216,7 +216,7 @@ func Failure(output string) string {
 	return clean(strings.Join(lines, "\n"), maxError)
 }
 
-// clean returns at most a number of bytes of a text, without secrets, escape sequences and control characters.
+// clean returns a text without secrets, escape sequences and control characters, cut to most bytes.
 func clean(text string, most int) string {
 	if len(text) > most {
 		text = beginning(text, most)

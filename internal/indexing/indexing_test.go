@@ -264,7 +264,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// A project of git keeps its sessions when its directory is not there.
+// If the directory of a git project is gone, its sessions still belong to the project.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)

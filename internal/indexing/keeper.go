@@ -51,8 +51,8 @@ type Options struct {
 	After time.Duration
 }
 
-// afterPass is the default of Options.After. Directly after a pass, the machine's time belongs to the harness. With the
-// wait, the worker also finds the messages of several passes at once.
+// afterPass is the default of Options.After. The worker waits, because directly after a pass the harness needs the
+// machine. With the wait, the worker also finds the messages of several passes at once.
 const afterPass = 2 * time.Second
 
 // KeepShare bounds the work to about a twentieth of the time: for each second of work, the worker rests for KeepShare

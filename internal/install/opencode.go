@@ -49,7 +49,7 @@ var OpenCode = &Harness{
 	shimDirectory:        "opencode-shim", projectDirectory: ".opencode", loadsDirectories: true,
 }
 
-// openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and the one below ~/.config.
+// openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and OpenCode's directory below ~/.config.
 func openCodeUserDirectories(p Place) (dirs []string) {
 	for _, dir := range []string{p.directoryIn("OPENCODE_CONFIG_DIR"), openCodeDirectory(p)} {
 		if dir != "" {

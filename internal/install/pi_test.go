@@ -31,7 +31,7 @@ func (h *home) traces() map[string]string {
 	return all
 }
 
-// An installation adds one package to Pi's settings and changes nothing else. The diff shows that.
+// An installation adds one package to Pi's settings and changes nothing else. The diff shows exactly this change.
 func TestPiInstallAddsOnePackage(t *testing.T) {
 	for _, test := range []struct{ name, before, diff string }{
 		{

@@ -32,7 +32,7 @@ const (
 	maxFiles = 40
 	// maxCached bounds the cache. The host serves only a few projects at a time.
 	maxCached = 16
-	// freshMS is for how long a result counts, so that not every pass asks the index.
+	// freshMS is how long a result is used. So not every pass has to ask the index.
 	freshMS = 60_000
 )
 
@@ -55,7 +55,7 @@ type Question struct {
 	Directory, Project string
 	// IndexDir is the directory of the index of messages, which knows what was read.
 	IndexDir string
-	// MinReads is the number of sessions that must have read a file.
+	// MinReads is the number of sessions that must have read a file before it counts as a key file.
 	MinReads int
 	// Shown are files that the answer describes even if they are no key files.
 	Shown []string

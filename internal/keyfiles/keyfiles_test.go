@@ -43,7 +43,7 @@ func (b *bench) write(name, content string) {
 	must(b.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// reads adds sessions in a directory, each of which has read these files.
+// reads adds sessions in a directory. Each of them has read all of these files.
 func (b *bench) reads(sessions int, directory string, paths ...string) {
 	b.t.Helper()
 	x, err := index.Open(b.t.Context(), b.indexDir)
@@ -135,7 +135,7 @@ func TestBugH34HostileKeyFilesAreNotRead(t *testing.T) {
 	b.expect("hostile", "real.go=5")
 }
 
-// A result counts for a minute, so that not every pass asks the index.
+// A result is used for a minute. So not every pass has to ask the index.
 func TestKeyFilesAreKeptForAMinute(t *testing.T) {
 	b := newBench(t)
 	b.write("a.go", "package a\nfunc F() {}")
@@ -188,7 +188,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// The files of a stranger must not take long. The patterns of Go take linear time.
+// Outlining a stranger's file must not take long. Go's regular expressions take linear time.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte("package a\nfunc F() {}\nclass A:\n  def f()"))
 	f.Fuzz(func(t *testing.T, source []byte) {

@@ -16,7 +16,7 @@ import (
 type pause struct {
 	model schema.Model
 	npm   string
-	// The cache was idle for atLeast to atMost before the request.
+	// Before the request, the cache was idle for a time between atLeast and atMost.
 	atLeast, atMost time.Duration
 	// shared is the number of tokens before the first message, for example the system prompt. The requests of
 	// other sessions also keep this part in the cache. kept is the size of the messages that are unchanged

@@ -40,8 +40,8 @@ type markers struct {
 	applied     appliedMarker
 }
 
-// A pendingMarker asks for a marker after the message with this ordinal. Its members are in alphabetical order,
-// so that two equal pending markers have the same JSON text.
+// A pendingMarker asks for a marker after the message with this ordinal. Its fields are in alphabetical order, so that
+// two equal pending markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A repository of another user is not trusted, and an unreadable one may be readable later.
+// A repository of another user is not trusted. A repository that cannot be read may be readable later, so its identity
+// is unknown.
 func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
