@@ -412,6 +412,27 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p.wantSize(t, real)
 }
 
+// Once, a result kept the host's count that it had before OpenCode pruned it. If the user then reverted the newest answers,
+// the host estimated 6,540 tokens when 3,913 were to be sent, and a bust for rent removed 2,688 tokens that were gone.
+func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		p := newProvider(t, 1000, 1)
+		p.turn(12, 800)
+		old := len(p.w.raw)
+		p.turn(2, 100)
+		for i, raw := range p.w.raw[:old] {
+			p.w.replace(i, bytes.Replace(raw, []byte(`"output":`), []byte(`"time":{"start":1,"end":2,"compacted":3},"output":`), 1))
+		}
+		p.turn(2, 100)
+		p.revert(old)
+		if restarts {
+			p.w.restart()
+		}
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
 // If a bust removes a part of a measured prompt, the freed size is in tokens of the provider. Once, as long as no
 // token ratio was learned, one token of the host counted as one of the provider's. If the next answer reported no
 // usage, the host then estimated 1,807 tokens when it sent 5,379.

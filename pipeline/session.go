@@ -326,6 +326,9 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 			s.noteExpansion(u.Tag, p)
 		} else {
 			s.stamp(u, m, p)
+			if p.Replaced && u.Edit != frozen.Withhold { // the text in place of a withheld result tells the old count
+				u.Bytes, u.Tokens = len(p.Text), s.CountText(p.Text)
+			}
 		}
 		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: t.facts[i]})
 		if call := t.facts[i].Again; call != 0 {

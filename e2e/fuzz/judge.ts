@@ -228,8 +228,7 @@ export class Judge {
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
     const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
-    const pruned = raw.some(isPruned) ? tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale) : 0
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -481,15 +480,6 @@ export class Judge {
       isInLast: (id) => this.good?.rows.has(id) ?? false,
     })
   }
-}
-
-/** The message with the outputs that OpenCode has pruned. */
-function unpruned({ info, parts }: Message): Message {
-  return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
-}
-
-function isPruned({ parts }: Message): boolean {
-  return parts.some(({ state }) => state?.time?.compacted !== undefined)
 }
 
 /** A message without content, such as a refused answer, contains nothing that could be lost. */
