@@ -12,8 +12,8 @@ type Call struct {
 	Input, Output, CacheRead, CacheWrite int
 	// Cost is in billionths of a dollar. It is nil if the harness names no price for the model.
 	Cost *int64
-	// Reserved is what a call counts with, in the unit of Cost, while its cost is not known: the call has not ended,
-	// was cut off, or the host crashed. It is 0 for all other calls.
+	// Reserved is the amount with which a call counts if its cost is not known: if it has not ended, was cut off, or
+	// the host has crashed. It has the unit of Cost, and is 0 for all other calls.
 	Reserved int64
 	// Compartments and Memories are what the call's run has published.
 	Compartments, Memories int

@@ -39,8 +39,8 @@ type field struct {
 // its first client, and parsing all tags takes longer than reading the files.
 var knownFields sync.Map // of []field, by reflect.Type
 
-// fieldsOf returns the keys of a struct of package schema, including those of an embedded struct. The
-// caller must not change them.
+// fieldsOf returns the keys of a struct of package schema, including the keys of an embedded struct. The caller must
+// not change them.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)

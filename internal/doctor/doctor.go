@@ -45,7 +45,7 @@ type Finding struct {
 type Options struct {
 	Version    string // the version of this program
 	Executable string // the path of this program
-	// ProgramHash is the hash of this program's file. If it is empty, doctor does not compare it with that of the
+	// ProgramHash is the hash of this program's file. If it is empty, doctor does not compare it with the hash of the
 	// running host.
 	ProgramHash string
 	DataDir     string

@@ -34,7 +34,7 @@ type run struct {
 	end       context.CancelCauseFunc
 	progress  schema.DreamStatus // guarded by mu
 	account   account            // only the run's own goroutine uses it, as soon as the run works
-	isResumed bool               // an earlier host has begun it
+	isResumed bool               // an earlier host has begun the run
 	isGivenUp bool               // the run only reports what it has done so far
 }
 
@@ -182,7 +182,7 @@ func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
 	}
 	for _, m := range known.Memories {
 		j.Excess += tokens.Count(m.Content)
-		if m.Project == r.project { // the other projects of a workspace only share theirs
+		if m.Project == r.project { // the other projects of a workspace only share their memories
 			j.Memories = append(j.Memories, m)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 const (
 	// watchEvery is how often the dreamer looks for runs that are due.
 	watchEvery = time.Minute
-	// apart is the least time between two runs of a project, if the first one has not failed.
+	// apart is the least time between two runs of a project, if the first run has not failed.
 	apart = 12 * time.Hour
-	// retryAfter is the least time between a run that has failed and the next one.
+	// retryAfter is the least time between a failed run and the next run.
 	retryAfter = time.Hour
 	// maxFailures is how many equal failures in a row end the schedule of a project, until /ctx-dream succeeds or the next day
 	// begins.
@@ -128,8 +128,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// isAllowed reports whether the schedule lets a run begin now: in its hours, or when nobody has used a harness for some time
-// and the machine is on mains power.
+// isAllowed reports whether the schedule lets a run begin now. It does so in its hours. It also does so at any hour if
+// nobody has used a harness for some time, and the machine is on mains power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {

@@ -133,7 +133,7 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
-// F19: while another program has locked the database, the event of an answer must not wait five seconds for each of its
+// F19: another program has locked the database. The event of an answer must not wait five seconds for each of its
 // writes, because the session's next pass has to wait for the event.
 func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h := binding(t)

@@ -371,7 +371,7 @@ func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 }
 
 // A similar session that is not a copy inherits nothing. If a copy differs from its original, it inherits nothing for
-// its first message that differs, nor for the later ones.
+// the first message that differs, and nothing for later messages.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {

@@ -173,8 +173,9 @@ func TestMemoryFlow(t *testing.T) {
 	}
 }
 
-// A memory reaches a prompt when its prefix is gone, or after /ctx-flush, and never in a steady pass: neither the memory
-// of the session itself nor one that the user adds on the command line while the host runs.
+// A memory reaches a prompt when the prompt's prefix is gone, or after /ctx-flush, and never in a steady pass. This
+// holds for a memory of the session itself, and for a memory that the user adds on the command line while the host
+// runs.
 func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

@@ -330,9 +330,9 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's
-// first request is sent with the new one, and its pass begins a new preamble. All thinking that is bound to
-// the old prompt is removed from the wire.
+// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's first request
+// is sent with the new prompt, and the pass of this request begins a new preamble. All thinking that is bound to the
+// old prompt is removed from the wire.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {

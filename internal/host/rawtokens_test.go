@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// After the harness has compacted the session, uninstall must not warn of the size before the compaction, for example
-// of 158k tokens, because the next prompt without magicctx has only 19k.
+// The harness has compacted the session. So uninstall must not warn of the size before the compaction, here 158k
+// tokens: without magicctx, the next prompt would have only 19k.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

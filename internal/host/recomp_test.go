@@ -181,7 +181,7 @@ func TestRecompRefusesImpossibleRequests(t *testing.T) {
 	}
 }
 
-// A recomp that is cancelled in the middle changes nothing, and leaves nothing staged.
+// A recomp that is cancelled in the middle changes nothing, and leaves no finished chunks in the store.
 func TestCancelledRecompChangesNothing(t *testing.T) {
 	h, script := summarised(t)
 	before := h.compartments()

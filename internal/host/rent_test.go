@@ -181,7 +181,8 @@ func TestSummariesForRentShowAtOnce(t *testing.T) {
 	}
 }
 
-// The frugal setting bounds the history and with it the project's documents, unless the user has raised their share.
+// The frugal setting bounds the history and with it the project's documents, unless the user has raised the share of
+// the history.
 func TestRaisedShareOfTheHistoryWinsOverFrugal(t *testing.T) {
 	shown := make(map[float64]bool)
 	for _, share := range []float64{15, 30} {

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// A running host deletes the sessions that have not been used for a long time, including those that it holds in
+// A running host deletes the sessions that have not been used for a long time, including the sessions that it holds in
 // memory. It keeps the others. If a deleted session is used again, it starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time

@@ -15,7 +15,8 @@ import (
 
 // OpenCode 2 continues a session of version 1. The session's messages have the same ids, times, texts and calls, in
 // another form. The session keeps its compartments, its tags and its drops. If version 1 has compacted the session, or
-// if it has a compaction marker, its array begins with a summary, which has the id of the prompt at that place.
+// if the session has a compaction marker, its array begins with a summary. The summary has the id of the prompt at that
+// place.
 func TestSessionOfOpenCode1GoesOnUnderVersion2(t *testing.T) {
 	for _, hidden := range []int{0, 9} {
 		t.Run(fmt.Sprintf("%d messages are hidden", hidden), func(t *testing.T) {

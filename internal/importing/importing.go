@@ -182,8 +182,8 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows that the plugin's database has in the tables from which rows are taken, or 0 if there
-// is no database, or if an import has taken rows already.
+// Found returns the number of rows in those tables of the plugin's database from which an import takes rows. It returns
+// 0 if there is no database, or if an import has taken rows already.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
 		for _, t := range db.Tables {

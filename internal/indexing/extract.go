@@ -33,7 +33,7 @@ const maxTime = 253_402_300_800_000
 type extractor struct {
 	vocabulary *transcript.Vocabulary
 	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. They are the context of a
-	// text: a prompt such as "yes, do that" is also found by the words of the answer before it, and an answer by the
+	// text. So a prompt such as "yes, do that" is also found by the words of the answer before it, and an answer by the
 	// words of its prompt.
 	prompt, answer string
 }
@@ -228,8 +228,8 @@ func clean(text string, most int) string {
 	return secret.Redact(strings.TrimSpace(text))
 }
 
-// pieces cuts a text into pieces of at most maxChunk bytes, at the end of a paragraph, a line or a word if there is
-// one in the second half of a piece.
+// pieces cuts a text into pieces of at most maxChunk bytes. It cuts at the end of a paragraph, a line or a word, if
+// such an end is in the second half of a piece.
 func pieces(text string) (all []string) {
 	for len(text) > maxChunk {
 		piece := beginning(text, maxChunk)

@@ -17,9 +17,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session. Soon
-// after, a worker reads the messages from the harness's own store, because the store also has answers that no pass has
-// seen yet, and the exit status of each command.
+// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session. Soon after, a
+// worker reads the messages from the harness's own store. This store also has the exit status of each command, and the
+// answers that no pass has seen yet.
 type Keeper struct {
 	Options
 	mu sync.Mutex

@@ -35,7 +35,7 @@ type Indexer struct {
 	projects map[string]string // by directory
 }
 
-// rest rests after work that began at a time.
+// rest rests as long as Share demands, after work that began at the time since.
 func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	if x.Share == 0 {
 		return nil

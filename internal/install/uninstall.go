@@ -29,8 +29,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// If settings that name the schema stay, the schema stays, too. These may be the user's own settings, or
-		// those of another harness.
+		// If settings that name the schema stay, the schema stays, too. Such settings may be the user's own, or may
+		// belong to another harness.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// maxSize is the largest file that is outlined, in bytes. A larger one is most likely generated.
+	// maxSize is the largest file that is outlined, in bytes. A larger file is most likely generated.
 	maxSize = 256 << 10
 	// maxFiles bounds the files that one read outlines.
 	maxFiles = 40

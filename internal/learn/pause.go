@@ -27,13 +27,13 @@ type pause struct {
 	isWhole bool
 }
 
-// pauses holds the pause before the newest pass of a session. It is nil after the pass's usage is known, and if
-// that usage would prove nothing.
+// pauses holds the pause before the newest pass of a session. The pause is nil once the pass's usage is known, or if
+// this usage would prove nothing.
 var pauses = session.NewSlot[*pause]()
 
-// minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells
-// whether the cache survived a pause. If a prompt repeats fewer, we cannot tell a read of the messages from a
-// read of the shared part, because the size of the shared part is only an estimate.
+// minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells whether the
+// cache survived a pause. If a prompt repeats fewer tokens, its usage does not show whether the messages were read, or
+// only the shared part, because the size of the shared part is only an estimate.
 const minRepeatedTokens = 1024
 
 // pauseBefore returns the pause before the pass, or nil if the pass's usage will prove nothing. It must be

@@ -34,8 +34,8 @@ type Markers interface {
 // markers hold the marker that a publication asks for, and the marker that is set.
 type markers struct {
 	pending pendingMarker
-	// pendingText is the stored form of pending. The store clears the pending marker only if its text still
-	// equals this one.
+	// pendingText is the stored form of pending. The store clears the pending marker only if its text still equals
+	// pendingText.
 	pendingText string
 	applied     appliedMarker
 }

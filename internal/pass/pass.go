@@ -366,9 +366,9 @@ func (ps *Pass) isOverflow() bool {
 	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// isRefusedGone reports whether the refusal says nothing about the current prompt. This is so if the user has taken
-// back the refused prompt and the prompt is now shorter, or if the refused prompt was not the host's wire, because the
-// harness could not reach the host.
+// isRefusedGone reports whether the refusal says nothing about the current prompt. There are two such cases. The user
+// has taken back the refused prompt, and the prompt is now shorter. Or the refused prompt was not the host's wire,
+// because the harness could not reach the host.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {

@@ -17,7 +17,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
 	dotGit := filepath.Join(site, ".git")
-	if os.Getuid() == 0 { // root can read everything, and can give files away
+	if os.Getuid() == 0 { // root can read everything, and can give files to other users
 		for _, file := range []string{site, dotGit} {
 			if err := os.Chown(file, 12345, -1); err != nil {
 				t.Fatal(err)
