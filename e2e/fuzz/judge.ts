@@ -483,7 +483,7 @@ export class Judge {
   }
 }
 
-/** The message with the outputs that OpenCode has pruned. */
+/** Returns the message as it was before OpenCode pruned its outputs. */
 function unpruned({ info, parts }: Message): Message {
   return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
 }

@@ -52,7 +52,7 @@ function typed({ info, parts }: Message): Part[] {
   return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
 }
 
-/** The newest prompt of the user must be sent as it was typed, under any pressure. */
+/** The newest prompt of the user must be sent as it was typed, however high the pressure is. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
   const newest = raw.findLast((message) => typed(message).length > 0)
   if (!newest) return []
