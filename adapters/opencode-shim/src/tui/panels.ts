@@ -2,7 +2,7 @@ import type { Panel } from "@magicctx/shim-core"
 import type { Element, Solid } from "./solid.ts"
 import type { View } from "./view.ts"
 
-/** The colours of OpenCode's theme, in the form that its renderer reads. */
+/** The colours of OpenCode's theme, as its renderer takes them. */
 export interface Colours {
   text: unknown
   muted: unknown
@@ -11,7 +11,7 @@ export interface Colours {
   work?: unknown
 }
 
-/** The width of the bar in columns. The sidebar of both versions of OpenCode has one column more. */
+/** The columns of the bar. The sidebar of both versions of OpenCode has one more. */
 export const barColumns = 36
 const labelColumns = 12
 const bold = 1
@@ -29,7 +29,7 @@ const looks: Record<string, { cell: string; colour: string }> = {
 }
 /** A source that only a newer host knows. */
 const unknownLook = { cell: "=", colour: "#808080" }
-/** The colours that are used if a theme has no colour for the purpose. */
+/** Colours of a theme that has none of its own for this. */
 const usual = { notice: "#d7af5f", alarm: "#d75f5f", work: "#87af87" }
 
 /** The panels in a terminal, by session, and the elements that show them. */
