@@ -24,7 +24,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// TestDashboardInBrowser drives the dashboard with the memories of a real database. The sessions are told by the test.
+// TestDashboardInBrowser drives the dashboard with the memories of a real database. The test makes up the sessions.
 func TestDashboardInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
