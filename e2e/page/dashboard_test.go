@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ func TestDashboardInBrowser(t *testing.T) {
 	archived := dream(t, db, dir)
 	url, next := make(chan string, 1), make(chan struct{})
 	ended := make(chan error, 1)
+	keep, kept := keeper()
 	go func() {
 		ended <- dashboard.Serve(ctx, dashboard.Options{
 			Dir: dir,
@@ -62,8 +64,9 @@ func TestDashboardInBrowser(t *testing.T) {
 				}
 			},
 			Session: func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error) {
-				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}}, nil
+				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}, KeptUnits: kept()}, nil
 			},
+			Keep: keep,
 			Messages: func(_ context.Context, _ store.Key, first, last int, w io.Writer) error {
 				_, err := fmt.Fprintf(w, "[%d] user: word for word %s\n[%d] end", first, hostile, last)
 				return err
@@ -101,6 +104,25 @@ func TestDashboardInBrowser(t *testing.T) {
 	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil", 4: "active: likes zebras", archived: "active: the okapi hides"})
 	stop()
 	<-ended
+}
+
+// keeper returns functions that remember which piece the user keeps.
+func keeper() (keep func(context.Context, schema.KeepParams) (schema.KeepResult, error), kept func() []schema.KeptUnit) {
+	var mu sync.Mutex
+	var all []schema.KeptUnit
+	return func(_ context.Context, p schema.KeepParams) (schema.KeepResult, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			all = nil
+			if !p.LetGo {
+				all = []schema.KeptUnit{{Tag: p.Tags[0], Tool: "read", About: hostile, Tokens: 3000, Waits: true}}
+			}
+			return schema.KeepResult{KeptUnits: all}, nil
+		}, func() []schema.KeptUnit {
+			mu.Lock()
+			defer mu.Unlock()
+			return all
+		}
 }
 
 // storeSession stores a session of forty requests with hostile names. The second has dropped a call, and the third has
