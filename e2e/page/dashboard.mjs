@@ -4,13 +4,12 @@
 import { mkdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import { chromium } from "playwright-core"
+import { launch, watch } from "./chrome.mjs"
 
 const [executablePath, url, screens] = process.argv.slice(2)
-const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // looks for what hinders people with a screen reader
 mkdirSync(screens, { recursive: true })
-const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
+const browser = await launch(executablePath)
 const problems = []
 const check = (what, isRight) => isRight || problems.push(what)
 try {
@@ -18,10 +17,7 @@ try {
   const page = await context.newPage()
   page.setDefaultTimeout(60_000)
   const origin = new URL(url).origin
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`console: ${message.text()}`))
-  page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`))
-  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`))
-  page.on("request", (request) => new URL(request.url()).origin === origin || request.url() === "data:," || problems.push(`asks for ${request.url()}`))
+  watch(page, origin, problems)
   await page.goto(url)
   await page.evaluate(axe)
   check("the token stays in the address", !page.url().includes("#"))

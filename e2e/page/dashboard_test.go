@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
@@ -222,23 +223,8 @@ func (w *firstLine) Write(p []byte) (int, error) {
 // tools returns what a test with a browser needs, or skips the test.
 func tools(t *testing.T) (chromium, node, repo string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts Chromium")
-	}
-	chromium, err := browser()
-	if err != nil {
-		t.Skip(err)
-	}
-	if repo, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"playwright-core", "axe-core"} {
-		if _, err := os.Stat(filepath.Join(repo, "node_modules", name)); err != nil {
-			t.Skip(name + " is not installed, run npm ci in the repository")
-		}
-	}
-	if node, err = exec.LookPath("node"); err != nil {
-		t.Skip(err)
-	}
+	repo, err := filepath.Abs(filepath.Join("..", ".."))
+	storetest.Must(t, err)
+	chromium, node = suite.Browser(t, repo)
 	return chromium, node, repo
 }
