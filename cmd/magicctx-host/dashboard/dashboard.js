@@ -37,22 +37,8 @@ function tellTrouble(text = "") {
 
 async function ask(path, options = {}) {
   const answer = await fetch(path, { ...options, headers: { Authorization: `Bearer ${secret}` } })
-  if (!answer.ok) throw new Error(await answer.text())
+  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status })
   return answer
-}
-
-/** Reads the server-sent events of the host's state, until the server ends. */
-async function follow() {
-  const reader = (await ask("/api/state")).body.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ""
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    text += value
-    const events = text.split("\n\n")
-    text = events.pop()
-    if (events.length) showState(JSON.parse(events.at(-1).slice("data: ".length)))
-  }
 }
 
 function showState({ status, away }) {
@@ -418,6 +404,12 @@ const rereadMS = 10_000
 /** The pages that are read again. The others hold what a person has opened. */
 const reread = ["memories", "costs"]
 
+function readAgain() {
+  const [name, ...rest] = address()
+  if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
+  pages[name](rest).catch(() => {})
+}
+
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
   $("closed").addEventListener("change", showNotes)
@@ -427,15 +419,11 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    addEventListener("hashchange", showPage)
+    // The address of a dashboard that was started again differs only after the #.
+    addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
-    setInterval(() => {
-      const [name] = address()
-      if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
-      pages[name]().catch(() => {})
-    }, rereadMS)
+    setInterval(() => isLive && readAgain(), rereadMS)
     await follow()
-    $("sentence").textContent = "magicctx-host dashboard has ended."
   } catch (err) {
     $("sentence").textContent = err.message.trim()
   }
