@@ -140,7 +140,7 @@ func isNamed(m hujson.ObjectMember, name string) bool {
 	return ok && literal.String() == name
 }
 
-// text returns the string in v, and whether v is one.
+// text returns the string in v, and whether v is a string.
 func text(v hujson.Value) (string, bool) {
 	literal, ok := v.Value.(hujson.Literal)
 	if !ok || literal.Kind() != '"' {
