@@ -32,6 +32,8 @@ type Options struct {
 	Follow func(ctx context.Context, tell func(State))
 	// Session asks the host for the status of a session.
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
+	// Keep tells the host which pieces of a session the user keeps.
+	Keep func(context.Context, schema.KeepParams) (schema.KeepResult, error)
 	// Messages writes the messages of a session from first to last, word for word.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	// Read reads the messages of a harness's store.
@@ -82,6 +84,12 @@ var pageScript string
 //go:embed diff.js
 var diffScript string
 
+//go:embed live.js
+var liveScript string
+
+//go:embed keep.js
+var keepScript string
+
 //go:embed workspaces.js
 var workspacesScript string
 
@@ -110,7 +118,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + diffScript + workspacesScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -126,6 +134,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"GET /api/state":       p.feed.serve,
 		"GET /api/sessions":    answer(p.sessions),
 		"GET /api/session":     answer(p.session),
+		"POST /api/keep":       answer(p.keep),
 		"GET /api/messages":    answer(p.messages),
 		"GET /api/diff":        answer(p.diff),
 		"GET /api/memories":    answer(p.memories),
