@@ -173,7 +173,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
 		ModelChanged:    s.isModelNew(),
-		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r),
+		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r) || s.isPromptLost(r),
 		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: a.Percent, Threshold: r.Threshold,
@@ -232,16 +232,13 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	covered := thinking + int(a.perToken*float64(change.freed))
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
-	var back returning
-	if restores {
-		back = s.returning(v.State, room, measured, a.perToken)
-		for _, tag := range back.tags {
-			v.State.Restore(tag)
-		}
-		for _, size := range []*Assessment{&found, &left} {
-			size.Size.Current += int(a.perToken * float64(back.tokens))
-			size.Percent += a.perToken * float64(back.tokens) / float64(limit) * 100
-		}
+	back := s.returning(v.State, room, measured, a.perToken)
+	for _, tag := range back.tags {
+		v.State.Restore(tag)
+	}
+	for _, size := range []*Assessment{&found, &left} {
+		size.Size.Current += int(a.perToken * float64(back.tokens))
+		size.Percent += a.perToken * float64(back.tokens) / float64(limit) * 100
 	}
 	goal := s.goal(left, r, limit, change.covered)
 	if r.Overflow || left.Percent >= unfitPercent {

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A returning holds the kept units that a bust brings back.
+// A returning holds the units that a bust brings back: kept ones, and the words of the prompt that is being answered.
 type returning struct {
 	tags []int
 	// tokens is their growth on the wire, by the host's count. ofMeasured is the part of it in the messages that the
@@ -39,27 +39,59 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// returning returns the awaited units that fit into room, those that the user asked for first before all others. room is the
+// isPromptLost reports whether the newest prompt, which has no answer yet, is not whole on the wire. A rule may shorten a
+// prompt, and a head may cover it, when a newer prompt has come. If the user then goes back, for example with Pi's /tree,
+// the shortened one is the newest again, and the model could not read its task.
+func (s *Session) isPromptLost(r Readings) bool {
+	i := s.unansweredPrompt()
+	if i < 0 {
+		return false
+	}
+	if s.State.Covers(s.entries[i].header.key) {
+		return r.History != nil && !r.Subagent // otherwise no new head can pin it
+	}
+	return len(lostWords(&s.entries[i], s.State)) > 0
+}
+
+// lostWords returns the tags of a message's units that hold words or files of the user, and that edits have changed.
+func lostWords(e *entry, state *frozen.State) (tags []int) {
+	for _, it := range e.items {
+		if u := state.ByTag(it.Tag); it.Typed && u != nil && !u.IsWhole() {
+			tags = append(tags, it.Tag)
+		}
+	}
+	return tags
+}
+
+// returning returns the units that come back. Words of the prompt that is being answered always come back. Awaited units
+// come back if they fit into room, those that the user asked for first before all others. room is the
 // number of tokens between the size of the prompt after the bust and the high mark: beyond that, the next pass would have to
 // free space again. shown is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
+	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }
+	add := func(u *frozen.Unit) {
+		b.tags, b.tokens = append(b.tags, u.Tag), b.tokens+grown(u)
+		at := s.index[u.MessageKey]
+		if b.first = min(b.first, at); at < measured {
+			b.ofMeasured += grown(u)
+		}
+	}
+	if i := s.unansweredPrompt(); i >= 0 {
+		for _, tag := range lostWords(&s.entries[i], s.State) {
+			add(shown.ByTag(tag))
+		}
+	}
 	var awaited []*frozen.Unit
 	for u := range shown.Units() {
-		if s.isAwaited(*u) && !u.Covered {
+		if s.isAwaited(*u) && !u.Covered && !slices.Contains(b.tags, u.Tag) {
 			awaited = append(awaited, u)
 		}
 	}
 	slices.SortStableFunc(awaited, func(x, y *frozen.Unit) int { return cmp.Compare(x.Kept, y.Kept) })
 	for _, u := range awaited {
-		grown := u.Tokens + u.InputTokens - u.Left()
-		if int(perToken*float64(b.tokens+grown)) >= room {
-			continue
-		}
-		b.tags, b.tokens = append(b.tags, u.Tag), b.tokens+grown
-		at := s.index[u.MessageKey]
-		if b.first = min(b.first, at); at < measured {
-			b.ofMeasured += grown
+		if int(perToken*float64(b.tokens+grown(u))) < room {
+			add(u)
 		}
 	}
 	return b

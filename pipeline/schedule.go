@@ -35,7 +35,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head stands for.
+	// CauseReverted: a revert has taken messages that the head stands for, or has made a
+	// shortened prompt the newest one again.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -100,9 +101,10 @@ type Signals struct {
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted means that a revert has taken messages that the head covers, or that
-	// messages with a withdrawn compartment have come back. The sizes that the provider has
-	// measured then belong to another head.
+	// HeadReverted means that a revert has taken messages that the head covers, that
+	// messages with a withdrawn compartment have come back, or that a prompt of which the
+	// wire lacks a part is the newest again. In the first two cases, the sizes that the
+	// provider has measured belong to another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool

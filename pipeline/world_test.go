@@ -67,9 +67,6 @@ type world struct {
 	// decoded holds the messages that the tests have decoded, by their bytes: each pass looks at all of them.
 	decoded map[string]decoded
 
-	// past names the prompts that at some time were answered or were no longer the newest.
-	past map[string]bool
-
 	// witness is for the invariants.
 	witness witness
 
@@ -379,9 +376,6 @@ func (w *world) apply() {
 // on the wire. It is called after every pass of every test.
 func (w *world) checkPrompt() {
 	w.t.Helper()
-	if w.past == nil {
-		w.past = make(map[string]bool)
-	}
 	isPast := false // the model has answered the prompt, or a newer one has come
 	for _, raw := range slices.Backward(w.raw) {
 		m := w.decode(raw)
@@ -392,9 +386,7 @@ func (w *world) checkPrompt() {
 		if !isPrompt {
 			continue
 		}
-		// After a rule has shortened a prompt, a revert can make that prompt the
-		// newest one again.
-		if !isPast && !w.past[m.Key] {
+		if !isPast {
 			sent := w.textOf(m.Key)
 			for _, one := range typed {
 				if !strings.Contains(sent, one) {
@@ -402,7 +394,7 @@ func (w *world) checkPrompt() {
 				}
 			}
 		}
-		isPast, w.past[m.Key] = true, w.past[m.Key] || isPast
+		isPast = true
 	}
 }
 

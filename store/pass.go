@@ -16,7 +16,7 @@ type PassCommit struct {
 	// fields that SessionRow lists as written by CommitPass.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	// Restored are the tags of kept units whose edits are taken back before Edits are stored. Released are the tags
+	// Restored are the tags of units whose edits are taken back before Edits are stored. Released are the tags
 	// of units that are no longer kept.
 	Restored, Released []int
 	Edits              []EditRow

@@ -8,7 +8,7 @@ import (
 // Additions holds everything that one busting pass adds to the frozen state. The zero
 // value adds nothing.
 type Additions struct {
-	// Restored lists the tags of kept units whose edits are taken back, before Edits are added. A message with
+	// Restored lists the tags of units whose edits are taken back, before Edits are added. A message with
 	// such a unit is no empty shell.
 	Restored []int
 	Edits    []Edit
