@@ -103,6 +103,8 @@ func TestDashboardInBrowser(t *testing.T) {
 		got[m.ID] = string(m.Status) + ": " + m.Content
 	}
 	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil", 4: "active: likes zebras", archived: "active: the okapi hides"})
+	settings, err := os.ReadFile(filepath.Join(dir, "magicctx", "magicctx.jsonc"))
+	storetest.Same(t, fmt.Sprint("settings ", err), string(settings), `{"execute_threshold_percentage": 50, "zebra<img src=x>": 1, "protected_tags": 30}`)
 	stop()
 	<-ended
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -93,11 +94,16 @@ var keepScript string
 //go:embed workspaces.js
 var workspacesScript string
 
+//go:embed settings.js
+var settingsScript string
+
 // pages answer the requests of the browser.
 type pages struct {
 	Options
 	guard *guard
 	feed  *feed
+	// editing is held while the user's settings are read and written.
+	editing sync.Mutex
 }
 
 // handler returns the page, which holds no data, and behind the guard the data.
@@ -118,7 +124,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript + settingsScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -143,6 +149,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"POST /api/undo":       answer(p.undo),
 		"POST /api/notes":      answer(p.close),
 		"GET /api/settings":    answer(p.settings),
+		"POST /api/settings":   answer(p.changeSetting),
 		"GET /api/workspaces":  answer(p.workspaces),
 		"POST /api/workspaces": answer(p.changeWorkspace),
 		"GET /api/spend":       answer(p.spend),

@@ -349,26 +349,6 @@ async function readSpend() {
     element("td", { className: "n" }, count(r.calls)), element("td", { className: "n" }, count(tokensOf(r))), element("td", { className: "n" }, price(r)), element("td", {}, result(r)))))
 }
 
-let settings = []
-
-async function readSettings() {
-  const directory = $("directory").value
-  const page = await (await ask(`/api/settings?${new URLSearchParams({ harness: $("harness").value, directory })}`)).json()
-  settings = page.settings
-  $("directory").replaceChildren(element("option", { value: "" }, "none: your own file only"), ...page.directories.map((d) => element("option", { value: d }, d)))
-  $("directory").value = directory
-  $("mistakes").replaceChildren(...page.warnings.map((text) => element("li", {}, text)))
-  $("mistakes").hidden = page.warnings.length === 0
-  showSettings()
-}
-
-function showSettings() {
-  const word = $("key").value.toLowerCase().trim()
-  const shown = settings.filter((s) => (!$("changed").checked || s.place) && `${s.key} ${s.value}`.toLowerCase().includes(word))
-  const row = (s) => element("tr", { className: s.place ? "" : "away" }, element("td", { className: "words" }, s.key), element("td", { className: "words" }, s.value, element("div", { className: "kind" }, s.place || "default")))
-  $("settings").replaceChildren(...(shown.length ? shown.map(row) : [emptyRow(2, "No key matches.")]))
-}
-
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
 const pages = { "": readSessions, session: showSession, memories: readMemories, workspaces: readWorkspaces, agents: readAgents, costs: readSpend, settings: readSettings }
 
