@@ -83,7 +83,7 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	if got := s.w.text(); got != detected {
 		t.Errorf("wire:\n%s", got)
 	}
-	s.happen("flush")
+	s.happen("user u5: go on\nflush") // without the prompt, the model could still add a step to the answer
 	if got := fmt.Sprint(s.w.decision.Edits); got != "[{5 drop}]" {
 		t.Errorf("with none protected: %s", got)
 	}

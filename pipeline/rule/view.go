@@ -253,8 +253,8 @@ func (v View) unanswered() *Message {
 // instead of being removed.
 //
 // The newest step includes the answers without calls directly before it, because the provider joins them with it. An
-// answer without calls at the end of the transcript counts as a step, too, because the model may continue with calls. A
-// message that the provider does not see does not separate two steps.
+// answer without calls at the end of the transcript counts as a step, too, because the model may continue with signed
+// thinking and calls. A message that the provider does not see does not separate two steps.
 //
 // If the newest step has no signed thinking, or if it calls no tool and the user has answered it, it need not be
 // separated, and separating returns nothing. There is one exception: if the newest step has no thinking, but an older
@@ -266,7 +266,8 @@ func (v View) separating() map[int]bool {
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
 		return nil
 	}
-	thinks, own := v.Messages[newest].Signed, v.arcsOf(&v.Messages[newest])
+	own := v.arcsOf(&v.Messages[newest])
+	thinks := v.Messages[newest].Signed || len(own) == 0
 	isBehindCalls := false // between the two steps is a step with calls and without thinking
 	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
 		m := &v.Messages[i]
