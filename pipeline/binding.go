@@ -200,8 +200,8 @@ func (s *content) thinkingSent(n int) int {
 // Thinking estimates how many tokens of reasoning the newest wire sends.
 func (s *memo) Thinking() int { return s.thinkingSent(len(s.entries)) }
 
-// boundThinking estimates how many tokens of thinking become invalid if message first
-// changes: the bound thinking of that message and all later ones.
+// boundThinking estimates how many tokens of thinking become invalid if message first changes: the bound thinking of
+// this message and of all later messages.
 func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0

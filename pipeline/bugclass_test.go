@@ -51,8 +51,8 @@ func (s *story) steady(text string) {
 	}
 }
 
-// shows requires that the wire contains the text if want is true, and otherwise that it
-// does not.
+// shows requires that the wire contains the text if want is true, and that it does not contain the text if want is
+// false.
 func (s *story) shows(what string, want bool) {
 	s.t.Helper()
 	if strings.Contains(s.w.text(), what) != want {
@@ -296,8 +296,8 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: an answer of which nothing was left counted as the first one in a run of answers. But a message that is left
-// out of the wire neither separates two answers nor starts a run.
+// Bug A33: an answer without remaining content counted as the first in a run of answers. But a message that is left out
+// of the wire neither separates two answers nor starts a run.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -513,8 +513,8 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Fixed bug: after a revert, the reverted units counted as the newest ones, so age protected no unit that was still in
-// the array. The pass dropped a result that the model had not read, and the request ended with an answer of the model.
+// Fixed bug: after a revert, the reverted units counted as the newest units, so no unit that was still in the array was
+// protected. The pass dropped a result that the model had not read, and the request ended with an answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

@@ -68,9 +68,8 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway
-// and the size is more than half way from the low mark to the high one, the pass also
-// does the work of the next episode.
+// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway, and the size is more than half
+// way from the low mark to the high mark, the pass also does the work of the next episode.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -138,9 +137,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust. freed is the number of tokens that the
-// bust frees in the measured prompt. edits is the number of its edits. reliefAfter
-// returns nil if the relief stays as it is.
+// reliefAfter returns the relief after a bust. freed is the number of tokens that the bust frees in the measured
+// prompt. edits is the number of its edits. If the relief does not change, reliefAfter returns nil.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {

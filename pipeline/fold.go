@@ -50,7 +50,7 @@ type FoldReason string
 // The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
 // hard pass.
 const (
-	// FoldFirst: the session had no head, or none with a compartment.
+	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
@@ -60,8 +60,7 @@ const (
 
 // A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head stays as it is. keys names the messages that the head stands
-	// for.
+	// head is nil if the head does not change. keys names the messages that the head stands for.
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
@@ -107,9 +106,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the compartments whose messages the session has now. First come the leading published ones that no
-// revert has reached. Then come the withdrawn ones whose messages are back, for example because the user of Pi has
-// returned to an older branch.
+// standing returns the compartments whose messages the session has now. First come the leading published compartments
+// that no revert has reached. Then come the withdrawn compartments whose messages are back, for example because the
+// user of Pi has returned to an older branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1

@@ -239,7 +239,7 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness's own compaction removes the covered messages and some later ones, the head stays as it is. The
+// If the harness's own compaction removes the covered messages and some later messages, the head does not change. The
 // summary of the harness follows the head.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
@@ -257,7 +257,8 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 }
 
 // Fixed bug: in Pi, the user looked at another branch that has a summary. The array then lacked the last message that
-// the head covers, but still had an earlier covered one. The head stayed, and that earlier message read "[dropped]".
+// the head covers, but still had an earlier covered message. The head stayed, and that earlier message read
+// "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)
@@ -351,9 +352,9 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, but stands in front of them. If a
-// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head
-// and tail.
+// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. If a
+// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head and
+// tail.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

@@ -167,8 +167,8 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, finding)
 }
 
-// checkRewriting checks that a rewritten memory says the same in fewer words. Only a model could compare the meanings, so the
-// rule compares words.
+// checkRewriting checks that a rewritten memory has fewer words, and still has the details and the reason. Only a model
+// could compare the meanings, so the rule compares words.
 func checkRewriting(content string, m chronicle.Memory) error {
 	if err := checkWords(content, m, 2); err != nil {
 		return err
@@ -254,7 +254,7 @@ func checkWords(content string, m chronicle.Memory, in int) error {
 	return nil
 }
 
-// hasReason reports whether a memory says why.
+// hasReason reports whether a memory gives a reason.
 func hasReason(text string) bool {
 	return slices.ContainsFunc(wordsOf(text), func(word string) bool { return slices.Contains(rationale, strings.ToLower(word)) })
 }
@@ -303,11 +303,11 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 }
 
 var (
-	// If a rule loses one of these words, it says something else.
+	// If a rule loses one of these words, it has another meaning.
 	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
 	// A rule's reason follows one of these words.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
-	// These words tell what somebody did in a session.
+	// These words occur in stories about a session.
 	narrative = []string{
 		"i", "we", "our", "today", "yesterday", "currently", "recently", "earlier", "discussed", "agreed", "decided", "realized", "realised",
 		"noticed", "discovered", "tried", "figured", "basically", "actually",

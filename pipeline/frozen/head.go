@@ -2,10 +2,9 @@ package frozen
 
 import "slices"
 
-// A Head holds the synthetic messages in front of the tail. They stand for the messages
-// that the head covers, which no longer reach the provider themselves. Its pinned prompts
-// are the exception: they reach the provider between the head and the tail. The zero Head
-// covers nothing and has no messages.
+// A Head holds the synthetic messages in front of the tail. They replace the messages that the head covers. Only the
+// pinned prompts among these are still sent, between the head and the tail. The zero Head covers nothing and has no
+// messages.
 type Head struct {
 	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
@@ -95,9 +94,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 // Keys is a set of message keys.
 type Keys map[string]bool
 
-// SetHead makes h the head of the state, and covered the messages that h stands for. It
-// takes keys and not a highest tag, because an old message can get a new unit, for example
-// when the harness stores the text of an aborted answer late.
+// SetHead makes h the head of the state, and covered the messages that h stands for. covered holds keys, and not a
+// highest tag, because an old message can get a new unit, for example when the harness stores the text of an aborted
+// answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {

@@ -110,8 +110,7 @@ func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 // IsOverdue reports whether eligible messages have waited for too many passes.
 func (t Throttle) IsOverdue() bool { return t.Waited >= maxWaited }
 
-// RetryPass returns the first pass on which a model may be asked again, if the demand
-// stays the same.
+// If the demand stays the same, RetryPass returns the first pass on which a model may be asked again.
 func (t Throttle) RetryPass(d Demand) int {
 	if t.Runs == 0 {
 		return d.Pass

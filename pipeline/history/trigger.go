@@ -158,7 +158,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth one
+	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth a run
 		r.Reason = NoRunLittleToSay
 		return
 	default:

@@ -143,8 +143,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that reach the provider in a different form from the one
-	// that the model wrote.
+	// changed marks the parts that do not reach the provider in the form in which the model wrote them.
 	changed []bool
 	patch   schema.Patch
 }

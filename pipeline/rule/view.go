@@ -31,9 +31,8 @@ type Goal struct {
 	// Current is the size of the next prompt. Ceiling is the execute threshold.
 	// Target is the size that the pass wants to reach, the low mark.
 	Current, Ceiling, Target int
-	// Fit is the size of the largest request that fits. It is 0 unless the provider would
-	// refuse the request as it is: it has refused the last one, or the request is clearly
-	// larger than the window.
+	// Fit is the size of the largest request that fits. It is 0 unless the provider would refuse the request as it is:
+	// it has refused the last request, or this request is clearly larger than the window.
 	Fit int
 	// Measured means that a usage has reported the prompt after the last bust. If two passes acted on the same
 	// measurement, the second would drop the rest of the tail (bug class A29 in docs/defects.md). Measured is also set
@@ -168,8 +167,8 @@ type Knobs struct {
 }
 
 // occasionOf returns the occasion from which a rule is asked. A rule whose removals are regretted is asked one occasion
-// later. That does not apply to queued drops, because the model wants them, and not to an emergency, because it is the
-// last occasion.
+// later. There are two exceptions: queued drops, because the model wants them, and the rules of an emergency, because
+// it is the last occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On

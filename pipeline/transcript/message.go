@@ -59,9 +59,9 @@ type Message struct {
 type Finish uint8
 
 const (
-	// Unfinished: the answer goes on, or the harness does not say how it ended.
+	// Unfinished: the answer has not ended, or the harness does not say how it ended.
 	Unfinished Finish = iota
-	// EndsTurn: the model has said all that it wanted to say.
+	// EndsTurn: the model has ended its turn.
 	EndsTurn
 	// EndsWithCalls: the model waits for the results of its calls.
 	EndsWithCalls
@@ -161,8 +161,8 @@ type Part struct {
 	// Text is the content of a text or reasoning part, or the result of a tool
 	// arc.
 	Text string
-	// TextPath leads to the string that Text was read from. It is empty if
-	// there is none, for example for a tool without a result.
+	// TextPath leads to the string from which Text was read. It is empty if there is no such string, for example for a
+	// tool without a result.
 	TextPath string
 	// Replaced means that the harness sends its own sentence in place of a tool's result, for example "[Old tool result
 	// content cleared]". Then Text is this sentence, and TextPath is empty, because a patch of the result would never
