@@ -12,9 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests in this file and in defects_test.go are named after the bug classes A, B
-// and C in docs/defects.md. The comment of each test describes the bug as earlier
-// context managers had it.
+// The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md. The
+// comment of each test describes the bug that earlier context managers had.
 
 // Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other at
 // once. The second bust then dropped outputs, because the two-pass reclaim counted the first bust as the earlier pass
@@ -278,7 +277,7 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 }
 
 // Bug A32: messages without remaining content were spliced out of the array. Caches between the harness and the
-// provider address messages by position, so they missed.
+// provider find messages by position, so they missed.
 func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): x\nassistant t1..t21 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: next")
@@ -324,7 +323,7 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 }
 
 // Bug B1: the results between two answers were dropped. The provider then fused the answers into one message with
-// thinking in its middle. If the harness itself sends two answers in a row, the host leaves them alone.
+// thinking in its middle. If the harness itself sends two answers in a row, the host does not change them.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	const told = "user u1: q\nassistant a1: think signed \"r1\" | think signed \"r1b\" | x | call read c1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"r2\" | y | call read c2 {\"f\":2} -> \"B\"\n" +
@@ -443,8 +442,8 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	}
 }
 
-// Bug B9: models imitate tags, and the imitated tags piled up at the start of the texts. The test also has texts whose
-// beginning only looks like a tag, for example "§5.1". In bug D2, such texts lost this beginning.
+// Bug B9: models imitate tags, and more and more imitated tags stayed at the start of the texts. The test also has
+// texts whose beginning only looks like a tag, for example "§5.1". In bug D2, such texts lost this beginning.
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")

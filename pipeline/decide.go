@@ -67,8 +67,7 @@ type Decision struct {
 	Additions
 }
 
-// An Assessment is the judgement of a pass about the session. Nothing in it shows on
-// the wire.
+// An Assessment is the judgement of a pass about the session. It does not affect the wire.
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
@@ -104,8 +103,7 @@ type Assessment struct {
 // the relief. For a steady pass, they are the zero value.
 type Additions struct {
 	frozen.Additions
-	// Reasons holds the reason of each edit, in the order of Edits. Reasons never show
-	// on the wire; a person may ask for them.
+	// Reasons holds the reason of each edit, in the order of Edits. They do not affect the wire, and are for people.
 	Reasons []rule.Reason
 	// Relief is the relief after the bust, or nil if it does not change.
 	Relief *Relief

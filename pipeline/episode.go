@@ -100,9 +100,8 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 // only if it brings the prompt below the emergency level.
 const minEmergency = 2000
 
-// isWorthIt reports whether a bust of a live prefix is worth its cost. A flush by the
-// user and a refused prompt are never weighed, and neither is any bust while the price
-// is unknown.
+// isWorthIt reports whether a bust of a live prefix is worth its cost. After a flush by the user or a refused prompt,
+// or while the price is unknown, every bust is worth it.
 func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	switch {
 	case a.Cause == CauseFlush || a.Cause == CauseOverflow || r.Price.Read <= 0:

@@ -140,10 +140,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the leading published compartments that no revert has reached: the
-// array still has their messages, or a summary by the harness or the host's marker hides
-// them. If the array holds no compartment's last message, the summary hides each
-// compartment that was made before it and that has no message in the array.
+// unreverted returns the leading published compartments that no revert has reached: the array still has their messages,
+// or a summary by the harness or the host's marker hides these messages. If the array has the last message of no
+// compartment, the summary hides each compartment that is older than the summary and has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {

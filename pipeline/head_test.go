@@ -116,8 +116,8 @@ func TestHeadStandsInFrontOfTheTail(t *testing.T) {
 	})
 }
 
-// Documents are a reason for a head even before anything is summarised. Such a head appears once the prefix is
-// lost, stays unchanged, and gets compartments as soon as there are some.
+// Documents are a reason for a head even before anything is summarised. The head for documents appears when the prefix
+// is lost, stays unchanged, and gets compartments as soon as there are some.
 func TestHeadStandsAlone(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 2)

@@ -47,8 +47,8 @@ type New struct {
 	Part    *transcript.Part
 }
 
-// maxNew is how many messages News looks at, from the end of the array. If more messages than that are new to the host,
-// the session is older than the host, and the provider has seen most of them.
+// maxNew is how many messages News looks at, from the end of the array. If more messages are new to the host, the
+// session is older than the host, and the provider has seen most of them.
 const maxNew = 4
 
 // News returns the parts to which the newest Update has given tags, and to which a note may be added. It is called

@@ -137,8 +137,7 @@ type memo struct {
 type entry struct {
 	raw    json.Value
 	header header
-	// decoded is dropped after the first rendering. Otherwise a long session would be
-	// in memory twice.
+	// decoded is set to nil after the first rendering. Otherwise a long session would be in memory twice.
 	decoded *transcript.Message
 	// told is the historian's view of the message, without its ordinal and sizes. It is nil until a
 	// historian may read the message.

@@ -19,8 +19,8 @@ type Size struct {
 	// that size (Gauge.Tokens). Without a usage in the array, Measurement is empty and Measured is 0.
 	Measurement string
 	Measured    int
-	// Current is Measured in the tokens of today's model, plus the estimated tokens of
-	// everything after it, minus the tokens that a bust has freed since.
+	// Current is Measured in the tokens of the current model, plus the estimated tokens of everything after it, minus
+	// the tokens that a bust has freed since.
 	Current int
 }
 

@@ -311,7 +311,7 @@ func TestLinesOfAnEndlessDocumentAreBounded(t *testing.T) {
 	}
 }
 
-// A memory is data: it cannot close its own element, and the question shows no memory that may not be merged.
+// The text of a memory cannot close the memory's element, and the question shows no memory that may not be merged.
 func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	q, shown := taskOf(Consolidate).Question(Job{Memories: memories})
 	if n := strings.Count(q.Prompt, "<note id="); n != 4 || len(shown) != 4 || strings.Contains(q.Prompt, "<merge") || strings.Contains(q.Prompt, "API") {

@@ -53,8 +53,8 @@ func system(name string) string {
 	return string(text)
 }
 
-// isOurs reports whether the dreamer may touch a memory. A pinned memory belongs to the user. A constraint must keep
-// its exact words, and the store holds no two memories with the same words, so there is nothing to merge.
+// isOurs reports whether the dreamer may change a memory. It may not change a memory that the user has pinned, or a
+// constraint, which must keep its exact words.
 func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
 
 // isRule reports whether a memory states a rule or a reason. Files cannot show whether such a memory is true. It stays
@@ -276,8 +276,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that a new text has the details of the old ones, and no others. It may leave out a path that no longer exists
-// (f.Gone), and may name a file that was found elsewhere (f.Found).
+// keeps checks that a new text has all details of the old texts, and no other details. It may leave out a path that no
+// longer exists (f.Gone), and may name a file that was found elsewhere (f.Found).
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)

@@ -224,9 +224,9 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
-// symbol or quoted words. If a fact has no anchors, a sentence of such a message must say the same as the fact.
-// For a rule or a constraint, only the words of the user and the words and calls of the model count, because a web
-// page must not make rules for every later session.
+// symbol or quoted words. If a fact has no anchors, a sentence of a message in the range must say the same as the fact.
+// For a rule or a constraint, only the words of the user and the words and calls of the model count, because a web page
+// must not make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"

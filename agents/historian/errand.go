@@ -64,7 +64,7 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the end of the last chunk that failed since the last success. If none failed, it is after the
+	// failedAt is the end of the last chunk that failed since the last success. If no chunk failed, it is after the
 	// range. The next chunk must end before failedAt.
 	failedAt int
 }

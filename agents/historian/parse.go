@@ -22,7 +22,7 @@ type Draft struct {
 	// Observations still end with the words of the user that show them.
 	Observations []chronicle.Observation
 	// Items are the numbers of the sentences that the answer chooses as promises. Closed are the earlier promises that
-	// it closes.
+	// the answer closes.
 	Items  []int
 	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages as their source.
@@ -334,9 +334,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong
-// closing tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the
-// fourth tier is missing, it is empty. If the first tier is missing, the first tier with text takes its place.
+// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong closing
+// tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the fourth tier is
+// missing, it is empty. If the first tier is missing, it gets the text of the first tier that has text.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}

@@ -127,8 +127,8 @@ func (t Throttle) Waits() Throttle {
 	return t
 }
 
-// Begun returns the throttle after a run by a model has begun on a pass. The granted
-// tokens count as read at once, so that a crash does not make the run free.
+// Begun returns the throttle after a run by a model has begun on a pass. The granted tokens count as read from the
+// beginning, so that a crash does not make the run free.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0

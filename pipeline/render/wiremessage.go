@@ -42,8 +42,7 @@ type Block struct {
 	OpensStep bool
 }
 
-// A WireMessage is one raw message's share of the wire. If it has no blocks,
-// the provider does not see the message.
+// A WireMessage is one raw message as the provider gets it. If it has no blocks, the provider does not see the message.
 type WireMessage struct {
 	Key    string
 	Role   transcript.Role

@@ -151,12 +151,10 @@ type Knobs struct {
 	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.
 	ErrorSteps int
-	// TurnProtection is the number of newest steps that DuplicateCalls,
-	// SupersededWrites and OldErrors leave alone.
+	// TurnProtection is the number of newest steps that DuplicateCalls, SupersededWrites and OldErrors do not change.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that
-	// DuplicateCalls, SupersededWrites and OldErrors never touch. ToolReclaim and
-	// TieredDrop leave protected paths alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and OldErrors
+	// never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
 	// again. Such a rule is asked one occasion later (Knobs.occasionOf).

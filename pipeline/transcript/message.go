@@ -23,7 +23,7 @@ type Message struct {
 	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
 	// keeps the value of Created.
 	Created, Completed int64
-	// KeyLasts means that a copy of the session has the message under the same key.
+	// KeyLasts means that the message keeps its key in a copy of the session.
 	KeyLasts bool
 	// Model is the model that wrote an assistant message, or the model that is to answer a user message.
 	Model schema.Model

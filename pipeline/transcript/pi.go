@@ -43,7 +43,7 @@ type piMessage struct {
 	FullOutputPath     string     `json:"fullOutputPath"`
 	ExcludeFromContext bool       `json:"excludeFromContext"`
 
-	// Summary belongs to the summary of a compaction or of a branch.
+	// Summary is the text in a message that summarises a compaction or a branch.
 	Summary string `json:"summary"`
 }
 

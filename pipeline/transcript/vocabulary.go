@@ -112,7 +112,8 @@ type Paths struct {
 	Results string
 }
 
-// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a
-// summary. In it, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
-// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept tokens.
+// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a summary. In
+// this request, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
+// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept
+// tokens.
 type CompactionVocabulary struct{ LeastKept, MostKept int }

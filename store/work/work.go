@@ -23,7 +23,7 @@ func (s Subject) String() string {
 	return "session " + s.Harness + "/" + s.Session
 }
 
-// A Work is the work of one agent for a subject. Each has its own lease, pace and runs.
+// A Work is the work of one agent for a subject. Each work has its own lease, pace and runs.
 type Work struct {
 	Agent   string // for example "historian"
 	Subject Subject
