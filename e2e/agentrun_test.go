@@ -273,7 +273,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that the runs of a host end when the host is killed, in the harness as well.
+// survivesNoKill checks that no run survives a kill of its host: the harness ends the run, too.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})

@@ -117,8 +117,8 @@ func (s *screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// After the installation, OpenCode 1 shows the panel: the whole of it beside a wide screen, and a line below a narrow
-// one. Its values follow the session that is shown, also through a restart of the host.
+// After the installation, OpenCode 1 shows the panel: all of it beside a wide screen, and only one line below a narrow
+// one. The panel's values follow the session that is shown, also through a restart of the host.
 func TestPanelOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim play the panel")

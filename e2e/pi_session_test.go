@@ -103,7 +103,7 @@ func forkEarlier(w *world, a agent.Agent) string {
 	return fork
 }
 
-// branchSummary leaves a branch, for which Pi asks the model for a summary. Pi makes this request itself. Neither the
+// branchSummary leaves a branch. Pi then asks the model to summarise that branch, in a request of its own. Neither the
 // request nor the conversation in it shows any trace of magicctx.
 func branchSummary(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
@@ -394,7 +394,7 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 		steps := []mockllm.Step{
 			mockllm.Call("toolu_1", read, input), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Really."),
 		}
-		if isPi { // one more unit, so that the same tag stands for other content
+		if isPi { // one more unit, so that the same tag belongs to other content
 			steps = slices.Insert(steps, 0, in.bash("toolu_0", "echo 41"))
 		}
 		w.mock.AddRule(mockllm.Rule{

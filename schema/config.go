@@ -328,7 +328,7 @@ type Historian struct {
 }
 
 // Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
-// worst case fits. A model without a known price counts as the dearest model with one.
+// worst case fits. A model without a known price counts as the most expensive model that has one.
 type Budget struct {
 	// Money is the greatest budget of all agents in a project on one day, in $. With 0, no agent asks a model.
 	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
@@ -342,7 +342,8 @@ type Budget struct {
 
 // HistorianBudget bounds the historian in a project on one day.
 type HistorianBudget struct {
-	// Percent is the day's budget, in percent of what the project's prompts cost on a mean day of the last seven.
+	// Percent is the day's budget, in percent of the average daily cost of the project's prompts in the last seven
+	// days.
 	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`

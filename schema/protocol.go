@@ -290,8 +290,8 @@ type EventParams struct {
 type TextCompleteParams struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
-	// Message is the id of the answer that the text belongs to, Sent the Wire that
-	// its request left with, as in TransformParams.
+	// Message is the id of the answer that the text belongs to. Sent is the Wire with which the answer's request left,
+	// as in TransformParams.
 	Message string `json:"message,omitzero"`
 	Sent    string `json:"sent,omitzero"`
 }
@@ -354,7 +354,7 @@ type Choice struct {
 	Arguments string `json:"arguments,omitzero"`
 	// Confirm says what the command does. The harness asks before it runs such a command.
 	Confirm string `json:"confirm,omitzero"`
-	// Ask is the question for a text that follows the arguments, and Value the text to start from.
+	// Ask is a question to the user, whose answer is added to the arguments. Value is the initial text of the answer.
 	Ask   string `json:"ask,omitzero"`
 	Value string `json:"value,omitzero"`
 }

@@ -413,9 +413,8 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
-	// Cost is the price of the bust. Rent is the cost, since the last bust, of
-	// content that a bust could have removed, and what it is expected to cost
-	// until more of it comes at once. Both are in tokens read from the cache.
+	// Cost is the price of the bust. Rent is the cost of content that a bust could have removed: its cost since the
+	// last bust, and its expected cost until the next lump. Cost and Rent are in tokens read from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
 }
@@ -490,11 +489,9 @@ type CauseCount struct {
 	Count int    `json:"count"`
 }
 
-// TokensBySource splits the prompt of a session by its origin, in tokens. The
-// host counts each part and scales the messages to the provider's count. A
-// dropped unit counts only as Dropped, as the host counts it. The exception is
-// the input of a tool call that stays on the wire as a skeleton. A message that the
-// head covers does not count.
+// TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and scales the
+// messages to the provider's count. A dropped unit counts only as Dropped, in the host's tokens. The exception is the
+// input of a tool call that stays on the wire as a skeleton. A message that the head covers does not count.
 type TokensBySource struct {
 	System int64 `json:"system"`
 	// Head is the size of the head's messages.

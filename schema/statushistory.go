@@ -85,7 +85,8 @@ type HistoryStatus struct {
 
 // DreamStatus describes the dreamer's work on a project.
 type DreamStatus struct {
-	// Task is the present task of a run, for example "verify", or "" if there is no run. It is task Number of Of.
+	// Task is the present task of a run, for example "verify", or "" if there is no run. Number 2 and Of 5 mean the
+	// second of five tasks.
 	Task   string `json:"task,omitzero"`
 	Number int    `json:"number,omitzero"`
 	Of     int    `json:"of,omitzero"`
@@ -95,8 +96,8 @@ type DreamStatus struct {
 	Tokens int `json:"tokens,omitzero"`
 	// Waits means that the run was interrupted, and has not gone on yet.
 	Waits bool `json:"waits,omitzero"`
-	// Failures is the number of equal failures that have ended the schedule, Failure is the report of the newest one, and
-	// the schedule goes on at Until (Unix ms).
+	// Failures is the number of equal failures that have stopped the schedule. Failure is the report of the newest one.
+	// The schedule goes on at Until (Unix ms).
 	Failures int    `json:"failures,omitzero"`
 	Failure  string `json:"failure,omitzero"`
 	Until    int64  `json:"until,omitzero"`
@@ -166,8 +167,8 @@ type HistoryRun struct {
 	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
 	// Since is when the run began, in Unix ms. It is absent for an interrupted run.
 	Since int64 `json:"since,omitzero"`
-	// Start and End are its first and its last message, and Done is the last
-	// message that has a new summary. They are absent for an incremental run.
+	// Start and End are the first and the last message of the run, and Done is the last message that has a new summary.
+	// All three are absent for an incremental run.
 	Start int `json:"start,omitzero"`
 	End   int `json:"end,omitzero"`
 	Done  int `json:"done,omitzero"`

@@ -107,7 +107,7 @@ func linesIn(text string) (all []string) {
 	}
 }
 
-// A lineCount counts the lines that magicctx has delivered, and the tokens that the requests have for them.
+// A lineCount counts the lines that magicctx has delivered, and the tokens that the lines take in all requests.
 type lineCount struct {
 	Lines  int
 	Tokens promptcache.Tokens

@@ -260,8 +260,8 @@ func unless(isEmpty bool, text string) string {
 	return text
 }
 
-// besideHindsight returns the bill, divided by the bill that the same removals would have had at the best times. If
-// nobody knows the latter, it returns 1.
+// besideHindsight returns the bill, divided by the bill that the same removals would have had at the best times. If the
+// latter is unknown, it returns 1.
 func (f figure) besideHindsight() float64 {
 	if f.Hindsight == 0 {
 		return 1
@@ -314,8 +314,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles lists the missed bounds for needles: magicctx may lose none. If OpenCode has compacted the session,
-// magicctx's last prompt must hold more of them than OpenCode's. A session that OpenCode has not compacted is not
+// lostNeedles lists the missed bounds for needles: magicctx may lose no needle. If OpenCode has compacted the session,
+// magicctx's last prompt must hold more needles than OpenCode's. A session that OpenCode has not compacted is not
 // compared, because its prompt holds all needles.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {

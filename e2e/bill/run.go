@@ -220,8 +220,8 @@ func (r run) pause(p *provider) error {
 // clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// isOverflow reports whether a turn ended because the prompt was too long. Version 2 has no name for that error, but
-// the provider's text.
+// isOverflow reports whether a turn ended because the prompt was too long. Version 2 does not name that error, but
+// passes on the provider's text.
 func isOverflow(err error) bool {
 	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }

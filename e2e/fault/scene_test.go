@@ -275,7 +275,7 @@ func (s *scene) suffers(causes ...string) {
 	s.told(causes...)
 }
 
-// endures asserts what suffers asserts about prompts, and nothing about the notice.
+// endures makes the assertions of suffers about prompts, but none about the notice.
 func (s *scene) endures() {
 	s.t.Helper()
 	for i := range 2 {

@@ -108,7 +108,8 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  // A fork knows an answer by its texts and other calls, so it loses the thinking of one that has neither (-seed 710001).
+  // In a fork, the host recognises an answer by its texts and its other calls. If an answer has neither, the fork loses
+  // the answer's thinking (-seed 710001).
   if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {
     Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
     row.changed()

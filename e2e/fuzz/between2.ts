@@ -16,7 +16,7 @@ const weights = {
 /** Something that happens between two turns, mostly nothing. */
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
-  // The beta does not tell the times of a fork's messages, so the host does not know it for a copy.
+  // The beta does not report the times of a fork's messages, so the host does not recognise a fork as a copy.
   const what = random.weighted(two.isBeta ? { ...weights, fork: 0, reload: 0 } : weights) // on the beta, a new instance learns nothing of older messages
   if (what !== "nothing") world.note(what)
   switch (what) {

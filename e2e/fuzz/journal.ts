@@ -13,8 +13,8 @@ export interface Pass {
   cost: number
   removed: number
   /**
-   * Whether a prompt had been refused when this line was read. When the judge checks the pass, an answer may have come
-   * since.
+   * Whether a prompt had been refused when this line was read. By the time the judge checks the pass, an answer may
+   * have come.
    */
   isAfterRefusal: boolean
 }

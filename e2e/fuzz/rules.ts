@@ -56,7 +56,7 @@ export function newestPrompt(raw: readonly Message[]): Message | undefined {
   return raw.findLast((message) => typed(message).length > 0)
 }
 
-/** The newest prompt of the user must be sent as it was typed, under any pressure. */
+/** The newest prompt of the user must be sent as it was typed, however high the pressure is. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
   const newest = newestPrompt(raw)
   if (!newest) return []

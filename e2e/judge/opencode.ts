@@ -53,7 +53,7 @@ const Pruned = "[Old tool result content cleared]"
 const Interrupted = "[Tool execution was interrupted]"
 const MediaBehind = "Attached media from tool result:"
 
-/** The model that the array asks, named by its newest user message. */
+/** The model that the request is for. The array's newest user message names it. */
 export function asked(array: Message[]): { provider: string; id: string } {
   const user = array.findLast((m) => m.info.role === "user" && m.info.model?.modelID)
   return { provider: user?.info.model?.providerID ?? "", id: user?.info.model?.modelID ?? "" }

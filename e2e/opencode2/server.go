@@ -31,7 +31,7 @@ const password = "pw"
 // startTimeout is generous: a start takes 8 to 18 s on a loaded machine.
 const startTimeout = 90 * time.Second
 
-// Options describe the OpenCode to start. Of those for version 1, Config and Inline are not used.
+// Options describe the OpenCode to start. The fields Config and Inline, which version 1 has, are not used.
 type Options struct {
 	opencodetest.Options
 	// Source is the directory with the source of the beta. If it is empty, the fake is started.

@@ -161,7 +161,7 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	if got := texts(all); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	// Under version 1, the session still is what it was.
+	// Read under version 1, the session is unchanged.
 	if all, _ := read(t, at(home), ofOpenCode(), 1, 99); keys(all) != "1=m1 2=m2 3=m3 4=m5" {
 		t.Errorf("version 1: %s", keys(all))
 	}

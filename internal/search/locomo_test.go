@@ -16,7 +16,7 @@ import (
 
 var locomo = flag.String("locomo", "", "the path of data/locomo10.json of github.com/snap-research/locomo")
 
-// TestLoCoMo measures a public set of conversations and questions. Of each question, it searches the turns of its
+// TestLoCoMo measures a public set of conversations and questions. For each question, it searches the turns of its
 // conversation, and compares the hits with the turns that the set names as evidence.
 func TestLoCoMo(t *testing.T) {
 	if *locomo == "" {

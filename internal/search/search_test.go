@@ -90,7 +90,7 @@ func TestRareWordsDecide(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
 }
 
-// Somebody who looks for a rare word does not want what has only a frequent one.
+// Somebody who looks for a rare word does not want texts that have only a frequent word.
 func TestWeakHitsAreNotShown(t *testing.T) {
 	x := newIndex(t)
 	var texts []string

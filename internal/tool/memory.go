@@ -237,8 +237,8 @@ func numbers(ids []int64) string {
 // listBudget bounds a list of memories or notes, in tokens.
 const listBudget = 4_000
 
-// memoryPage returns the memories of a category, or of all if it is "", newest first. Like a page of ctx_expand, they
-// are data.
+// memoryPage returns the memories of a category, or of all if it is "", newest first. Like a page of ctx_expand, the
+// result is marked as data.
 func memoryPage(all []chronicle.Memory, category string) string {
 	var lines []string
 	for i := len(all) - 1; i >= 0; i-- {

@@ -127,8 +127,8 @@ func moved(at int, key string, last int) (int, bool) {
 	return min(max(0, at), max(0, last)), true
 }
 
-// Pressed returns the live data after a key, and what the key asks for besides. text is the text that the key types. lines is
-// the number of lines that Screen has drawn below the present one.
+// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the key types.
+// lines is the number of lines that Screen has drawn below the present one.
 func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	c := &v.Choice
 	if c.Typing != TypesNothing {

@@ -54,7 +54,7 @@ const (
 	maxBrief = 40
 )
 
-// within joins texts, and marks a cut at the end.
+// within joins texts to at most this many characters (most). It marks a cut at the end.
 func within(most int, texts []string) string {
 	line := []rune(strings.Join(texts, " · "))
 	if len(line) > most {

@@ -74,8 +74,8 @@ export class Host {
   }
 
   /**
-   * Opens a directory, now and on every later connection, until closed. Calls linked each time it is open on a new
-   * connection, because that may lead to a host that has forgotten this shim, and when the connection is lost.
+   * Opens a directory, now and on every later connection, until it is closed. Calls `linked` when the directory is open
+   * on a new connection, and when that connection is lost. The host of a new connection may have forgotten this shim.
    */
   open(params: InitializeParams, handlers: Handlers, linked: (isOpen: boolean) => void = () => {}): Opening {
     const directory = new Directory(params, handlers, linked)

@@ -162,7 +162,7 @@ export class Passes {
     const told = typed.size > 0 ? messages.map(this.#format.key) : []
     state.sent = undefined
     try {
-      await this.#host.reach() // this comes first, because after a failure the shim has to encode the whole array
+      await this.#host.reach() // this precedes the encoding, because after a failure the whole array has to be encoded
       if (state.generation !== this.#host.generation) state.encoder.reset()
       const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
       // If this answer cannot be applied, the next delta must not build on the host's array.

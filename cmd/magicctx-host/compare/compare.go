@@ -26,7 +26,8 @@ type Options struct {
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
-	// Progress gets each new line of progress, for people; nil shows none. At the end it gets an empty line.
+	// Progress gets each new line of progress, which people read. At the end it gets an empty line. If it is nil, no
+	// progress is shown.
 	Progress func(text string)
 }
 

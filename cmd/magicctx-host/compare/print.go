@@ -71,7 +71,7 @@ type bar struct {
 	Name            string
 	Requests, Busts int
 	Alone, Magicctx string
-	// AloneShare and Share are parts of the largest bill.
+	// AloneShare and Share are the two bills, as fractions of the largest bill.
 	AloneShare, Share float64
 }
 

@@ -72,7 +72,7 @@ export class Sessions extends Turns {
     }
   }
 
-  /** The session that spawned this one; empty for a primary session. */
+  /** The session that spawned this session; empty for a primary session. */
   async parent(session: string): Promise<string> {
     const known = this.parents.get(session)
     if (known !== undefined) return known
@@ -210,7 +210,7 @@ export class Sessions extends Turns {
   }
 }
 
-/** The texts of a message that are not synthetic: OpenCode takes them for the user's. */
+/** Returns the texts of a message that are not synthetic. OpenCode treats these as the user's words. */
 function textsOf(parts: unknown[]): string[] {
   return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }

@@ -31,7 +31,7 @@ export interface Notice extends Omit<NotifyShowParams, "directory"> {
 const object = (properties: Record<string, object>, optional: string[] = []) =>
   ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
 
-/** A newer host may add members to what it sends. */
+/** A newer host may send more members. */
 const growing = (properties: Record<string, object>, optional: string[]) => ({ ...object(properties, optional), additionalProperties: true })
 
 const text = { type: "string" }
@@ -51,7 +51,10 @@ const panel = growing(
   ["bust"],
 )
 
-/** OpenCode carries the calls and the event. The event says that a terminal may learn something new about a session, or, if it is empty, about all. */
+/**
+ * OpenCode transports the calls and the event. The event names a session about which a terminal can fetch news. If the
+ * name is empty, there may be news about all sessions.
+ */
 export const definition = {
   id: "magicctx",
   methods: {

@@ -10,8 +10,8 @@ const mostNotices = 20
 type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
- * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It hears only the
- * events of the moment, so an event holds nothing: the terminal asks for the news.
+ * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It misses the
+ * events that are sent while it does not listen. So an event carries no news: it only makes the terminal ask for them.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -39,7 +39,7 @@ export class Terminal {
     const handlers: Calls = {
       news: async (asked) => this.news(asked),
       run: async (command) => {
-        const { page: _, ...words } = await executeCommand(this.owner.host, { ...command, directory }) // the words have the choices, too
+        const { page: _, ...words } = await executeCommand(this.owner.host, { ...command, directory }) // the words also list the choices of the page
         return words
       },
     }

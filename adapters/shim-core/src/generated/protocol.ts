@@ -181,8 +181,8 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is the cost, since the last bust, of content that a bust could have
-   * removed, and what it is expected to cost until more of it comes at once. Both are in tokens read from the
+   * cost is the price of the bust. Rent is the cost of content that a bust could have removed: its cost since
+   * the last bust, and its expected cost until the next lump. Cost and Rent are in tokens read from the
    * cache.
    */
   cost?: number
@@ -231,7 +231,10 @@ export interface Choice {
   arguments?: string
   /** confirm says what the command does. The harness asks before it runs such a command. */
   confirm?: string
-  /** ask is the question for a text that follows the arguments, and Value the text to start from. */
+  /**
+   * ask is a question to the user, whose answer is added to the arguments. Value is the initial text of the
+   * answer.
+   */
   ask?: string
   value?: string
 }
@@ -283,8 +286,8 @@ export interface CompartmentScore {
 /** DreamStatus describes the dreamer's work on a project. */
 export interface DreamStatus {
   /**
-   * task is the present task of a run, for example "verify", or "" if there is no run. It is task Number of
-   * Of.
+   * task is the present task of a run, for example "verify", or "" if there is no run. Number 2 and Of 5 mean
+   * the second of five tasks.
    */
   task?: string
   number?: number
@@ -296,8 +299,8 @@ export interface DreamStatus {
   /** waits means that the run was interrupted, and has not gone on yet. */
   waits?: boolean
   /**
-   * failures is the number of equal failures that have ended the schedule, Failure is the report of the
-   * newest one, and the schedule goes on at Until (Unix ms).
+   * failures is the number of equal failures that have stopped the schedule. Failure is the report of the
+   * newest one. The schedule goes on at Until (Unix ms).
    */
   failures?: number
   failure?: string
@@ -457,8 +460,8 @@ export interface HistoryRun {
   /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
   since?: number
   /**
-   * start and End are its first and its last message, and Done is the last message that has a new summary.
-   * They are absent for an incremental run.
+   * start and End are the first and the last message of the run, and Done is the last message that has a new
+   * summary. All three are absent for an incremental run.
    */
   start?: number
   end?: number
@@ -1145,8 +1148,8 @@ export interface TextCompleteParams {
   session: string
   text: string
   /**
-   * message is the id of the answer that the text belongs to, Sent the Wire that its request left with, as in
-   * TransformParams.
+   * message is the id of the answer that the text belongs to. Sent is the Wire with which the answer's
+   * request left, as in TransformParams.
    */
   message?: string
   sent?: string
@@ -1159,7 +1162,7 @@ export interface TextCompleteResult {
 
 /**
  * TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and
- * scales the messages to the provider's count. A dropped unit counts only as Dropped, as the host counts it.
+ * scales the messages to the provider's count. A dropped unit counts only as Dropped, in the host's tokens.
  * The exception is the input of a tool call that stays on the wire as a skeleton. A message that the head
  * covers does not count.
  */
