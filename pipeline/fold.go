@@ -60,7 +60,7 @@ const (
 
 // A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head does not change. keys names the messages that the head stands for.
+	// head is nil if the head does not change. keys names the messages that the head replaces.
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
@@ -180,8 +180,7 @@ func (s *content) hasRestored(r Readings) bool {
 	return kept+len(restored) > max(kept, s.State.Head.Shows())
 }
 
-// CoveredKeys returns the keys of the messages that h stands for. all holds the session's
-// published compartments.
+// CoveredKeys returns the keys of the messages that h replaces. all holds the session's published compartments.
 func CoveredKeys(h frozen.Head, all []chronicle.Compartment) frozen.Keys {
 	keys := make(frozen.Keys)
 	for i := range all {
@@ -261,7 +260,7 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover makes h stand for the messages of the compartments in shown, and for every message that precedes their last
+// cover makes h replace the messages of the compartments in shown, and for every message that precedes their last
 // message in the array. It returns the keys of all these messages, without the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
@@ -357,8 +356,7 @@ func (e *entry) endsTurn() bool {
 		(e.header.finish == transcript.EndsTurn || e.header.finish == transcript.EndsOtherwise)
 }
 
-// changeTo returns the change from the session's head to next, which stands for the
-// messages in keys.
+// changeTo returns the change from the session's head to next, which replaces the messages in keys.
 func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next)}
 	c.freed, _ = s.freedByHead(c, len(s.entries))

@@ -98,7 +98,7 @@ func (s *array) coveredBy(h frozen.Head) int {
 	return 0
 }
 
-// isCovered reports whether the head that is shown stands for entry i.
+// isCovered reports whether the head that is shown replaces entry i.
 func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.entries[i].staysBehind(s.shown.Head)
 }

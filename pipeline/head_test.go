@@ -329,7 +329,7 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 }
 
 // The harness's compaction can keep turns: the array then begins with a summary that is newer than these turns. The
-// head numbers messages by time, because the code that reads the harness's store does so, too.
+// head numbers messages by time, as the code that reads the harness's store numbers them.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {

@@ -34,7 +34,7 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head stands for, or has made a shortened prompt the newest
+	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest
 	// prompt again.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.

@@ -66,8 +66,7 @@ type Treatment struct {
 	Level int
 	// Stripped, Unthought and IsShell mean that the unit has an edit of the kind Strip, Unthink or Shell.
 	Stripped, Unthought, IsShell bool
-	// Covered means that the head stands for the unit's message. It is not an edit: it
-	// follows from the head.
+	// Covered means that the head replaces the unit's message. It is not an edit: it follows from the head.
 	Covered bool
 }
 

@@ -16,8 +16,8 @@ type Additions struct {
 	Released []int
 	// Setup is the session's setup from this pass on, or nil if it does not change.
 	Setup *Setup
-	// Head is the session's head from this pass on, and Covered names the messages that it stands for. Head is nil if
-	// the head does not change.
+	// Head is the session's head from this pass on, and Covered names the messages that it replaces. Head is nil if the
+	// head does not change.
 	Head    *Head
 	Covered Keys
 	// Drained lists the tags whose queued drop is finished.

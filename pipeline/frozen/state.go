@@ -66,7 +66,7 @@ type State struct {
 	Setup Setup
 	// Head is set with SetHead.
 	Head Head
-	// covered names the messages that the head stands for.
+	// covered names the messages that the head replaces.
 	covered Keys
 	// hidden means that the head is not shown; see HideHead.
 	hidden bool

@@ -102,7 +102,7 @@ func (w *WireMessage) FusesWithNext() bool {
 	return true
 }
 
-// A Hash identifies wire bytes. The zero hash stands for no bytes.
+// A Hash identifies wire bytes. The zero hash means that there are no bytes.
 type Hash [16]byte
 
 // Hash returns the hash of the message's wire bytes, or the zero hash if the

@@ -38,9 +38,8 @@ type Message struct {
 	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
 	// so it has no Usage.
 	Summary bool
-	// Stays means that the message is no part of the conversation: no head stands for it,
-	// and it reaches the provider as long as the harness sends it. An example is a changed
-	// instruction of OpenCode 2.
+	// Stays means that the message is no part of the conversation: no head replaces it, and it reaches the provider as
+	// long as the harness sends it. An example is a changed instruction of OpenCode 2.
 	Stays bool
 	// Nameless means that the harness gives the message no id, so its key comes from the
 	// message before it. The next request may have the message under another key, or not
