@@ -220,7 +220,7 @@ var userTexts = []string{
 
 func (h *life) user() { h.prompt(!h.isShared) }
 
-// prompt adds a message of the user, which may be blank. Pi leaves a blank one out.
+// prompt adds a message of the user, which may be blank. Pi leaves a blank message out.
 func (h *life) prompt(mayBeBlank bool) {
 	texts := userTexts
 	if !mayBeBlank {
@@ -451,9 +451,8 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// In one of two equal sessions, the host restarts at random. The host of the other one,
-// the twin, never restarts and loses nothing. After every pass, the two sessions must
-// agree.
+// In one of two equal sessions, the host restarts at random. The host of the other session, the twin, never restarts
+// and loses nothing. After every pass, the two sessions must agree.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }

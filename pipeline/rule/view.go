@@ -31,9 +31,8 @@ type Goal struct {
 	// Current is the size of the next prompt. Ceiling is the execute threshold.
 	// Target is the size that the pass wants to reach, the low mark.
 	Current, Ceiling, Target int
-	// Fit is the size of the largest request that fits. It is 0 unless the provider would
-	// refuse the request as it is: it has refused the last one, or the request is clearly
-	// larger than the window.
+	// Fit is the size of the largest request that fits. It is 0 unless the provider would refuse the request as it is:
+	// it has refused the last request, or this request is clearly larger than the window.
 	Fit int
 	// Measured means that a usage has reported the prompt after the last bust. If two passes acted on the same
 	// measurement, the second would drop the rest of the tail (bug class A29 in docs/defects.md). Measured is also set
@@ -152,12 +151,10 @@ type Knobs struct {
 	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.
 	ErrorSteps int
-	// TurnProtection is the number of newest steps that DuplicateCalls,
-	// SupersededWrites and OldErrors leave alone.
+	// TurnProtection is the number of newest steps that DuplicateCalls, SupersededWrites and OldErrors do not change.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that
-	// DuplicateCalls, SupersededWrites and OldErrors never touch. ToolReclaim and
-	// TieredDrop leave protected paths alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and OldErrors
+	// never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
 	// again. Such a rule is asked one occasion later (Knobs.occasionOf).
@@ -168,8 +165,8 @@ type Knobs struct {
 }
 
 // occasionOf returns the occasion from which a rule is asked. A rule whose removals are regretted is asked one occasion
-// later. That does not apply to queued drops, because the model wants them, and not to an emergency, because it is the
-// last occasion.
+// later. There are two exceptions: queued drops, because the model wants them, and the rules of an emergency, because
+// it is the last occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On

@@ -191,8 +191,8 @@ func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow,
 //go:embed query/run_usage.sql
 var runUsageSQL string
 
-// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens
-// of runs without such an answer, and of runs that are no longer kept.
+// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens of
+// runs without an accepted answer, and of runs that are no longer kept.
 func (s *Runs) Usage(ctx context.Context, w Work) (map[string]Usage, error) {
 	all := make(map[string]Usage)
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
