@@ -75,7 +75,7 @@ const (
 	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units
 	// on Windows.
 	maxPathBytes = 96 << 10
-	// maxSessionBytes bounds the id of a session. OpenCode's have 30 bytes.
+	// maxSessionBytes bounds the id of a session. An id of OpenCode has 30 bytes.
 	maxSessionBytes = 1 << 10
 )
 

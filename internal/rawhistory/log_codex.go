@@ -218,8 +218,8 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// call returns the call of an item. A command given as a list of words becomes one text. A patch gets the name of
-// argument that other harnesses use.
+// call returns the call of an item. A command given as a list of words becomes one text. The argument of a patch gets
+// the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string
