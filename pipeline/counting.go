@@ -84,8 +84,8 @@ const (
 	// leastSample is the least number of tokens of text that a sample compares. In a
 	// smaller sample, a reminder or the frame of a few messages would distort the ratio.
 	leastSample = 4000
-	// mostUncounted limits the files and the thinking in a sample, because the host only
-	// estimates their size. They may be at most a fifth of the sample's text.
+	// mostUncounted is the maximum size of the files and the thinking in a sample, as a share of its text. The host
+	// only estimates their size.
 	mostUncounted = 0.2
 )
 
@@ -98,11 +98,10 @@ type TokenSample struct {
 	Ratio TokenRatio
 }
 
-// SampleTokens compares the prompts that two answers report. older and newer are the keys
-// of these answers. If no pass between them has busted, which the caller must ensure, the
-// second prompt is the first one plus the messages from the older answer up to the newer
-// one. The growth of the reported size is then the provider's count of these messages. ok
-// is false while these messages hold too little text.
+// SampleTokens compares the prompts that two answers report. older and newer are the keys of these answers. The caller
+// must ensure that no pass between them has busted. Then the second prompt is the first prompt plus the messages from
+// the older answer up to the newer one, and the growth of the reported size is the provider's count of these messages.
+// ok is false while they hold too little text.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]

@@ -30,7 +30,7 @@ func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	}
 }
 
-// If two reports cannot be about the same content, no ratio is learned from them.
+// If two usages cannot be about the same content, the host learns no ratio from them.
 func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	usage := func(input, read int) obj {
 		return obj{"tokens": obj{"input": input, "cache": obj{"read": read, "write": 0}}}
@@ -61,8 +61,7 @@ func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	}
 }
 
-// If no usage reports a user message yet, the host counts it as the model's provider
-// would.
+// If no usage includes a user message yet, the host estimates the provider's count of it with the learned ratio.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")

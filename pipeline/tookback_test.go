@@ -11,8 +11,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At the step limit, OpenCode 2 ends one request with words of its own. Their absence from the next request once looked
-// as if the user had taken back the prompt, so the host ignored that the provider had refused the request.
+// At the step limit, OpenCode 2 adds a message of its own to the end of one request. The bug: because the next request
+// lacked this message, the host assumed that the user had reverted the prompt, and ignored that the provider had
+// refused the request.
 func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	prompt := json.Value(`{"id":"msg_1","message":{"id":"msg_1","role":"user","content":[{"type":"text","text":"go on"}],"metadata":{}}}`)
 	limit := json.Value(`{"id":"assistant-after-msg_1","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`)

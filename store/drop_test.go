@@ -35,8 +35,8 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	}
 }
 
-// Once, if the database had been locked during a pass, a later drop was stored without the unit that the pass
-// had found. If that unit was then lost, the drop waited for a tag that no unit had.
+// Fixed bug: if the database had been locked during a pass, a later drop was stored without the unit that the pass had
+// found. If that unit was then lost, the drop waited for a tag that no unit had.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

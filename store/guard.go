@@ -60,7 +60,7 @@ func (g *Guard) Trouble() string {
 // IsDamaged reports whether a write failed because the database is damaged.
 func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
 
-// Reason tells a person why the store fails, and what to do about it. It does not say which data was to be
+// Reason tells a person why the store fails, and what to do about it. It does not name the data that could not be
 // stored.
 func Reason(err error) string {
 	cause := err

@@ -99,7 +99,7 @@ func removeStaging(tx *database.Tx, key Key) error {
 	return err
 }
 
-// removeForPromotion removes the stored compartments, before others replace them.
+// removeForPromotion removes the stored compartments before a promotion replaces them.
 func removeForPromotion(tx *database.Tx, key Key) error {
 	if _, err := tx.Exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("replaced compartments: %w", err)

@@ -82,9 +82,9 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the sessions with the most recent passes, newest first, with the figures that status prints. It
-// leaves out sessions that have expired; known is the number of sessions that have not. If limit is 0, it
-// returns all of these. Its cost depends on the number of sessions, not on their length.
+// All returns the sessions with the most recent passes, newest first, with the figures that status prints. It leaves
+// out sessions that have expired, and known is the number of all other sessions. If limit is 0, it returns all of
+// these. Its cost depends on the number of sessions, and not on their length.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		const isKept = `WHERE max(updated_at, last_pass_at) > ? `

@@ -79,9 +79,9 @@ func (r Request) Tokens() int { return tokens.Count(r.System) + tokens.Count(r.P
 
 var errTimeout = errors.New("the agent did not answer in time")
 
-// Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests
-// another name, Once asks the suggested model too, but only once. Every failure is an *Error. If ctx has
-// ended, its kind is Aborted, or TimedOut if ctx's own deadline has passed.
+// Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests another
+// name, Once asks the suggested model too, but only once. Every failure is an *Error. If ctx was cancelled, the error's
+// kind is Aborted. If ctx's own deadline has passed, it is TimedOut.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error

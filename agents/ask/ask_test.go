@@ -129,8 +129,8 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 	}
 }
 
-// Once, a harness reported 10 tokens for each question. A historian with endless answers then looked free, and
-// was asked 93 times.
+// A harness may report too few tokens, for example 10 for each question. If the host believed them, a historian with
+// endless answers would look nearly free, and would be asked again and again.
 func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
 	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)

@@ -147,10 +147,10 @@ func (q *quotes) line(line string) string {
 	return strings.TrimRight(kept, " \t")
 }
 
-// These bounds limit the time for hostile answers. A compartment has a few quotes of a few sentences.
+// These bounds limit the time that a hostile answer takes. A normal compartment has a few quotes of a few sentences.
 const (
-	maxQuotes = 200 // quotes of a compartment that are looked for; all others are left out
-	maxQuoted = 20  // sentences of a quote that are looked for one by one
+	maxQuotes = 200 // only so many quotes of a compartment are looked for; the others are left out
+	maxQuoted = 20  // only so many sentences of a quote are looked for one by one
 )
 
 // beginning returns the whole quote if one message of the user contains it. Otherwise it returns the first

@@ -165,9 +165,8 @@ func TestExamplesAreChosenByHash(t *testing.T) {
 	}
 }
 
-// One answer can store hundreds of long facts, and summaries as long as their messages. Even then the prompt
-// must be short enough for a model. Otherwise no run would ever succeed again. The prompt shows the newest
-// memories.
+// The store can hold hundreds of long facts, and summaries as long as their messages. Even then, the prompt must fit
+// into a model's window, because otherwise no run would ever succeed again. The prompt shows the newest memories.
 func TestReferencesAndMemoriesAreBounded(t *testing.T) {
 	j := Job{Session: "s", Chunk: chunkOf(1, 2)}
 	short := len(Prompt(&j))

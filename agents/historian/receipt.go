@@ -64,7 +64,7 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 }
 
 // missingLine lists anchors in order. The words of tools are quoted and labelled. If an anchor does not fit,
-// later, shorter ones may still fit. The end of the line counts all anchors that are left out.
+// missingLine tries the shorter ones after it. The end of the line counts all anchors that are left out.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -219,8 +219,7 @@ func (h *haystack) says(a Anchor) bool {
 	return false
 }
 
-// stemSet returns the beginnings of the words that carry meaning. These are numbers, and words of four
-// letters or more.
+// stemSet returns the beginnings of the words that carry meaning: numbers, and words of four letters or more.
 func stemSet(text string) map[string]bool {
 	stems := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWord(r) }) {

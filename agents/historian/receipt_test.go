@@ -307,8 +307,8 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
-// The search for paths takes time in proportion to the text. At each position, an earlier version searched the
-// rest of the word for a slash, which took minutes for this text.
+// The search for paths takes time in proportion to the text. If it searched the rest of the word for a slash at each
+// position, this text would take minutes.
 func TestHostileWordIsSearchedOnce(t *testing.T) {
 	var messages []Message
 	for n := range 2 * scannedTexts / scannedText {

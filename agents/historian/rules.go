@@ -46,10 +46,9 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// isRule reports whether a sentence of the user says how things must be. It looks for words of obligation,
-// wish and choice, in some languages that users write to their agents, and not only for "must" and "never". A
-// question is never a rule. If a sentence is wrongly taken for a rule, that costs little: it is looked up
-// like any other anchor.
+// isRule reports whether a sentence of the user says how things must be. It looks for words of obligation, wish and
+// choice, in some languages that users write to their agents, and not only for "must" and "never". A question is never
+// a rule. A sentence that is no rule, but counts as one, does little harm: it is looked up like any other anchor.
 func isRule(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && ruleWords().MatchString(sentence)
 }

@@ -163,8 +163,8 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	}
 }
 
-// Bug class H25 (docs/defects.md): once, an answer without text did not count as an error, so the other
-// models were never asked.
+// Bug class H25 (docs/defects.md): an answer without text did not count as an error, so the other models were never
+// asked.
 func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}
@@ -406,7 +406,8 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// A draft may repeat itself without end. The editor would read all of it, and write as much.
+// A draft may repeat itself without end. The editor does not get such a draft, because it would read all of it and
+// write as much.
 func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	draft := storyUntil("30", "")
 	draft.text += endless.text

@@ -2,9 +2,9 @@ import { Bindings, show, type Bound } from "./bindings.ts"
 import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { bytesIn, bytesOf, chainOf, convert, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
+import { bytesOf, chainOf, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
 import { convertReally, type RealArrays } from "./really.ts"
-import { content, excerpt, head, isHead, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
+import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
 
 /** A message as it was sent. */
@@ -228,8 +228,7 @@ export class Judge {
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
     const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
-    const pruned = raw.some(isPruned) ? tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale) : 0
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -394,7 +393,7 @@ export class Judge {
   /**
    * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
    * after a revert or a change of the model, its answer may need a call. If the journal records a bust for that, the
-   * call may come back.
+   * call may come back. With such a bust, the words of the newest prompt come back, too.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
@@ -402,6 +401,7 @@ export class Judge {
     // A copy may also have lost some of the copied messages before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
     const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
+    const newest = newestPrompt(raw)?.info.id
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       // A copied message has not changed as long as it is at its first version (-seed 1000270).
@@ -409,7 +409,7 @@ export class Judge {
       // Messages leave the head only with a bust, for example because the newest message that the head covered was
       // reverted. The same holds for a copy whose first good pass comes after a revert (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
-      if (wasCovered && !covered.has(id) && mayExpose) continue
+      if (mayExpose && (wasCovered && !covered.has(id) || id === newest)) continue
       let allowed = 60 * parts.length // each part may have got a tag and a pause
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
@@ -481,15 +481,6 @@ export class Judge {
       isInLast: (id) => this.good?.rows.has(id) ?? false,
     })
   }
-}
-
-/** Returns the message as it was before OpenCode pruned its outputs. */
-function unpruned({ info, parts }: Message): Message {
-  return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
-}
-
-function isPruned({ parts }: Message): boolean {
-  return parts.some(({ state }) => state?.time?.compacted !== undefined)
 }
 
 /** A message without content, such as a refused answer, contains nothing that could be lost. */

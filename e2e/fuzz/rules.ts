@@ -52,9 +52,13 @@ function typed({ info, parts }: Message): Part[] {
   return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
 }
 
+export function newestPrompt(raw: readonly Message[]): Message | undefined {
+  return raw.findLast((message) => typed(message).length > 0)
+}
+
 /** The newest prompt of the user must be sent as it was typed, however high the pressure is. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
-  const newest = raw.findLast((message) => typed(message).length > 0)
+  const newest = newestPrompt(raw)
   if (!newest) return []
   const is = wire.find(({ info }) => info.id === newest.info.id)
   for (const part of typed(newest)) {

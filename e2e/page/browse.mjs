@@ -4,17 +4,16 @@
 import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { chromium } from "playwright-core"
+import { launch } from "./chrome.mjs"
 
 const [executablePath, pages, screens] = process.argv.slice(2)
-const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"] // containers have little shared memory
 
 // The sizes of a phone, of half a screen and of a laptop. A dark page behaves like a light one, so only its layout and
 // its first sentence are checked.
 const views = [[360, 800, "light"], [800, 900, "dark"], [1280, 900, "light"]]
 
 mkdirSync(screens, { recursive: true })
-const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 }) // with a profile of its own
+const browser = await launch(executablePath)
 const problems = []
 try {
   await Promise.all(readdirSync(pages).map(async (file) => {

@@ -86,6 +86,14 @@ func Piece(u schema.DroppedUnit) string {
 	return text
 }
 
+// Kept says where a piece is that the user keeps.
+func Kept(u schema.KeptUnit) string {
+	if u.Waits {
+		return "it comes back when the provider has to read the prompt again anyway, and if it fits"
+	}
+	return "it stays in the prompt as long as there is room"
+}
+
 // pieceColumns bounds the argument of a call, so that the size of the piece stays visible.
 const pieceColumns = 40
 

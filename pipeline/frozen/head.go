@@ -13,17 +13,16 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// AfterSummary is the key of the harness's own summary that the array began with when
-	// message Through was summarised. It is empty if the array began with the session's
-	// first message.
+	// AfterSummary is the key of the harness's own summary with which the array began when message Through was
+	// summarised. It is empty if the array began with the session's first message.
 	AfterSummary string
 	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first.
 	// Unused places are empty.
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
-	// InBaseline and InDelta count the compartments that baseline and delta show:
-	// the session's first InBaseline ones, and the InDelta ones after them.
+	// InBaseline and InDelta count the compartments that baseline and delta show: the session's first InBaseline
+	// compartments, and the InDelta compartments after them.
 	InBaseline, InDelta int
 	// BaselineTokens includes the acknowledgement.
 	BaselineTokens, DeltaTokens int
@@ -42,11 +41,10 @@ type Head struct {
 	FoldedAt int64
 }
 
-// MaxPinned is the greatest number of prompts that a head pins: the newest one, and the one
-// before it.
+// A head pins at most MaxPinned prompts: the newest prompt, and the prompt before it.
 const MaxPinned = 2
 
-// Pins reports whether the head leaves the message on the wire although it covers it.
+// Pins reports whether the message stays on the wire although the head covers it.
 func (h Head) Pins(messageKey string) bool {
 	return messageKey != "" && slices.Contains(h.Pinned[:], messageKey)
 }
@@ -54,14 +52,14 @@ func (h Head) Pins(messageKey string) bool {
 // HeadSections holds the sizes of the baseline's sections, in tokens.
 type HeadSections struct {
 	Docs, History, Memory, KeyFiles int
-	// Tiers counts the compartments at tiers 1 to 4, and the archived ones.
+	// Tiers counts the compartments at tiers 1 to 4, and the archived compartments.
 	Tiers [5]int
 	// Covered holds the sizes of the messages that the head covers.
 	Covered Covered
 }
 
-// Covered holds the sizes of the covered messages by kind, in tokens. Content that edits
-// had already taken off the wire does not count.
+// Covered holds the sizes of the covered messages by kind, in tokens. Content that edits have already removed from the
+// wire does not count.
 type Covered struct {
 	Text, Files, Inputs, Results int
 }
@@ -108,7 +106,7 @@ func (s *State) SetHead(h Head, covered Keys) {
 }
 
 // HideHead hides the head or shows it again, and reports whether that changed anything. A hidden head covers nothing.
-// The head is hidden while a revert has taken messages that it stands for, and no pass has replaced it yet.
+// If a revert has taken messages that the head stands for, the head is hidden until a pass has replaced it.
 func (s *State) HideHead(hidden bool) (isNew bool) {
 	if s.hidden == hidden {
 		return false
@@ -131,8 +129,8 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover adds a message to those that the head stands for. It is for a message that the
-// harness has inserted between covered messages after the fold.
+// Cover makes the head stand for one more message, which the harness has inserted between covered messages after the
+// fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {
 		return

@@ -9,10 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them
-// whole. Otherwise it keeps clampKeep units of each string: "/a/b/c.txt" becomes
-// "/a/b/...[truncated]". The lengths are in UTF-16 units because the harness's own
-// JavaScript counts in them.
+// If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them whole. Otherwise it keeps
+// clampKeep units of each string: "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units, because
+// the JavaScript of the harness counts in these units.
 const (
 	clampOver = 500
 	clampKeep = 5

@@ -85,10 +85,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 	return w
 }
 
-// FusesWithNext reports whether a provider that merges consecutive assistant messages
-// sees the next assistant message as a continuation of w. The results of an answer's
-// calls follow the whole answer, so one call anywhere in the last answer of w keeps the
-// two apart. For example, in `thinking, tool, text` the result comes after the text.
+// FusesWithNext reports whether a provider that merges consecutive assistant messages sees the next assistant message
+// as a continuation of w. The results of an answer's calls follow the whole answer, so a call anywhere in the last
+// answer of w separates the two messages. For example, in `thinking, tool, text` the result comes after the text.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false

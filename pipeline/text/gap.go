@@ -48,8 +48,7 @@ func units(s, large int64, largeName string, small int64, smallName string) stri
 	return text + " " + strconv.FormatInt(s%large/small, 10) + smallName
 }
 
-// GapMarker returns the comment that tells the model of a gap, including its
-// line end. It is empty if Gap is.
+// GapMarker returns the comment that tells the model of a gap, including its line end. If Gap returns "", it is empty.
 func GapMarker(seconds float64) string {
 	gap := Gap(seconds)
 	if gap == "" {
@@ -58,6 +57,6 @@ func GapMarker(seconds float64) string {
 	return "<!-- " + gap + " -->\n"
 }
 
-// StartsWithGap reports whether text starts with a marker of GapMarker. Such a text
-// gets no second marker, even if the marker that it already has names another gap.
+// StartsWithGap reports whether text starts with a marker of GapMarker. This text gets no second marker, even if its
+// marker names another gap.
 func StartsWithGap(text string) bool { return gapMarker.MatchString(text) }

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// hole stands for a protected region in working text. The byte is invalid in
-// UTF-8, so no content contains it. It is neither a letter nor a blank, so it
-// never becomes part of a word.
+// hole replaces a protected region while the text is edited. The byte is invalid in UTF-8, so no content contains it.
+// It is neither a letter nor a blank, so it never becomes part of a word.
 const hole = '\xFF'
 
 // A guarded is a text with holes, and the regions that belong in these holes, in order.

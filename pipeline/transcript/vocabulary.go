@@ -67,15 +67,14 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
-	// Date finds the line that tells the model the date. Because of that line, the system
-	// prompt changes at midnight, and the provider loses the whole prefix. It is nil if
-	// the harness tells no date.
+	// Date finds the line that tells the model the date. Because of this line, the system prompt changes at midnight,
+	// and the provider loses the whole prefix. Date is nil if the system prompt has no date.
 	Date *regexp.Regexp
-	// OwnPrompts open the prompts of the harness's own agents (title, summary,
-	// compaction), which share the session's id but not its conversation.
+	// OwnPrompts are the beginnings of the prompts of the harness's own agents (title, summary, compaction). Their
+	// requests have the session's id, but not its conversation.
 	OwnPrompts []string
-	// ComesFirst means that the harness asks for the system prompt of a turn before the
-	// turn's first pass, and not after each pass.
+	// ComesFirst means that the harness makes the system prompt once for a turn, before the turn's first pass, and not
+	// after each pass.
 	ComesFirst bool
 }
 
@@ -95,8 +94,7 @@ func (v *SystemVocabulary) WithDate(text, line string) string {
 	return v.Date.ReplaceAllLiteralString(text, line)
 }
 
-// Paths are JSON Pointers to facts of a raw message. A path is empty if the harness does
-// not have the fact.
+// Paths are JSON Pointers to facts of a raw message. A path is empty if the harness's messages do not have the fact.
 type Paths struct {
 	// UserProvider and AnswerProvider lead to the name of the provider in a user
 	// message and in an answer.
@@ -110,7 +108,7 @@ type Paths struct {
 	// Message leads to the message itself, if the raw message wraps it. A patch that
 	// removes it takes the message off the wire.
 	Message string
-	// Results leads to the results that stand beside the message.
+	// Results leads to the results that are beside the message.
 	Results string
 }
 

@@ -102,7 +102,7 @@ func TestMemberSeesWhatIsShared(t *testing.T) {
 	}
 }
 
-// A directory becomes a repository: its project stays a member, and is not one twice.
+// If a directory becomes a repository, its project stays a member of the workspace, and is listed once.
 func TestMembershipMovesWithTheProject(t *testing.T) {
 	s := shared(t)
 	for _, project := range []string{"git:e", "git:b"} {
@@ -122,7 +122,7 @@ func TestMemberChangesNothingOfOthers(t *testing.T) {
 	assertIs(t, tryEdit(t, s, rewrite("git:b", 1, "x")), memories.ErrUnknown)
 }
 
-// Knowledge 15: a policy that was malformed shared everything.
+// Bug K15: a malformed policy shared all memories.
 func TestBugK15MalformedPolicySharesNothing(t *testing.T) {
 	s := shared(t)
 	for _, wrong := range []string{"", "constraints", "*", "ALL", "CONSTRAINTS ", `["CONSTRAINTS"]`} {

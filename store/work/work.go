@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Subject is what an agent works on: a session, or a whole project. Exactly one of the two is set.
+// A Subject is the session or the whole project on which an agent works. Exactly one of the two is set.
 type Subject struct {
 	Harness, Session string
 	Project          string // the identity of the project
@@ -44,8 +44,8 @@ type State struct {
 	Retry     int64
 	// Throttle is the state of the caller's throttle, a JSON object.
 	Throttle string
-	// Unfinished is what a run has done that has not ended yet, a JSON object, or "". If no run is under way, the next one
-	// goes on with it.
+	// Unfinished is a JSON object with all that an unfinished run has done, or "". If the run no longer runs, for
+	// example after a crash, the next run continues from there.
 	Unfinished string
 	// The sums over all runs. They are stored separately, because only keptRuns runs are kept.
 	Runs  int
@@ -81,7 +81,7 @@ func ensureWork(tx *database.Tx, w Work) error {
 	return err
 }
 
-// CountFailure records that a run has failed, and when the next one may begin.
+// CountFailure records that a run has failed, and when the next run may begin.
 func CountFailure(tx *database.Tx, w Work, reason string, now, retry int64) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work

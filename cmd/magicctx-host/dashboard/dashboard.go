@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -32,6 +33,8 @@ type Options struct {
 	Follow func(ctx context.Context, tell func(State))
 	// Session asks the host for the status of a session.
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
+	// Keep tells the host which pieces of a session the user keeps.
+	Keep func(context.Context, schema.KeepParams) (schema.KeepResult, error)
 	// Messages writes the messages of a session from first to last, word for word.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	// Read reads the messages of a harness's store.
@@ -82,14 +85,25 @@ var pageScript string
 //go:embed diff.js
 var diffScript string
 
+//go:embed live.js
+var liveScript string
+
+//go:embed keep.js
+var keepScript string
+
 //go:embed workspaces.js
 var workspacesScript string
+
+//go:embed settings.js
+var settingsScript string
 
 // pages answer the requests of the browser.
 type pages struct {
 	Options
 	guard *guard
 	feed  *feed
+	// editing is held while the user's settings are read and written.
+	editing sync.Mutex
 }
 
 // handler returns the page, which holds no data, and behind the guard the data.
@@ -110,7 +124,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + diffScript + workspacesScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript + settingsScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -126,6 +140,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"GET /api/state":       p.feed.serve,
 		"GET /api/sessions":    answer(p.sessions),
 		"GET /api/session":     answer(p.session),
+		"POST /api/keep":       answer(p.keep),
 		"GET /api/messages":    answer(p.messages),
 		"GET /api/diff":        answer(p.diff),
 		"GET /api/memories":    answer(p.memories),
@@ -134,6 +149,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"POST /api/undo":       answer(p.undo),
 		"POST /api/notes":      answer(p.close),
 		"GET /api/settings":    answer(p.settings),
+		"POST /api/settings":   answer(p.changeSetting),
 		"GET /api/workspaces":  answer(p.workspaces),
 		"POST /api/workspaces": answer(p.changeWorkspace),
 		"GET /api/spend":       answer(p.spend),

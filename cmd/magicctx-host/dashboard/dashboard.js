@@ -37,22 +37,8 @@ function tellTrouble(text = "") {
 
 async function ask(path, options = {}) {
   const answer = await fetch(path, { ...options, headers: { Authorization: `Bearer ${secret}` } })
-  if (!answer.ok) throw new Error(await answer.text())
+  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status })
   return answer
-}
-
-/** Reads the server-sent events of the host's state, until the server ends. */
-async function follow() {
-  const reader = (await ask("/api/state")).body.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ""
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    text += value
-    const events = text.split("\n\n")
-    text = events.pop()
-    if (events.length) showState(JSON.parse(events.at(-1).slice("data: ".length)))
-  }
 }
 
 function showState({ status, away }) {
@@ -64,6 +50,7 @@ function showState({ status, away }) {
   const focused = document.activeElement?.closest("section[data-page=''] a")?.hash
   $("sessions").replaceChildren(...sessions.map(card))
   showOthers()
+  noticeNews(sessions)
   if (focused) [...document.querySelectorAll(".card a, #others a")].find((a) => a.hash === focused)?.focus({ preventScroll: true })
 }
 
@@ -113,12 +100,14 @@ function card(session) {
 
 const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
 
-/** Makes a line that opens its details on a click. fill is called once, when it is first opened. */
-function opening(columns, fill) {
+/** Makes a line that opens its details on a click. fill is called once, when it is first opened. No other line of the list has its key. */
+function opening(columns, fill, key = "") {
   const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
   const details = element("details", {}, line)
   details.addEventListener("toggle", () => details.append(element("div", { className: "detail" }, ...fill())), { once: true })
-  return element("li", {}, details)
+  const made = element("li", {}, details)
+  made.dataset.key = key
+  return made
 }
 
 /** Makes the list of facts in a line's details. */
@@ -126,20 +115,27 @@ const told = (facts) => element("dl", { className: "told" }, ...facts.map((f) =>
 
 const emptyLine = (text) => element("li", { className: "more" }, text)
 
+/** The address of the session whose page is drawn. */
+let drawn = ""
+
 async function showSession([harness, session]) {
   const of = new URLSearchParams({ harness, session })
-  $("session-title").textContent = session
-  for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
-  const { title, where, busts, more, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
+  if (drawn !== location.hash) {
+    drawn = location.hash
+    $("session-title").textContent = session
+    for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
+    showKept(null)
+  }
+  const { title, where, busts, more, kept, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
   if (address()[2] !== session) return // the person has gone on
   $("session-title").textContent = title
   $("session-where").textContent = where
   if (timeline) $("timeline").replaceChildren(...drawTimeline(timeline, model))
-  $("busts").replaceChildren(...busts.map(bustLine))
-  if (more) $("busts").append(emptyLine(`and ${more} older ones`))
-  if (!busts.length) $("busts").append(emptyLine("Nothing yet."))
-  $("summaries").replaceChildren(...summaries.map((s) => summaryLine(of, s)))
-  if (!summaries.length) $("summaries").append(emptyLine("No message is summarised yet."))
+  const lines = busts.map(bustLine)
+  if (more) lines.push(emptyLine(`and ${more} older ones`))
+  renew($("busts"), lines.length ? lines : [emptyLine("Nothing yet.")])
+  showKept(kept)
+  renew($("summaries"), summaries.length ? summaries.map((s) => summaryLine(of, s)) : [emptyLine("No message is summarised yet.")])
 }
 
 /** Draws the chart of a session, as the page of a replay does. */
@@ -183,12 +179,12 @@ function bustLine(b) {
   const columns = [["pass", `request ${b.request}`], ["cause", b.cause ?? "no longer in the journal"], ["went", b.size ?? ""], ["result", b.at ? when(b.at) : ""]]
   return opening(columns, () => {
     if (!b.pieces.length) return [told(b.facts), diffOf(b.request)]
-    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now)))
-    if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 4 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
-    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"]].map(([className, text]) => element("th", { className }, text))
+    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now), keepCell(p)))
+    if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 5 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
+    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"], ["", element("span", { className: "hidden" }, "actions")]].map(([className, text]) => element("th", { className }, text))
     const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
     return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table), diffOf(b.request)]
-  })
+  }, b.request)
 }
 
 const lengths = ["in full", "shorter", "short", "shortest"]
@@ -201,7 +197,7 @@ function summaryLine(of, s) {
     if (s.missing) facts.push({ label: "missing", text: s.missing })
     facts.push({ label: "made by", text: [s.madeBy, s.model, when(s.createdAt)].filter(Boolean).join(", ") })
     return [told(facts), wordForWord(of, s.start, s.end)]
-  })
+  }, `${range} ${s.createdAt}`)
 }
 
 /** Offers to show the messages from first to last word for word. */
@@ -353,26 +349,6 @@ async function readSpend() {
     element("td", { className: "n" }, count(r.calls)), element("td", { className: "n" }, count(tokensOf(r))), element("td", { className: "n" }, price(r)), element("td", {}, result(r)))))
 }
 
-let settings = []
-
-async function readSettings() {
-  const directory = $("directory").value
-  const page = await (await ask(`/api/settings?${new URLSearchParams({ harness: $("harness").value, directory })}`)).json()
-  settings = page.settings
-  $("directory").replaceChildren(element("option", { value: "" }, "none: your own file only"), ...page.directories.map((d) => element("option", { value: d }, d)))
-  $("directory").value = directory
-  $("mistakes").replaceChildren(...page.warnings.map((text) => element("li", {}, text)))
-  $("mistakes").hidden = page.warnings.length === 0
-  showSettings()
-}
-
-function showSettings() {
-  const word = $("key").value.toLowerCase().trim()
-  const shown = settings.filter((s) => (!$("changed").checked || s.place) && `${s.key} ${s.value}`.toLowerCase().includes(word))
-  const row = (s) => element("tr", { className: s.place ? "" : "away" }, element("td", { className: "words" }, s.key), element("td", { className: "words" }, s.value, element("div", { className: "kind" }, s.place || "default")))
-  $("settings").replaceChildren(...(shown.length ? shown.map(row) : [emptyRow(2, "No key matches.")]))
-}
-
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
 const pages = { "": readSessions, session: showSession, memories: readMemories, workspaces: readWorkspaces, agents: readAgents, costs: readSpend, settings: readSettings }
 
@@ -408,6 +384,12 @@ const rereadMS = 10_000
 /** The pages that are read again. The others hold what a person has opened. */
 const reread = ["memories", "costs"]
 
+function readAgain() {
+  const [name, ...rest] = address()
+  if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
+  pages[name](rest).catch(() => {})
+}
+
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
   $("closed").addEventListener("change", showNotes)
@@ -417,15 +399,11 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    addEventListener("hashchange", showPage)
+    // The address of a dashboard that was started again differs only after the #.
+    addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
-    setInterval(() => {
-      const [name] = address()
-      if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
-      pages[name]().catch(() => {})
-    }, rereadMS)
+    setInterval(() => isLive && readAgain(), rereadMS)
     await follow()
-    $("sentence").textContent = "magicctx-host dashboard has ended."
   } catch (err) {
     $("sentence").textContent = err.message.trim()
   }

@@ -53,6 +53,15 @@ func serve(t *testing.T) *served {
 				}
 				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
 			},
+			Keep: func(_ context.Context, p schema.KeepParams) (r schema.KeepResult, err error) {
+				if p.Session != storetest.Key.Session || p.Harness != schema.HarnessOpenCode || len(p.Tags) != 1 || p.Tags[0] != 2 {
+					return r, fmt.Errorf("no piece %+v", p)
+				}
+				if !p.LetGo {
+					r.KeptUnits = []schema.KeptUnit{{Tag: 2, Kind: "tool", Tool: "read", About: "src/zebra.go\u202e", Tokens: 3040, Waits: true}}
+				}
+				return r, nil
+			},
 			Messages: func(_ context.Context, of store.Key, first, last int, w io.Writer) error {
 				for n := first; n <= last; n++ {
 					if _, err := fmt.Fprintf(w, "%s %d %s\n", of.Session, n, strings.Repeat("é", 100)); err != nil {

@@ -37,6 +37,8 @@ type sessionPage struct {
 	// Busts are the requests that changed the cached prefix, the newest first. More counts those that were left out.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
+	// Kept are the pieces that the user keeps. It is null while no host knows the session: then none can be kept.
+	Kept []keptPiece `json:"kept"`
 	// Summaries are the history of the session, the oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
 }
@@ -63,6 +65,7 @@ type fact struct {
 
 // A piece is a part of a message that is no longer sent.
 type piece struct {
+	Tag    int    `json:"tag"`
 	Name   string `json:"name"` // for example "§12§ read src/main.go"
 	Tokens string `json:"tokens"`
 	Rule   string `json:"rule,omitzero"`
@@ -142,7 +145,14 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		return sessionPage{}, err
 	}
 	out.Timeline, out.Model = timelineOf(journal, prices), format.Clean(row.Provider+"/"+row.Model)
-	taken := piecesOf(dropped, p.about(r, key))
+	about := make(map[int]string)
+	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
+		out.Kept = keptPieces(st.KeptUnits)
+		for _, u := range st.DroppedUnits { // only the host knows their names, because it holds the messages of open sessions
+			about[u.Tag] = u.About
+		}
+	}
+	taken := piecesOf(dropped, about)
 	rows := make(map[int]store.PassRow)
 	for _, pass := range journal {
 		rows[pass.Pass] = pass
@@ -155,20 +165,6 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		out.Busts = append(out.Busts, newBust(pass, rows[pass], taken[pass], removals, summaries))
 	}
 	return out, nil
-}
-
-// about returns the names of the dropped pieces by their tags, for example "src/main.go". Only the host knows them, because
-// it holds the messages of open sessions. Without a host there are none.
-func (p *pages) about(r *http.Request, key store.Key) map[int]string {
-	st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true})
-	if err != nil {
-		return nil
-	}
-	names := make(map[int]string)
-	for _, u := range st.DroppedUnits {
-		names[u.Tag] = u.About
-	}
-	return names
 }
 
 // putAway returns the requests that were busts or that have taken something, in order.
@@ -197,7 +193,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 			size += d.InputTokens
 		}
 		taken[d.Edit.Pass] = append(taken[d.Edit.Pass], piece{
-			Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: format.Clean(d.Edit.Payload),
+			Tag: d.Tag, Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: format.Clean(d.Edit.Payload),
 			Now: view.StandIn(d.Edit.Kind, d.Tag), size: size,
 		})
 	}

@@ -89,13 +89,32 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 			{"price", "re-sends 12.9k, removes 29k, pays off in 3 requests, about 41 to come"},
 			{"provider", "read 20k of 32k tokens from its cache"},
 			{"pieces", "tokens by rule: tool reclaim 3k"},
-		}, Pieces: []piece{{Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
+		}, Pieces: []piece{{Tag: 2, Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
 	}))
 	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {
 		t.Errorf("the sessions are %s", body)
 	}
 	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "ses_unknown") {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestPiecesAreKeptAndLetGo(t *testing.T) {
+	s := serve(t).enter()
+	storeSession(t, s.dir)
+	for _, step := range []struct {
+		wish   string
+		status int
+		want   string
+	}{
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[2]}`, http.StatusOK, `[{"tag":2,"name":"§2§ read src/zebra.go","tokens":"3k","state":"it comes back when`},
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[2],"letGo":true}`, http.StatusOK, `[]`},
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[99]}`, http.StatusUnprocessableEntity, "no piece"},
+		{`{`, http.StatusUnprocessableEntity, "read the number"},
+	} {
+		if status, body := s.api("POST", "/api/keep", step.wish); status != step.status || !strings.HasPrefix(body, step.want) {
+			t.Errorf("%s: %d %s, want %d and %q", step.wish, status, body, step.status, step.want)
+		}
 	}
 }
 
