@@ -30,7 +30,7 @@ type clientInfo struct {
 type transformTimeouts struct{ delta, resync time.Duration }
 
 // admit checks an initialize before the host sees it. The first initialize of a
-// connection fixes its harness.
+// connection decides which harness it is for.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
 		message := versionMismatch(p)

@@ -122,7 +122,7 @@ func codexHead(number int, line []byte, h *logHead) bool {
 // codexSteps makes the steps. The log has no ids of messages, but it only grows, so a step's key is its offset.
 func codexSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	byCall := map[string]int{}
-	answer := -1 // the step of the answer that goes on
+	answer := -1 // the step of the answer that has not ended
 	err = eachLine(ctx, file, size, func(_ int, line []byte, at span) error {
 		item, err := codexItemIn(line)
 		if err != nil {
