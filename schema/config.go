@@ -370,7 +370,7 @@ type Dreamer struct {
 	Agent
 	// Schedule is the time of day at which runs may begin, in local time. Without a block dreamer in your file, there are no runs. Empty: only on request, or after idle_minutes.
 	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
-	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes, on mains power. 0: never.
+	// IdleMinutes lets a run begin when no harness has sent a prompt for this many minutes, on mains power. 0: never.
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`

@@ -142,8 +142,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// scaledTo returns a head whose sizes add up to measured. The host counts other tokens than the provider, and the bar of
-// the status shows the provider's.
+// scaledTo returns a head whose sizes add up to measured. The host counts tokens differently from the provider, and the
+// bar of the status shows the provider's.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {

@@ -85,7 +85,8 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, as all others.
+// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, like all other
+// sizes.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {

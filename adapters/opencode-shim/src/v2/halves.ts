@@ -8,7 +8,10 @@ export interface Calls {
   run(command: { session: string; command: string; arguments: string }): Promise<Omit<CommandExecuteResult, "page">>
 }
 
-/** A terminal tells which session it shows (empty for none), and the number of the last notice it has seen; at first 0. */
+/**
+ * A terminal's question. It names the session that the terminal shows (empty for none), and the number of the last
+ * notice that the terminal has seen (at first 0).
+ */
 export interface Asked {
   session: string
   seen: number

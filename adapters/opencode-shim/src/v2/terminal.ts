@@ -60,7 +60,7 @@ export class Terminal {
     this.views.delete(session)
   }
 
-  /** Shows a notice in each terminal of the directory, or in the next one if none has asked yet. */
+  /** Shows a notice in each terminal of the directory. If no terminal has asked yet, the next one shows it. */
   notify(notice: Omit<Notice, "number">): void {
     this.newest = Math.max(Date.now(), this.newest + 1)
     this.notices.push({ number: this.newest, ...notice })
@@ -77,7 +77,7 @@ export class Terminal {
     this.announce(session)
   }
 
-  /** Follows the sessions again. The host on a new connection may not know that it is to send their status. */
+  /** Follows the sessions again. The host on a new connection may not know that it has to send their status. */
   linked(): void {
     for (const session of this.views.keys()) this.follow(session)
   }

@@ -7,11 +7,11 @@ import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { showAnswer } from "./answer.ts"
 
 /**
- * The events after which there may be news: the event of the server's half, and those after which another server's half
+ * The events after which there may be news: one is sent by the server's half, and after the others a new server's half
  * may run.
  */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
-/** How long the answer to a command stays if this OpenCode has no dialogs, in ms. */
+/** How long the answer to a command stays if this version of OpenCode has no dialogs, in ms. */
 const answerMS = 60_000
 
 /**
@@ -37,7 +37,7 @@ class Half {
   })
   private calls: RpcCalls | undefined
   private solid: Solid | undefined
-  /** The number of the last notice from each directory. */
+  /** The number of the last notice that was read, by directory. */
   private readonly seen = new Map<string, number>()
   private readonly stops: Array<() => void> = []
   private hasCommands = false
@@ -76,7 +76,7 @@ class Half {
     await this.ask()
   }
 
-  /** Puts the panel into the sidebar, and its line below the prompt. */
+  /** Puts the panel into the sidebar, and the panel's line below the prompt. */
   private draw(solid: Solid): void {
     const { ctx, panels } = this
     panels.attach(solid, () => ({ text: ctx.theme?.text?.base, muted: ctx.theme?.text?.muted }))
@@ -137,8 +137,8 @@ class Half {
   }
 
   /**
-   * Registers the commands. They are declared with arguments: otherwise OpenCode would take a command that is followed
-   * by arguments for a prompt.
+   * Registers the commands. They are declared with arguments: otherwise, if a user typed arguments after a command,
+   * OpenCode would send the whole as a prompt.
    */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
@@ -170,7 +170,7 @@ class Half {
     }
   }
 
-  /** Shows a text until the user closes it. Returns false if this OpenCode has no dialogs. */
+  /** Shows a text until the user closes it. Returns false if this version of OpenCode has no dialogs. */
   private dialog(title: string, message: string): boolean {
     const { ctx, solid } = this
     for (const show of [() => showAnswer(ctx, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
