@@ -24,7 +24,7 @@ import (
 // A Governor bounds and books the questions of the hidden agents. Its methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops: for each subject as a text, the refusal of its newest question. It has no entry if that was not refused, and
+	// mu guards stops: for each work as a text, the refusal of its newest question. It has no entry if that was not refused, and
 	// is nil until the stored refusals are read.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
@@ -78,7 +78,7 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 		return nil, &ask.Error{Kind: ask.Other, Err: err}
 	}
 	g.mu.Lock()
-	delete(g.known(), a.Lease.Work.Subject.String())
+	delete(g.known(), a.Lease.Work.String())
 	g.mu.Unlock()
 	return func(end agent.End) {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -161,7 +161,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 		NeedsMoney: float64(over.Needs.Money) / chronicle.Dollar, Tokens: int(over.Cap.Tokens), SpentTokens: int(over.Spent.Tokens), NeedsTokens: int(over.Needs.Tokens),
 	}
 	g.mu.Lock()
-	g.known()[of.Subject.String()] = s
+	g.known()[of.String()] = s
 	g.mu.Unlock()
 	text, _ := json.Marshal(s) // numbers can always be encoded
 	if err := g.Store.Calls.SetStopped(ctx, of, string(text)); err != nil {
@@ -174,8 +174,8 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the refusal because of which no agent works on a subject until tomorrow, or nil.
-func (g *Governor) Stopped(of work.Subject) *schema.BudgetStop {
+// Stopped returns the refusal because of which an agent does no work until tomorrow, or nil.
+func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s, ok := g.known()[of.String()]; ok && g.Clock.Now() < s.Until {

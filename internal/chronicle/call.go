@@ -14,8 +14,8 @@ type Call struct {
 	// Reserved is the worst case of a call that has not ended, or that ended without a report because the host crashed. It
 	// has the unit of Cost, and is 0 for all other calls.
 	Reserved int64
-	// Compartments and Memories are what the call's run has published.
-	Compartments, Memories int
+	// Compartments, Memories and Findings count what the call's run has published.
+	Compartments, Memories, Findings int
 }
 
 // A Report says what a run of an agent for a project has done.
