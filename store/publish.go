@@ -135,7 +135,7 @@ func insertFindings(tx *database.Tx, p Publication, now int64) error {
 		return fmt.Errorf("pace of the historian: %w", err)
 	}
 	if !isExtracted {
-		if err := work.Credit(tx, p.Holder, len(p.Compartments), learned); err != nil {
+		if err := work.Credit(tx, p.Holder, len(p.Compartments), learned, 0); err != nil {
 			return err
 		}
 	}

@@ -173,8 +173,10 @@ func New(o Options) *Host {
 	}
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: h.dreamer, Attach: h.prompts.Attach, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: h.dreamer, Agents: h.agents, Background: h.background, Notices: told, Attach: h.prompts.Attach,
+		IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
+	h.status.Sidekick = h.tools.Sidekick
 	return h
 }
 

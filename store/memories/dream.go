@@ -61,7 +61,7 @@ func (s *Memories) Tend(ctx context.Context, project, holder string, run int, ch
 		if err := work.SaveUnfinished(tx, w, account(number, made)); err != nil {
 			return err
 		}
-		return work.Credit(tx, holder, 0, len(made))
+		return work.Credit(tx, holder, 0, len(made), 0)
 	})
 	if err != nil {
 		return fmt.Errorf("tend memories of %s: %w", project, err)
