@@ -102,7 +102,7 @@ class Half {
     this.lease?.release()
   }
 
-  /** A session has appeared on the screen. Until the first one, nothing runs. */
+  /** Called when a session appears on the screen. Before the first one, nothing runs. */
   private opened(session: string): void {
     if (session === this.session || !session) return
     this.session = session
@@ -119,7 +119,10 @@ class Half {
     )
   }
 
-  /** There is a new connection, or it is lost. The host on a new one may not know which session is on the screen. */
+  /**
+   * Called when there is a new connection, and when it is lost. The host of a new connection may not know which session
+   * is on the screen.
+   */
   private linked(isLinked: boolean): void {
     this.isLinked = isLinked
     if (isLinked) this.follow()

@@ -8,7 +8,10 @@ export interface Calls {
   run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
 }
 
-/** A terminal tells which session it shows (empty for none), and the number of the last notice it has seen; at first 0. */
+/**
+ * A terminal's question. It names the session that the terminal shows (empty for none), and the number of the last
+ * notice that the terminal has seen (at first 0).
+ */
 export interface Asked {
   session: string
   seen: number
@@ -53,7 +56,10 @@ const panel = growing(
 
 const page = growing({ text, choices: list(growing({ label: text, command: text })) })
 
-/** OpenCode carries the calls and the event. The event says that a terminal may learn something new about a session, or, if it is empty, about all. */
+/**
+ * OpenCode transports the calls and the event. The event names a session about which a terminal can fetch news. If the
+ * name is empty, there may be news about all sessions.
+ */
 export const definition = {
   id: "magicctx",
   methods: {

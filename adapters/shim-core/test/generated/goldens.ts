@@ -406,6 +406,11 @@ export const hostCalls: HostCalls = {
         "needsTokens": 30000
       }
     },
+    "sidekick": {
+      "results": 9,
+      "since": 1770000000000,
+      "tokens": 1200
+    },
     "memories": 12,
     "notes": 3,
     "panel": {
@@ -844,6 +849,11 @@ export const hostCalls: HostCalls = {
             "spentTokens": 900000,
             "needsTokens": 30000
           }
+        },
+        "sidekick": {
+          "results": 9,
+          "since": 1770000000000,
+          "tokens": 1200
         },
         "memories": 12,
         "notes": 3,
@@ -1316,6 +1326,11 @@ export const shimNotifications: ShimNotifications = {
         "spentTokens": 900000,
         "needsTokens": 30000
       }
+    },
+    "sidekick": {
+      "results": 9,
+      "since": 1770000000000,
+      "tokens": 1200
     },
     "memories": 12,
     "notes": 3,
