@@ -48,15 +48,10 @@ type Options struct {
 	Background *background.Work
 	Checks     *checks.Tester
 	Notices    *notice.Notices
-<<<<<<< HEAD
 	// Publish tells those who watch a session that its status has changed.
 	Publish func(store.Key)
-	// Stopped returns the reason why the budget pays for no call of a subject today, or nil.
-	Stopped func(work.Subject) *schema.BudgetStop
-=======
 	// Stopped returns the reason why the budget pays for no further call of a work today, or nil.
 	Stopped func(work.Work) *schema.BudgetStop
->>>>>>> 1d8348ce5de5856a02e492b0198653b4447dd0bb
 	// Worst returns the most that a question can cost.
 	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	// OnBattery reports whether the machine runs on its battery. If OnBattery is nil, the machine counts as on mains
