@@ -68,7 +68,7 @@ type spending struct {
 		Calls, Memories, Compartments int
 		Money                         float64
 	}
-	Runs []struct{ Text string } // of the dreamer, that have ended
+	Runs []struct{ Text string } // the finished runs of the dreamer
 }
 
 func (w *world) spent() (s spending) {
