@@ -108,8 +108,8 @@ type Config struct {
 	Budget Budget `json:"budget"`
 	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). Without this block it is disabled.
 	Dreamer Dreamer `json:"dreamer"`
-	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
-	Sidekick Sidekick `json:"sidekick" effect:"none"`
+	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and chooses what your next message gets. Without this block it is disabled.
+	Sidekick Sidekick `json:"sidekick"`
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
@@ -409,7 +409,7 @@ type Sidekick struct {
 	Agent
 	// TimeoutMS bounds one run, in milliseconds.
 	TimeoutMS int `json:"timeout_ms" jsonschema:"default=30000,minimum=1" project:"less"`
-	// SystemPrompt replaces the agent's system prompt. User file only.
+	// SystemPrompt is added to the sidekick's rules, for example "Prefer decisions to commands." User file only.
 	SystemPrompt string `json:"system_prompt,omitempty" project:"never"`
 	// ThinkingLevel is the model's effort (Pi only).
 	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`

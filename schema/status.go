@@ -261,6 +261,8 @@ type SessionStatus struct {
 	History *HistoryStatus `json:"history,omitzero"`
 	// Dream is the dreamer's work on the session's project.
 	Dream *DreamStatus `json:"dream,omitzero"`
+	// Sidekick is the work of the sidekick for the session.
+	Sidekick *SidekickStatus `json:"sidekick,omitzero"`
 	// Memories counts the memories that the session may see, and Notes its open notes and those of its project. Panel
 	// is what the harness's own screen shows. Only the status of a single session has them.
 	Memories int    `json:"memories,omitzero"`

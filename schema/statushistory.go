@@ -105,6 +105,16 @@ type DreamStatus struct {
 	Budget *BudgetStop `json:"budget,omitzero"`
 }
 
+// SidekickStatus describes a run of the sidekick for a message of the user.
+type SidekickStatus struct {
+	// Results is the number of search results from which it chooses findings, or 0 while it chooses what to search for.
+	Results int `json:"results,omitzero"`
+	// Since is the time at which the run began (Unix ms).
+	Since int64 `json:"since"`
+	// Tokens are the tokens of its questions and answers so far.
+	Tokens int `json:"tokens,omitzero"`
+}
+
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.
 type BudgetStop struct {
 	// Agents says whom the budget bounds: "historian", "others", or "" for all agents.

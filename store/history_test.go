@@ -135,7 +135,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	}
 }
 
-// withScores is a compartment with the same scores as the second one of whole.
+// withScores is a compartment with the same scores as the second compartment of whole.
 func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c

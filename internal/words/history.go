@@ -273,6 +273,17 @@ func dreamOf(d *schema.DreamStatus, now time.Time) string {
 	return text
 }
 
+// sidekickOf describes the sidekick's run. It is "" if there is none.
+func sidekickOf(s *schema.SidekickStatus) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Results == 0:
+		return "chooses what to search for"
+	}
+	return fmt.Sprintf("chooses from %s, %s tokens so far", format.Count(s.Results, "search result"), format.Tokens(s.Tokens))
+}
+
 // errandNames are the kinds of runs that a user has begun.
 var errandNames = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
 

@@ -31,6 +31,7 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("last bust", "", lastBustAt(st.LastBust, now))
 	add("next bust", "", dueOf(st))
 	add("historian", "work", runOf(st.History, now))
+	add("sidekick", "work", sidekickOf(st.Sidekick))
 	add("summaries", "", keptOf(st.History))
 	add("memories", "", memoriesOf(st))
 	add("saved", "", moneyOf(st.Saved))

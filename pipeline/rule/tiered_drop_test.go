@@ -120,8 +120,7 @@ func TestTieredDrop(t *testing.T) {
 		// The rule wants to free 33,994 tokens, more than the tools have. The call of the tool
 		// edit stays, because it is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
-		// 100,008 tokens are irreducible, so that the target of the goal is the
-		// lower one.
+		// 100,008 tokens are irreducible, so the target of the goal is the lower of the two.
 		{"no more than asked", func(v *View, _ *Knobs) {
 			v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 			v.Need = 5_000

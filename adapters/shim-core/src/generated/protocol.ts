@@ -256,6 +256,11 @@ export interface CommandDefinition {
 
 /** CommandExecuteParams runs one of the host's slash commands. */
 export interface CommandExecuteParams {
+  /**
+   * harness names the session's harness, for a client that has none of its own, for example the half of a
+   * plugin in a terminal. Then a shim of this harness has to be connected that has the directory open.
+   */
+  harness?: Harness
   session: string
   directory: string
   command: string
@@ -1034,6 +1039,8 @@ export interface SessionStatus {
   history?: HistoryStatus
   /** dream is the dreamer's work on the session's project. */
   dream?: DreamStatus
+  /** sidekick is the work of the sidekick for the session. */
+  sidekick?: SidekickStatus
   /**
    * memories counts the memories that the session may see, and Notes its open notes and those of its project.
    * Panel is what the harness's own screen shows. Only the status of a single session has them.
@@ -1064,6 +1071,19 @@ export interface ShutdownParams {
   host?: boolean
   /** version is the version of that newer host, for the log. */
   version?: string
+}
+
+/** SidekickStatus describes a run of the sidekick for a message of the user. */
+export interface SidekickStatus {
+  /**
+   * results is the number of search results from which it chooses findings, or 0 while it chooses what to
+   * search for.
+   */
+  results?: number
+  /** since is the time at which the run began (Unix ms). */
+  since: number
+  /** tokens are the tokens of its questions and answers so far. */
+  tokens?: number
 }
 
 /** StatusParams asks for the state of the host. */
