@@ -31,7 +31,8 @@ type Statuses struct {
 	waiting sync.Map
 	// publishing is held while a status is read and sent, so that no older one follows a newer one.
 	publishing sync.Mutex
-	// sent holds when the statuses of the last publishEvery were sent. It belongs to the holder of publishing.
+	// sent holds the times of the statuses that were sent in the last publishEvery. Only the holder of publishing may
+	// use it.
 	sent map[store.Key]time.Time
 }
 
@@ -249,7 +250,7 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 }
 
 // Publish sends the session's status to its subscribers, in the background: no pass waits for that. If a status was
-// sent less than publishEvery ago, the next one waits, and stands for all changes until then. If there are no
+// sent less than publishEvery ago, the next one waits, and includes all changes until then. If there are no
 // subscribers, Publish costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	if len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {

@@ -23,17 +23,18 @@ var augmentCommand = command{
 }
 
 const (
-	// augmentHits and augmentBudget bound what goes with a message. The user has chosen the words, so the best hits suffice.
+	// augmentHits and augmentBudget bound the hits that are sent with a message. The user has chosen the words, so the
+	// best hits suffice.
 	augmentHits   = 5
 	augmentBudget = 1_500
-	// leastOfBest is the least score of a hit, as a share of the best one's. Nobody has asked for more than what helps.
+	// leastOfBest is the least score of a hit, as a share of the best score. Weaker hits would hardly help.
 	leastOfBest = 0.5
 	// toldHit bounds a hit in the answer to the user, in bytes.
 	toldHit = 100
 )
 
-// augment searches as ctx_search does, and keeps what is found for the user's next message. If the user has switched the
-// sidekick on, it may replace that until the message is there.
+// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the sidekick
+// on, it may replace them until the message is there.
 func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {

@@ -44,7 +44,7 @@ const (
 	maxHits      = 20
 )
 
-// search shows the best hits of a query. It never shows another project, nor what is in front of the model.
+// search shows the best hits of a query. It never shows another project, nor a message that the model sees anyway.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
 	q, err := t.searchArguments(p.Args)
@@ -119,7 +119,7 @@ func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *s
 	return min(searchBudget, pageBudget(limit)), nil
 }
 
-// inHead returns a function that reports whether a chunk of a session stands in its head, or is a pinned prompt.
+// inHead returns a function that reports whether a chunk of a session is in the session's head, or is a pinned prompt.
 func inHead(head frozen.Head, s *session.Session) func(*index.Hit) bool {
 	text := flat(head.Baseline + " " + head.Delta)
 	key := s.Key
@@ -141,7 +141,8 @@ func (t *Tools) find(ctx context.Context, q search.Query) ([]search.Hit, error) 
 	return search.Search(ctx, x, q)
 }
 
-// hitsPage returns the hits that fit into a budget, for the model. Like a page of ctx_expand, they are data.
+// hitsPage returns the hits that fit into a budget, for the model. Like a page of ctx_expand, the result is marked as
+// data.
 func hitsPage(hits []search.Hit, asking store.Key, budget int) (shown int, page string) {
 	var b strings.Builder
 	for i := range hits {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Spend is the cost of the hidden agents, and what came of it.
+// A Spend is the cost of the hidden agents, and the results of their work.
 type Spend struct {
 	Rows  []SpendRow `json:"rows"` // the newest day first
 	Total SpendSum   `json:"total"`

@@ -108,7 +108,7 @@ var reasons = map[string]string{
 	"system-changed":     "because the system prompt had changed",
 	"transcript-changed": "because the harness had changed sent messages",
 	"flush":              "because you asked for it",
-	"head-reverted":      "because you had taken back messages that were summarised",
+	"head-reverted":      "because you had gone back to earlier messages",
 	"unexplained":        "for no known reason, which is a mistake of magicctx",
 }
 

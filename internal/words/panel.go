@@ -55,7 +55,7 @@ const (
 	maxBrief = 40
 )
 
-// within joins texts, and marks a cut at the end.
+// within joins texts to at most this many characters (most). It marks a cut at the end.
 func within(most int, texts []string) string {
 	line := []rune(strings.Join(texts, " · "))
 	if len(line) > most {
@@ -86,7 +86,8 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, as all others.
+// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, like all other
+// sizes.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {

@@ -9,7 +9,7 @@ export function registerCommands(pi: Pi, instance: Instance, commands: readonly 
   }
 }
 
-/** Runs a command, and those that the user then chooses. */
+/** Runs a command, and then each command that the user chooses from an answer. */
 async function run(instance: Instance, name: string, args: string, ctx: Context): Promise<void> {
   const { hasUI, sessionManager } = ctx
   if (name === "ctx-status" && hasUI && (await instance.view(ctx))) return

@@ -26,7 +26,7 @@ func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTe
 	return save(tell, path, b.Bytes(), "read it before you send it")
 }
 
-// newest replays a trace, or the newest trace of a session. Of a session, the summary has only that session.
+// newest replays a trace, or the newest trace of a session. For a session, the summary holds only that session.
 func newest(ctx context.Context, dataDir, of string) (replay.Summary, error) {
 	all, wanted, err := choose(ctx, Options{Dir: dataDir, Of: []string{of}})
 	if err != nil {

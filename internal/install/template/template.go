@@ -152,7 +152,7 @@ func valueAt(obj *hujson.Object, name string) hujson.Value {
 	return hujson.Value{}
 }
 
-// textOf returns the string in v, empty if it is none.
+// textOf returns the string in v, or "" if v is no string.
 func textOf(v hujson.Value) string {
 	if literal, ok := v.Value.(hujson.Literal); ok && literal.Kind() == '"' {
 		return literal.String()

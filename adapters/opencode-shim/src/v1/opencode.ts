@@ -136,12 +136,12 @@ export interface Params {
 
 export interface ToolRegistration {
   description: string
-  /** Empty: tool.definition sets the schema, which then reaches the model unchanged. */
+  /** Always empty: the hook tool.definition sets the schema, which then reaches the model unchanged. */
   args: Record<string, never>
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }
 
-/** What OpenCode hands to a plugin of its screen, which is in the same process as the server, but in another thread. */
+/** What OpenCode passes to the plugin of its screen. The screen runs in the server's process, but in another thread. */
 export interface Screen {
   readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
@@ -156,7 +156,7 @@ interface SlotProps {
   readonly session_id: string
 }
 
-/** A command in the palette. It has no name after a slash: the server's half has registered that. */
+/** A command in the palette. It has no slash name, because the server's half has registered that name. */
 export interface PaletteCommand {
   readonly namespace: "palette"
   readonly name: string

@@ -12,7 +12,7 @@ const order = 150
 /** How long a request to follow a session may take, in ms. */
 const followMS = 2_000
 
-/** The host's commands in the palette. The server's half runs them, as it does after a slash. */
+/** The host's commands in the palette. The server's half runs them, as if the user had typed them after a slash. */
 const commands = [
   { name: "ctx-status", title: "Show the whole status of the context" },
   { name: "ctx-flush", title: "Free space with the next request" },
@@ -80,7 +80,7 @@ class Half {
     this.lease?.release()
   }
 
-  /** A session has appeared on the screen. Until the first one, nothing runs. */
+  /** Called when a session appears on the screen. Before the first one, nothing runs. */
   private opened(session: string): void {
     if (session === this.session || !session) return
     this.session = session
@@ -97,7 +97,10 @@ class Half {
     )
   }
 
-  /** There is a new connection, or it is lost. The host on a new one may not know which session is on the screen. */
+  /**
+   * Called when there is a new connection, and when it is lost. The host of a new connection may not know which session
+   * is on the screen.
+   */
   private linked(isLinked: boolean): void {
     this.isLinked = isLinked
     if (isLinked) this.follow()

@@ -8,7 +8,10 @@ export interface Calls {
   run(command: { session: string; command: string; arguments: string }): Promise<Omit<CommandExecuteResult, "page">>
 }
 
-/** A terminal tells which session it shows (empty for none), and the number of the last notice it has seen; at first 0. */
+/**
+ * A terminal's question. It names the session that the terminal shows (empty for none), and the number of the last
+ * notice that the terminal has seen (at first 0).
+ */
 export interface Asked {
   session: string
   seen: number
@@ -31,7 +34,7 @@ export interface Notice extends Omit<NotifyShowParams, "directory"> {
 const object = (properties: Record<string, object>, optional: string[] = []) =>
   ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
 
-/** A newer host may add members to what it sends. */
+/** A newer host may send more members. */
 const growing = (properties: Record<string, object>, optional: string[]) => ({ ...object(properties, optional), additionalProperties: true })
 
 const text = { type: "string" }
@@ -51,7 +54,10 @@ const panel = growing(
   ["bust"],
 )
 
-/** OpenCode carries the calls and the event. The event says that a terminal may learn something new about a session, or, if it is empty, about all. */
+/**
+ * OpenCode transports the calls and the event. The event names a session about which a terminal can fetch news. If the
+ * name is empty, there may be news about all sessions.
+ */
 export const definition = {
   id: "magicctx",
   methods: {

@@ -11,7 +11,7 @@ import { FakeSolid, rowsOf, type Node } from "../fake-solid.ts"
 const status = { ...shimNotifications["session/changed"], harness: "opencode", session: "s1" } as const
 const panel = status.panel!
 
-// One fake for the whole file, because the process shares one host.
+// All tests of this file use one fake, because the process shares one host.
 const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
@@ -125,7 +125,7 @@ test("the panel survives a restart of the host, and says meanwhile that it waits
   const starts = fake.entries().filter(({ start }) => start).length
   const seen: string[] = []
   fake.follow({ dieOn: { "session/subscribe": starts }, results: { "session/status": { ...status, session: "s2", panel: { ...panel, brief: "after the restart" } } } })
-  const next = opencode.open("s2") // the host dies of the request to follow it
+  const next = opencode.open("s2") // the host dies when it is asked to follow s2
   await until(() => (seen.push(next.rows()[0] ?? ""), next.line() === "after the restart"))
   assert.ok(seen.includes("magicctx: connecting to the host again"), seen.join("\n"))
   assert.equal(next.rows()[0], "magicctx")

@@ -25,7 +25,7 @@ const carried = <T>(value: T, schema: object): T => {
   return copy
 }
 
-/** OpenCode between a plugin's half in the server and its halves in the terminals. */
+/** OpenCode's transport between the half of a plugin in the server and its halves in the terminals. */
 export class FakeRpc {
   private registered: { definition: RpcDefinition; handlers: RpcHandlers } | undefined
   readonly terminals: FakeTerminal[] = []
@@ -49,7 +49,7 @@ export class FakeRpc {
   }
 }
 
-/** A terminal of OpenCode 2. It keeps to the declarations of 2.0.26, unless a test takes members away. */
+/** A terminal of OpenCode 2. It follows the declarations of 2.0.26, unless a test removes members. */
 export class FakeTerminal {
   session: string | undefined
   readonly toasts: ToastOptions[] = []

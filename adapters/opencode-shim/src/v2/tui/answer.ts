@@ -26,10 +26,10 @@ export function showAnswer(ctx: TerminalContext, solid: Solid, title: string, me
   dialog!.set({ size: "large" })
 }
 
-/** The part of the screen's height that the text may take, in rows. */
+/** The share of the screen's height that the text may take. Without a known height, usualRows counts as the height. */
 const share = 0.6
 const fewestRows = 8
 const usualRows = 24
 
-/** The keys that scroll, with their rows. */
+/** The keys that scroll, and by how many rows. */
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }

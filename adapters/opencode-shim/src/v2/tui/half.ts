@@ -6,12 +6,17 @@ import { Panels } from "../../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { showAnswer } from "./answer.ts"
 
-/** The events after which there may be news: our own, and those after which the server's half is another one. */
+/**
+ * The events after which there may be news: one is sent by the server's half, and after the others a new server's half
+ * may run.
+ */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
-/** How long the answer to a command stays if this OpenCode has no dialogs, in ms. */
+/** How long the answer to a command stays if this version of OpenCode has no dialogs, in ms. */
 const answerMS = 60_000
 
-/** The half for a terminal of OpenCode 2. It never fails, and does what this version of OpenCode lets it do. */
+/**
+ * The half for a terminal of OpenCode 2. It never fails, and leaves out what this version of OpenCode does not support.
+ */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
   const giveBack = claimTerminal()
   if (!giveBack) return () => {}
@@ -32,7 +37,7 @@ class Half {
   })
   private calls: RpcCalls | undefined
   private solid: Solid | undefined
-  /** The number of the last notice from each directory. */
+  /** The number of the last notice that was read, by directory. */
   private readonly seen = new Map<string, number>()
   private readonly stops: Array<() => void> = []
   private hasCommands = false
@@ -71,7 +76,7 @@ class Half {
     await this.ask()
   }
 
-  /** Puts the panel into the sidebar, and its line below the prompt. */
+  /** Puts the panel into the sidebar, and the panel's line below the prompt. */
   private draw(solid: Solid): void {
     const { ctx, panels } = this
     panels.attach(solid, () => ({ text: ctx.theme?.text?.base, muted: ctx.theme?.text?.muted }))
@@ -114,7 +119,7 @@ class Half {
         if (news && !this.isDisposed) this.show(session, directory, news as News)
       }
     } catch (err) {
-      // The server's half is not there yet, or no longer. It announces itself.
+      // The server's half does not run at the moment. When it starts, it sends an event.
       this.log.info("no news", { cause: messageOf(err) })
     } finally {
       this.isAsking = false
@@ -131,7 +136,10 @@ class Half {
     if (commands.length > 0 && !this.hasCommands) this.register(commands)
   }
 
-  /** Registers the commands. They have arguments, so that OpenCode takes no such line for a prompt. */
+  /**
+   * Registers the commands. They are declared with arguments: otherwise, if a user typed arguments after a command,
+   * OpenCode would send the whole as a prompt.
+   */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
     const all = commands.map(({ name, description }): KeymapCommand => ({
@@ -162,7 +170,7 @@ class Half {
     }
   }
 
-  /** Shows a text until the user closes it. Returns false if this OpenCode has no dialogs. */
+  /** Shows a text until the user closes it. Returns false if this version of OpenCode has no dialogs. */
   private dialog(title: string, message: string): boolean {
     const { ctx, solid } = this
     for (const show of [() => showAnswer(ctx, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
