@@ -140,6 +140,7 @@ async function showSession([harness, session]) {
   if (!busts.length) $("busts").append(emptyLine("Nothing yet."))
   $("summaries").replaceChildren(...summaries.map((s) => summaryLine(of, s)))
   if (!summaries.length) $("summaries").append(emptyLine("No message is summarised yet."))
+  showReplay()
 }
 
 /** Draws the chart of a session, as the page of a replay does. */
