@@ -139,6 +139,7 @@ async function showSession([harness, session]) {
   renew($("busts"), lines.length ? lines : [emptyLine("Nothing yet.")])
   showKept(kept)
   renew($("summaries"), summaries.length ? summaries.map((s) => summaryLine(of, s)) : [emptyLine("No message is summarised yet.")])
+  showReplay()
 }
 
 /** Draws the chart of a session, as the page of a replay does. */
