@@ -141,7 +141,7 @@ func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	case st.Passes == 0:
 		return nil
 	case st.Passes != last.number:
-		isFirst := last.number == 0 // it began before the view
+		isFirst := last.number == 0 // the view has seen no earlier request
 		if !isFirst && !last.isMeasured {
 			done = append(done, last)
 		}
