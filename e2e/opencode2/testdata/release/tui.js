@@ -12,10 +12,13 @@ export default {
     const { ensureRuntimePluginSupport } = await from("@opentui/solid/runtime-plugin-support/configure")
     ensureRuntimePluginSupport()
     const { default: half } = await import(process.env.MAGICCTX_TEST_TERMINAL)
-    const { getOwner, runWithOwner } = await from("solid-js")
+    const { createComponent, getOwner, runWithOwner } = await from("solid-js")
     const { useToast } = await import(`${tui}/src/ui/toast.tsx`)
     const { useDialog } = await import(`${tui}/src/ui/dialog.tsx`)
     const { DialogAlert } = await import(`${tui}/src/ui/dialog-alert.tsx`)
+    const { DialogConfirm } = await import(`${tui}/src/ui/dialog-confirm.tsx`)
+    const { DialogPrompt } = await import(`${tui}/src/ui/dialog-prompt.tsx`)
+    const { DialogSelect } = await import(`${tui}/src/ui/dialog-select.tsx`)
 
     const { rpc, on } = calls(ctx)
     let isOpen = false
@@ -26,6 +29,14 @@ export default {
       const owner = getOwner()
       const toast = useToast()
       const dialog = useDialog()
+      const ask = (component, props) =>
+        new Promise((resolve) => {
+          const done = (answer) => {
+            resolve(answer)
+            dialog.clear()
+          }
+          dialog.replace(() => createComponent(component, props(done)), () => resolve(undefined))
+        })
       const input = {
         get sessionID() {
           return ctx.ui.router.current().sessionID
@@ -43,6 +54,10 @@ export default {
             toast,
             dialog: {
               alert: ({ title, message }) => DialogAlert.show(dialog, title, message),
+              confirm: ({ title, message }) => DialogConfirm.show(dialog, title, message),
+              prompt: ({ title, value }) => ask(DialogPrompt, (done) => ({ title, value, onConfirm: done })),
+              select: ({ title, options }) => ask(DialogSelect, (done) => ({ title, options: [...options], onSelect: ({ value }) => done(value) })),
+              clear: () => dialog.clear(),
               show: (render, closed) => dialog.replace(render, closed),
               set: ({ size }) => dialog.setSize(size),
             },
