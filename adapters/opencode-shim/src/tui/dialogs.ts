@@ -31,13 +31,20 @@ export interface Native {
 const mostCharacters = 240
 const mostLines = 4
 
+/** The characters of a line in OpenCode's list on a terminal of 80 columns. OpenCode cuts a longer description without a sign. */
+const lineCharacters = 60
+
 /** The dialogs in which the user walks through the host's pages. */
 export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: Native): Dialogs {
   return {
     async choose(title, text, choices) {
       const isShort = text.length <= mostCharacters && text.split("\n").length <= mostLines
       if (!isShort && !(await new Promise<boolean>((answered) => showText(stack, solid, title, text, answered)))) return undefined
-      const options = choices.map((value) => ({ title: value.label, value, ...(value.about && { description: value.about }) }))
+      const options = choices.map((value) => {
+        const { label, about = "" } = value
+        const room = lineCharacters - label.length
+        return { title: label, value, ...(about && room > 1 && { description: about.length > room ? `${about.slice(0, room - 1)}…` : about }) }
+      })
       return select(isShort && text ? `${title}\n${text}` : title, options)
     },
     confirm,

@@ -56,7 +56,7 @@ class FakeScreen {
           },
           setSize: () => {},
         },
-        DialogSelect: ({ title, options, onSelect }) => this.answer([title, options.map(({ title }) => title)], (label) => onSelect(options.find(({ title }) => title === label)!)),
+        DialogSelect: ({ title, options, onSelect }) => this.answer([title, options.map(({ title, description }) => title + (description?.slice(-3) ?? ""))], (label) => onSelect(options.find(({ title }) => label === title)!)),
         DialogConfirm: ({ title, message, onConfirm }) => this.answer([title, message], onConfirm),
         DialogPrompt: ({ title, value, onConfirm }) => this.answer([title, value], (text) => onConfirm(text as string)),
       },
@@ -194,7 +194,7 @@ test("a command of the palette runs in the host, for the session on the screen",
 test("the user walks through the pages in dialogs", async (t) => {
   const choices = [
     { label: "Edit", command: "ctx-menu", arguments: "memory 1 edit", ask: "The fact", value: "old" },
-    { label: "Archive", command: "ctx-menu", arguments: "memory 1 archive", confirm: "No model sees it." },
+    { label: "Archive", about: "a".repeat(60), command: "ctx-menu", arguments: "memory 1 archive", confirm: "No model sees it." },
     { label: "Back", command: "ctx-menu", arguments: "memories" },
   ]
   const opencode = await load(t, answer({ page: { text: "A fact.", choices } }))
@@ -205,7 +205,7 @@ test("the user walks through the pages in dialogs", async (t) => {
   answers.push("Edit", "new words", "Archive", true, "Archive")
   run()
   await until(() => shown.length === 6) // the last question is closed
-  const list = ["magicctx\nA fact.", ["Edit", "Archive", "Back"]]
+  const list = ["magicctx\nA fact.", ["Edit", "Archiveaa…", "Back"]]
   assert.deepEqual(shown, [list, ["The fact", "old"], list, ["Archive", "No model sees it."], list, ["Archive", "No model sees it."]])
   await sleep(20)
   assert.deepEqual(since(asked, "command/execute").map(({ params }) => params!.arguments), ["", "memory 1 edit new words", "memory 1 archive"])
@@ -217,7 +217,7 @@ test("the user walks through the pages in dialogs", async (t) => {
   assert.deepEqual(opencode.texts[0], ["magicctx", long, "enter goes on · esc closes · ↑/↓ scrolls"])
   opencode.solid.press({ name: "return" })
   await until(() => shown.length === 7)
-  assert.deepEqual(shown[6], ["magicctx", ["Edit", "Archive", "Back"]])
+  assert.deepEqual(shown[6], ["magicctx", ["Edit", "Archiveaa…", "Back"]])
 })
 
 test("without Solid, the commands work and nothing fails", async (t) => {
