@@ -80,6 +80,9 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, `"status":"active"`) {
 		t.Errorf("the memory is not shown again: %s", body)
 	}
+	if _, body := s.api("GET", "/api/agents", ""); !strings.Contains(body, `"undoes":0`) || strings.Contains(body, `"undoes":1`) {
+		t.Errorf("a run that was undone can be undone again: %s", body)
+	}
 }
 
 // Two runs of one project under way at the same time cannot be told apart, so neither has a price.
