@@ -74,7 +74,7 @@ func (s *screen) open(title string) string {
 	return created.ID
 }
 
-// show shows a session, and waits for words on the screen. OpenCode misses the request until its screen is complete.
+// show shows a session, and waits for words on the screen. OpenCode ignores the request until its screen is complete.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -162,7 +162,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The palette has the commands of magicctx. They act as the same commands do after a slash, without a turn of the model.
+// The palette has the commands of magicctx. They do the same as after a slash, without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")

@@ -349,7 +349,7 @@ func TestPiKilledInATurnGoesOn(t *testing.T) {
 	}
 }
 
-// resume runs a Pi that continues the session of one that has ended.
+// resume runs a Pi that continues the session of a Pi that has ended.
 func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	w.t.Helper()
 	p, err := ended.Resume(w.ctx, o)
@@ -528,7 +528,7 @@ type typed struct {
 	shows []string
 }
 
-// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the one before. If
+// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the previous input. If
 // the machine has no program that provides a terminal, the test is skipped; in CI it fails.
 func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	w.t.Helper()
@@ -544,7 +544,7 @@ func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	return p
 }
 
-// typeAll types each input when the screen shows the answer to the one before.
+// typeAll types each input when the screen shows the answer to the previous input.
 func (w *world) typeAll(p *pitest.Terminal, inputs ...typed) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)

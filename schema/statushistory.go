@@ -2,8 +2,8 @@ package schema
 
 // This file describes the head and the summarised history of a session.
 
-// HeadStatus describes the head of a session's wire: the messages that stand for the
-// history that it covers. Sizes are in tokens, as the host counts them.
+// HeadStatus describes the head of a session's wire: the messages that replace the history covered by the head. Sizes
+// are in tokens, as the host counts them.
 type HeadStatus struct {
 	// Epoch is the number of folds so far.
 	Epoch int `json:"epoch"`
@@ -24,7 +24,7 @@ type HeadStatus struct {
 	Delta    int `json:"delta"`
 	// Sections are the sections of the baseline.
 	Sections HeadSections `json:"sections"`
-	// InBaseline and InDelta count the compartments that each of them shows.
+	// InBaseline and InDelta count the compartments that the baseline and the delta show.
 	InBaseline int `json:"inBaseline"`
 	InDelta    int `json:"inDelta"`
 	// Tiers counts the compartments of the baseline at tiers 1 to 4, and the archived
@@ -50,7 +50,7 @@ type HistoryStatus struct {
 	Covered      int `json:"covered"`
 	RawTokens    int `json:"rawTokens"`
 	// Fidelity is the weighted share of anchors that the compartments hold, from 0 to
-	// 1. Weakest is the compartment with the lowest one.
+	// 1. Weakest is the compartment with the lowest fidelity.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
 	// Runs counts all runs of the historian, Publishes the runs that have published,
@@ -92,7 +92,7 @@ type DreamStatus struct {
 	Of     int    `json:"of,omitzero"`
 	// Since is the time at which the run began (Unix ms).
 	Since int64 `json:"since,omitzero"`
-	// Tokens are the tokens of its questions and answers so far.
+	// Tokens are the tokens of the run's questions and answers so far.
 	Tokens int `json:"tokens,omitzero"`
 	// Waits means that the run was interrupted, and has not gone on yet.
 	Waits bool `json:"waits,omitzero"`
@@ -103,6 +103,16 @@ type DreamStatus struct {
 	Until    int64  `json:"until,omitzero"`
 	// Budget is the reason why the dreamer asks no model for the rest of the day.
 	Budget *BudgetStop `json:"budget,omitzero"`
+}
+
+// SidekickStatus describes a run of the sidekick for a message of the user.
+type SidekickStatus struct {
+	// Results is the number of search results from which it chooses findings, or 0 while it chooses what to search for.
+	Results int `json:"results,omitzero"`
+	// Since is the time at which the run began (Unix ms).
+	Since int64 `json:"since"`
+	// Tokens are the tokens of its questions and answers so far.
+	Tokens int `json:"tokens,omitzero"`
 }
 
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.

@@ -267,7 +267,7 @@ func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 			m.Project, m.Directory, m.Category = chronicle.UserProject, "", chronicle.UserCategory
 		}
 		stored, outcome, err := e.Write(m)
-		if err == nil && outcome != memories.Stored { // it is known, perhaps with other flags
+		if err == nil && outcome != memories.Stored { // the memory is known, perhaps with other flags
 			stored, err = e.Update("", stored.ID, cmd.apply)
 		}
 		return []chronicle.Memory{stored}, err

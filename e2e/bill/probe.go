@@ -113,7 +113,7 @@ type lineCount struct {
 	Tokens promptcache.Tokens
 }
 
-// count adds the lines of a request. known are those of earlier requests.
+// count adds the lines of a request. known holds the lines of earlier requests.
 func (c *lineCount) count(messages []mockllm.Message, known map[string]bool) {
 	for _, m := range messages {
 		for _, content := range m.Content {

@@ -14,13 +14,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// minHitRate bounds the share of the prompts that magicctx reads from the cache.
+// minHitRate is the least share of the prompts' tokens that must be read from the cache.
 const minHitRate = 0.94
 
 // maxHindsight bounds the bill of magicctx, as a multiple of the bill that the same removals would have at the best times.
 const maxHindsight = 1.15
 
-// maxLineShare bounds the part of the bill that delivered lines may have.
+// maxLineShare is the largest share that delivered lines may have in the bill.
 const maxLineShare = 0.005
 
 // reports is the output of the command.

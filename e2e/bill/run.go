@@ -92,8 +92,8 @@ type result struct {
 	best   []int
 }
 
-// play tells the story from the first turn to the last. It counts a turn that ends because the prompt
-// is too long. Any other failure ends the run.
+// play tells the story from the first turn to the last. If a turn ends because the prompt is too long, play counts it
+// and goes on. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
 	s.tools = script.OpenCode
@@ -120,7 +120,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. A refusal would end the session instead.
+		// OpenCode asks the provider to drop invalid thinking. If the provider refused the request instead, the session
+		// would end.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 

@@ -90,7 +90,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// configure sets the deadline of all passes. The script of the model knows no historian.
+// configure sets the deadline of all passes. The model's script has no answers for a historian.
 func (s *scene) configure() {
 	s.t.Helper()
 	ms := deadline.Milliseconds()

@@ -7,12 +7,12 @@ import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import type { World } from "./world.ts"
 
-/** The answer of the model, piece by piece, as OpenCode stores it. */
+/** Stores the answer of the model, piece by piece, as OpenCode does. */
 export async function answer(world: World, row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
   const { session } = world
   const { info, parts } = row.message
   info.time.created = started
-  // The row is stored before the tools run, because they read the session with this answer.
+  // The row is stored before the tools run, because the tools read the session, and need this answer in it.
   session.rows.push(row)
   const add = (more: Partial<Part> & { type: string }): Part => {
     const part: Part = { id: world.ids.next("prt"), sessionID: session.id, messageID: info.id, ...more }

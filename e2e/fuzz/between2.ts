@@ -66,7 +66,7 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
   }
 }
 
-/** Adds a message in the role of the user or of the system that nobody has typed. */
+/** Adds a message that nobody has typed, in the role of the user or of the system. */
 export function add(world: World, kind: string, text: string): Row {
   const message = userMessage(world.session, world.ids, world.machine)
   message.info.kind = kind
@@ -133,7 +133,7 @@ export async function compact(world: World, two: OpenCode2, random: Random): Pro
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** OpenCode keeps the cached prefix warm. The request must have the prefix of the last one. */
+/** OpenCode keeps the cached prefix warm. Its request must begin with the last request. */
 async function warm(world: World, two: OpenCode2): Promise<void> {
   if (world.session.rows.length === 0) return
   const { turns, raw, system } = await two.warm(world.session)

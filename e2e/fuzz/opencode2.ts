@@ -290,7 +290,7 @@ export class OpenCode2 {
     return hooks as unknown as Hooks
   }
 
-  /** Calls a hook with the request for a session. OpenCode makes every object of it anew. */
+  /** Calls a hook with the request for a session. OpenCode makes every object of the request anew. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
     const raw = arrayOf(messages, session.model, this.isBeta)

@@ -123,7 +123,7 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
 /**
  * Checks the thinking of a wire. In a tool loop Anthropic accepts the newest answer only with all of its thinking,
  * unchanged, at its start. Of consecutive blocks in older answers, either all are sent or none. Raw and wire are the
- * two arrays, converted.
+ * harness's array and the shim's, both converted to requests.
  */
 export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []

@@ -226,7 +226,7 @@ function renameCalls(all: Any[], rename: (id: string) => string): void {
   }
 }
 
-/** Mistral's call ids have nine letters or digits, and no user message may directly follow a tool's. */
+/** Mistral's call ids have nine letters or digits, and no user message may directly follow a tool message. */
 function forMistral(all: Any[]): Any[] {
   renameCalls(all, (call) => call.replaceAll(/[^a-zA-Z0-9]/g, "").slice(0, 9).padEnd(9, "0"))
   return all.flatMap((m, i) =>

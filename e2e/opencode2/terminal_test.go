@@ -187,7 +187,7 @@ func factsOf(printed []byte) (facts []string) {
 	return facts
 }
 
-// joined removes line breaks, repeated blanks, and the bar that a dialog scrolls with.
+// joined removes line breaks, repeated blanks, and the scroll bar of a dialog.
 func joined(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }

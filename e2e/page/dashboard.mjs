@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { launch, watch } from "./chrome.mjs"
 
 const [executablePath, url, screens] = process.argv.slice(2)
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // looks for what hinders people with a screen reader
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // finds what hinders people with a screen reader
 mkdirSync(screens, { recursive: true })
 const browser = await launch(executablePath)
 const problems = []
@@ -39,7 +39,7 @@ try {
       check(`${name} is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
       await page.screenshot({ path: join(screens, `dashboard-${name}-${width}x${height}-${colorScheme}.png`), fullPage: true })
     }
-    const { violations } = await page.evaluate(() => axe.run()) // in the light page; then in the dark one
+    const { violations } = await page.evaluate(() => axe.run()) // first in the light page, then in the dark one
     await page.emulateMedia({ colorScheme: "dark" })
     violations.push(...(await page.evaluate(() => axe.run())).violations)
     await page.emulateMedia({ colorScheme: "light" })
@@ -173,7 +173,7 @@ try {
   await page.goto("about:blank")
   await page.goto(url) // a second time
   await page.getByText("46% of 200k").waitFor()
-  // The browser reports the edit and the token that were refused, too.
+  // The browser also reports the requests with the edit and the token that were refused.
   problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422")))
   const stranger = await (await browser.newContext()).newPage()
   await stranger.goto(url)

@@ -21,7 +21,7 @@ var claudeLog = logFormat{
 	message: claudeMessage,
 }
 
-// A claudeLine is a line of a log. Lines with an UUID form a tree.
+// A claudeLine is a line of a log. Lines with a UUID form a tree.
 type claudeLine struct {
 	Type              string     `json:"type"`
 	Subtype           string     `json:"subtype"`
@@ -134,7 +134,7 @@ type claudeEntry struct {
 	isPrompt bool
 	// parent is the index of the line before this one on its branch, or -1.
 	parent int
-	// calls are the ids of the calls in the line, or of those whose results it holds.
+	// calls are the ids of the calls in the line, or of the calls whose results it holds.
 	calls []string
 }
 

@@ -121,8 +121,8 @@ func TestOpenCode2GivesTheMessagesOfItsArray(t *testing.T) {
 	}
 }
 
-// Version 2 gives the messages of version 1 their old ids, and puts OpenCode's own texts behind the prompt into
-// a message of their own. It loses pruned output, and the prompt at a compaction marker.
+// Version 2 gives the messages of version 1 their old ids, and moves OpenCode's own texts, which follow a prompt, into
+// a separate message. It loses pruned output, and the prompt at a compaction marker.
 func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)

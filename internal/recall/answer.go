@@ -96,7 +96,7 @@ func (f *finder) weight(n int) float64 {
 }
 
 // A statement answers a line of a prompt only if it has the share coverage of the line's terms, by weight, and also has
-// as many other terms as addition says.
+// other terms, at least as many as addition says.
 const (
 	coverage = 0.6
 	addition = 2

@@ -60,7 +60,7 @@ func signatureOf(line string) signature {
 // isName reports whether a signature is only a name, for example the name of a test. A test may fail for any reason.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
-// frame are words that stand around an error. dull are words that most errors share.
+// frame are words that often surround an error. dull are words that most errors share.
 var (
 	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid

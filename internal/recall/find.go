@@ -62,7 +62,7 @@ type finder struct {
 	facts []fact
 }
 
-// find returns the facts about cues that have at least the score least, best first.
+// find returns the facts about cues, best first. It leaves out the facts whose score is below least.
 func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
 	err = x.View(ctx, func(v *index.View) error {
 		f := finder{v: v, known: map[string]int{}}
@@ -181,7 +181,7 @@ func (f *finder) of(h *index.Hit, x fact) fact {
 // worth is the score of a statement that names what a cue names.
 var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 
-// names finds the rules and decisions about the names of a cue. For a prompt, it also finds findings.
+// names finds the rules and decisions about the names of a cue. For a prompt, it also returns findings.
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {
@@ -326,7 +326,7 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns the share of some terms that are among others; 1 if there are none.
+// share returns the share of the terms `of` that are among the terms `in`; 1 if there are no terms.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

@@ -131,11 +131,11 @@ var withSubcommand = []string{
 // beforeSubcommand are words that stand between a program and its subcommand, for example "exec" in "npm exec vitest".
 var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
 
-// glance are programs that only look, so no rule is about them.
+// glance are programs that no rule is about, mostly because they only read.
 var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
 // commandOf returns the part of a command line that says what it does, for example "npm run lint" for
-// "cd web && CI=1 npm run lint --fix". It returns "" for commands that only look.
+// "cd web && CI=1 npm run lint --fix". It returns "" if all programs are in glance.
 func commandOf(line string) string {
 	for _, part := range commandSeparator.Split(line, -1) {
 		words := strings.Fields(part)

@@ -148,7 +148,7 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 // note returns a line in the form in which it stands at the end of a unit.
 func note(line string) string { return "<system-reminder>\n" + line + "\n</system-reminder>" }
 
-// lookUp returns the facts about the cues of a pass, or about those of an earlier pass that did not wait for them.
+// lookUp returns the facts about the cues of a pass. If an earlier pass did not wait for its facts, lookUp returns those.
 func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64) (facts []fact) {
 	if t.pending == nil {
 		if len(cues) == 0 {

@@ -58,7 +58,7 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	return false
 }
 
-// longest returns the longest word of a sentence that has a meaning of its own.
+// longest returns the longest of those words of a sentence that have a meaning of their own.
 func longest(sentence string) (word string) {
 	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
 		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {

@@ -199,7 +199,7 @@ func isStatement(k index.Kind) bool {
 // A ranking ranks the candidates of a search.
 type ranking struct {
 	*search
-	// refs maps each term of a text that counts to the terms of the query for which it counts.
+	// refs maps a term, as it may occur in a text, to the terms of the query for which it counts.
 	refs map[string][]ref
 }
 

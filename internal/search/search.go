@@ -270,8 +270,8 @@ func (s *search) collect() error {
 	return nil
 }
 
-// filtered is the number of rows of which the database checks the project one by one. For more, an expression
-// names the project, which takes about as long as reading this number of rows.
+// filtered is the number of rows of which the database checks the project one by one. If there are more rows, the
+// expression names the project, which takes about as long as reading this number of rows.
 const filtered = 2_000
 
 // find adds the chunks that have a term, and all or some of other terms.

@@ -53,10 +53,12 @@ type Options struct {
 	Markers func() string
 	History *summary.Historian
 	Notices *notice.Notices
-	// Budget returns the reason why no hidden agent works on a subject today, or nil.
-	Budget func(work.Subject) *schema.BudgetStop
+	// Budget returns the reason why a hidden agent does no work today, or nil.
+	Budget func(work.Work) *schema.BudgetStop
 	// Dream describes the dreamer's work on a project. It returns nil if there is nothing to say.
 	Dream func(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus
+	// Sidekick describes the sidekick's work for a session. It returns nil if there is none.
+	Sidekick func(store.Key) *schema.SidekickStatus
 	// Embedder gives vectors to the texts of the index.
 	Embedder embedding.Embedder
 }
@@ -170,6 +172,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	if s.Project != "" {
 		st.Dream = sb.Dream(ctx, cfg, s.Project)
 	}
+	st.Sidekick = sb.Sidekick(s.Key)
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages

@@ -86,7 +86,7 @@ func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	})
 }
 
-// answer calls act in a transaction. If act refuses, the model gets the reason and a help.
+// answer calls act in a transaction. If act refuses, the model gets the reason, followed by the text help.
 func (t *Tools) answer(ctx context.Context, key store.Key, p schema.ToolExecuteParams, help string, act func(*memories.Editor, writer) (string, error)) (schema.ToolExecuteResult, error) {
 	w, err := t.writer(ctx, key, p.Directory)
 	if err != nil {

@@ -256,8 +256,8 @@ func (s *screen) text(p TextPage) {
 	}
 }
 
-// PrintNews prints the events of the newest answer, each in a line of its own. They are never folded, because a screen
-// reader reads lines.
+// PrintNews prints the events of the newest answer, each in a line of its own. Their lines are never broken, because a
+// screen reader reads lines.
 func PrintNews(w io.Writer, v Live, p Page) error {
 	if len(v.News) == 0 {
 		return nil

@@ -28,7 +28,7 @@ type Found struct {
 	Text      string  `json:"text"`
 }
 
-// PrintFound prints what a search has found, the best first. Texts are whole, and their lines are not folded, so that
+// PrintFound prints what a search has found, the best first. Texts are whole, and their lines are not broken, so that
 // they can be copied.
 func PrintFound(w io.Writer, all []Found, p Page) error {
 	s := p.screen()

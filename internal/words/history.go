@@ -142,8 +142,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// scaledTo returns a head whose sizes add up to measured. The host counts other tokens than the provider, and the bar of
-// the status shows the provider's.
+// scaledTo returns a head whose sizes add up to measured. The host counts tokens differently from the provider, and the
+// bar of the status shows the provider's.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {
@@ -271,6 +271,17 @@ func dreamOf(d *schema.DreamStatus, now time.Time) string {
 		text += "; interrupted, goes on with the schedule or /ctx-dream"
 	}
 	return text
+}
+
+// sidekickOf describes the sidekick's run. It is "" if there is none.
+func sidekickOf(s *schema.SidekickStatus) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Results == 0:
+		return "chooses what to search for"
+	}
+	return fmt.Sprintf("chooses from %s, %s tokens so far", format.Count(s.Results, "search result"), format.Tokens(s.Tokens))
 }
 
 // errandNames are the kinds of runs that a user has begun.

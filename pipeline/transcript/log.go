@@ -68,7 +68,7 @@ const (
 )
 
 // readLogPrompt finds the user's words in a text of a prompt. Content of files may look like the end of a context, so
-// only the last end is certain.
+// only the last of these ends certainly ends it.
 func readLogPrompt(p *Part) {
 	if m := slashCommand.FindStringSubmatch(p.Text); m != nil && strings.TrimSpace(m[2]) != "" {
 		p.Typed = m[1] + " " + strings.TrimSpace(m[2])

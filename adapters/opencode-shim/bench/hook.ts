@@ -135,7 +135,7 @@ interface Kinds<T> {
   step: T
   /** A pass over the same array as the previous pass. */
   nothingNew: T
-  /** A call that gives the host nothing to do: its text needs no change. */
+  /** A call of the hook that gives the host nothing to do, because the text needs no change. */
   call: T
 }
 

@@ -23,8 +23,8 @@ const info = {
   summary,
 }
 
-// Another agent has another system prompt and other tools, and so another prefix. Each answer takes its agent from
-// the user message before it.
+// The agent matters, because each agent has its own system prompt and tools, and so its own prefix. An answer has the
+// agent of the user message before it.
 const userInfo = { ...info, agent: all }
 
 // Only the place of a marker matters, because patches address parts by their index.

@@ -42,7 +42,7 @@ export interface SessionManager {
   getSessionFile(): string | undefined
   getHeader(): { parentSession?: string } | null
   getBranch(): Entry[]
-  /** From 0.87 on. Such a Pi also has the event context_with_system. */
+  /** From 0.87 on. A Pi with this method also has the event context_with_system. */
   buildSessionProjection?(): unknown
 }
 

@@ -63,7 +63,7 @@ test("messages without a timestamp, and things that are no messages, get keys an
   assert.deepEqual(flatten(steps).length, 4, "null is no message")
 })
 
-// An extension before this one may return the session's own messages, and Pi stores every change of these.
+// An extension before this one may return the session's own messages, and Pi stores every change to them.
 test("a patch of a step does not reach Pi's own messages", () => {
   const messages = [user("go", 1), assistant([{ type: "text", text: "ok" }, call("a")], {}, 2), result("a", "A", 3)]
   const before = structuredClone(messages)

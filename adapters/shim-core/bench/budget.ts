@@ -5,7 +5,7 @@
  *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output,
  *                                   and 5,000 of which all but the newest 20 are dropped; the same
  *                                   sizes with Pi's shim
- *   npm run bench -- 1000           1,000 of them
+ *   npm run bench -- 1000           only 1,000 messages
  *   npm run bench -- --json         the figures as JSON
  */
 import { spawnSync } from "node:child_process"

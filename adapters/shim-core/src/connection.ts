@@ -18,7 +18,7 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The output of the other end has ended. Its process may report the reason. */
+/** The error if the output of the other end has ended. The process at the other end may report the reason. */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
@@ -76,7 +76,7 @@ interface Settle {
 export class Connection {
   /** Resolves when the connection is gone. Never rejects. */
   readonly closed: Promise<Error>
-  /** The process id of the host, once it has reported it. The direct child may be a bridge in between. */
+  /** The process id of the host, once the host has reported it. The direct child may be a bridge to the host. */
   hostPID: number | undefined
   readonly #output: Writable
   readonly #onRequest: RequestHandler

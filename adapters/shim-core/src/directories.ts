@@ -137,7 +137,7 @@ function checked(result: InitializeResult): InitializeResult {
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 
-/** Whether a host refused a call because it is about to end. It has not started that call. */
+/** Whether a host refused a call because it is about to end. The host has not started the call. */
 export function isStopping(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Stopping
 }

@@ -46,7 +46,9 @@ interface SessionState {
   sent: string | undefined
   /** The verdict of the last pass that the host has answered. */
   verdict: Verdict | undefined
-  /** Whether the host may have changed the system prompt since the shim last asked for it, as in a hard pass. */
+  /**
+   * Whether the host may have changed the system prompt since the shim last asked for it, for example in a hard pass.
+   */
   isSystemOld: boolean
   /**
    * The lines that the user typed and that the harness replaced with the templates of commands, by message id, until
@@ -124,7 +126,7 @@ export class Passes {
     if (state) state.sent = undefined
   }
 
-  /** Notes the system prompt of the request that the session's last pass was for. */
+  /** Records with which system prompt the request of the session's last pass is sent. */
   leavesWith(system: SystemPrompt, session: string): void {
     const state = this.#sessions.get(session)
     if (!state) return

@@ -22,7 +22,8 @@ import (
 type Options struct {
 	// Dir is the data directory.
 	Dir string
-	// Of lists what to compare: traces by their names, sessions by their ids. If it is empty, all traces that were changed since Since are compared.
+	// Of lists what to compare: traces by their names, sessions by their ids. If it is empty, Print compares all traces
+	// that have changed since the time Since.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
@@ -222,8 +223,8 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 // maxPrice bounds a price of the user, in $ for a million tokens.
 const maxPrice = 1e6
 
-// ReadPrices reads a list of prices from a JSON file, or takes the price of a model, such as anthropic/claude, for every
-// model. Without a name it returns nil.
+// ReadPrices reads a list of prices from a JSON file, or uses the price of one model, such as anthropic/claude, for
+// every model. Without a name it returns nil.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil

@@ -40,7 +40,7 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   }
 }
 
-/** How long the request of a hidden agent waits for the end of its turn. */
+/** How long the request after an agent's last step waits until the turn is aborted, in ms. */
 const abortMS = 1_000
 
 /**

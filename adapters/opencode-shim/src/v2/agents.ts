@@ -125,7 +125,7 @@ function modelOf({ model, session }: AgentRunParams): ModelRef | undefined {
   return { providerID: model.slice(0, slash), id: model.slice(slash + 1) }
 }
 
-/** An error in the form in which the host reads it. */
+/** Converts an error to the form that the host reads. */
 function harnessError({ type, message, status, response }: SessionError): object {
   return { name: type === "aborted" ? "MessageAbortedError" : type, data: { message, ...(status && { statusCode: status }), ...(response && { responseBody: response.body }) } }
 }

@@ -7,7 +7,7 @@ import { Steps } from "./steps.ts"
 import { register } from "./tools.ts"
 
 /**
- * How long OpenCode may wait for a pass, in ms. The calls to the host have shorter deadlines. This one holds even if
+ * How long OpenCode may wait for a pass, in ms. The calls to the host have shorter deadlines. This limit holds even if
  * OpenCode does not answer the shim's own questions.
  */
 const hookMS = 60_000

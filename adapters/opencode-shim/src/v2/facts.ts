@@ -12,13 +12,13 @@ export interface Fact {
   finish?: string
   tokens?: Tokens
   error?: { type: string }
-  /** The words of a prompt, without its skills and files. They are only compared, and not sent. */
+  /** The words of a prompt, without its skills and files. The shim compares them, and does not send them. */
   text?: string
 }
 
 /** How long a pass may wait for the stored messages of its session, in ms. */
 const lookupMS = 2_000
-/** How long a pass waits for the event about the end of the answer before it, in ms. */
+/** How long a pass waits for the event that the previous answer has ended, in ms. */
 const eventMS = 200
 /** How many sessions have their facts in memory. */
 const remembered = 32
@@ -83,7 +83,7 @@ export class Facts {
   }
 
   /**
-   * Forgets what events have told, because some of them may be lost. The next request asks OpenCode. The betas cannot
+   * Forgets the facts from events, because some events may be lost. The next request asks OpenCode. The betas cannot
    * answer, so with them the facts stay.
    */
   forgetAll(): void {

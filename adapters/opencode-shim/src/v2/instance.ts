@@ -74,7 +74,10 @@ export class Instance extends PluginInstance {
     return origin
   }
 
-  /** Runs work after the earlier work of the session. After an interrupt, OpenCode does not wait for a running hook. */
+  /**
+   * Runs `work` after the earlier work of the session has ended. After an interrupt, OpenCode itself does not wait for
+   * a running hook.
+   */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
     const done = last.catch(() => {}).then(() => {

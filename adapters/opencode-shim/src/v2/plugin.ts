@@ -12,7 +12,7 @@ const startMS = 2_000
 /** How long a question for the directory of a session may take, in ms. */
 const lookupMS = 2_000
 
-/** The directories that a magicctx plugin already serves, The half for version 1 uses the same set. */
+/** The directories that a magicctx plugin already serves. The half for version 1 uses the same set. */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process

@@ -121,7 +121,7 @@ export class Steps {
   }
 }
 
-/** The key of a message without an id. It follows from the message before it, which has an id or such a key. */
+/** The key of a message without an id. It is derived from the previous message, which has an id or such a key. */
 function nameOf(entry: Entry, before: string): string {
   const call = entry?.role === "tool" ? entry.content[0]?.id : undefined
   return call === undefined ? `${entry?.role}-after-${before}` : `tool-${call}`

@@ -198,7 +198,7 @@ export const user = (id: string, text: string, more: object = {}): Kept => ({
   entries: [{ id, role: "user", content: [{ type: "text", text }], metadata: {}, ...more }],
 })
 
-/** A call of an answer with its output; without an output, it has no result. */
+/** A tool call of an answer. If it has no output, it has no result. */
 interface Call {
   id: string
   output?: string
