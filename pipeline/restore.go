@@ -9,16 +9,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A returning holds the kept units that a bust brings back.
+// A returning holds the units that a bust brings back: kept units, and the words of the prompt that the model is to
+// answer.
 type returning struct {
 	tags []int
-	// tokens is their growth on the wire, by the host's count. ofMeasured is the part of it in the messages that the
-	// newest usage has measured. first is the index of the first message that changes.
+	// tokens is how much larger the units become on the wire, by the host's count. ofMeasured is the part of tokens in
+	// the messages that the newest usage has measured. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds to a decision to bust the kept units that come back with it. Like a queued drop, a kept unit waits
-// for a bust: it never causes one, and never prevents one.
+// If d is a decision to bust, withRestored adds the kept units that come back with the bust. Like a queued drop, a kept
+// unit waits for a bust: it never causes a bust, and never prevents one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d
@@ -39,34 +40,66 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// returning returns the awaited units that fit into room, those that the user asked for first before all others. room is the
-// number of tokens between the size of the prompt after the bust and the high mark: beyond that, the next pass would have to
-// free space again. shown is the state with the new head.
+// isPromptLost reports whether the newest prompt has no answer yet, but is not whole on the wire. When a newer prompt
+// has come, a rule may shorten an older prompt, and a head may cover it. If the user then goes back, for example with
+// Pi's /tree, the older prompt is the newest again, and the model could not read its task.
+func isPromptLost(s *content, r Readings) bool {
+	i := s.unansweredPrompt()
+	if i < 0 {
+		return false
+	}
+	if s.State.Covers(s.entries[i].header.key) {
+		return r.History != nil && !r.Subagent // without a history, no new head can pin the prompt
+	}
+	return len(lostWords(&s.entries[i], s.State)) > 0
+}
+
+// lostWords returns the tags of a message's units that hold words or files of the user, and that edits have changed.
+func lostWords(e *entry, state *frozen.State) (tags []int) {
+	for _, it := range e.items {
+		if u := state.ByTag(it.Tag); it.Typed && u != nil && !u.IsWhole() {
+			tags = append(tags, it.Tag)
+		}
+	}
+	return tags
+}
+
+// returning returns the units that come back. Words of the prompt that the model is to answer always come back. Awaited
+// units come back if they fit into room, in the order in which the user has asked for them. room is the number of
+// tokens between the size of the prompt after the bust and the high mark. With more, the next pass would have to free
+// space again. shown is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
+	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }
+	add := func(u *frozen.Unit) {
+		b.tags, b.tokens = append(b.tags, u.Tag), b.tokens+grown(u)
+		at := s.index[u.MessageKey]
+		if b.first = min(b.first, at); at < measured {
+			b.ofMeasured += grown(u)
+		}
+	}
+	if i := s.unansweredPrompt(); i >= 0 {
+		for _, tag := range lostWords(&s.entries[i], s.State) {
+			add(shown.ByTag(tag))
+		}
+	}
 	var awaited []*frozen.Unit
 	for u := range shown.Units() {
-		if s.isAwaited(*u) && !u.Covered {
+		if s.isAwaited(*u) && !u.Covered && !slices.Contains(b.tags, u.Tag) {
 			awaited = append(awaited, u)
 		}
 	}
 	slices.SortStableFunc(awaited, func(x, y *frozen.Unit) int { return cmp.Compare(x.Kept, y.Kept) })
 	for _, u := range awaited {
-		grown := u.Tokens + u.InputTokens - u.Left()
-		if int(perToken*float64(b.tokens+grown)) >= room {
-			continue
-		}
-		b.tags, b.tokens = append(b.tags, u.Tag), b.tokens+grown
-		at := s.index[u.MessageKey]
-		if b.first = min(b.first, at); at < measured {
-			b.ofMeasured += grown
+		if int(perToken*float64(b.tokens+grown(u))) < room {
+			add(u)
 		}
 	}
 	return b
 }
 
-// released returns the tags of the units that are no longer kept after a pass: the rules had to take them, or the head now
-// stands for them.
+// released returns the tags of the units that a pass ends keeping: the rules had to take them, or the head now stands
+// for them.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

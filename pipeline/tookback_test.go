@@ -1,16 +1,19 @@
 package pipeline
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At the step limit, OpenCode 2 ends one request with words of its own. Their absence from the next request once looked
-// as if the user had taken back the prompt, so the host ignored that the provider had refused the request.
+// At the step limit, OpenCode 2 adds a message of its own to the end of one request. The bug: because the next request
+// lacked this message, the host assumed that the user had reverted the prompt, and ignored that the provider had
+// refused the request.
 func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	prompt := json.Value(`{"id":"msg_1","message":{"id":"msg_1","role":"user","content":[{"type":"text","text":"go on"}],"metadata":{}}}`)
 	limit := json.Value(`{"id":"assistant-after-msg_1","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`)
@@ -30,4 +33,67 @@ func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 			t.Errorf("%s: taken back %t, want %t", name, got, c.want)
 		}
 	}
+}
+
+// When a newer prompt has come, a rule may drop an older prompt. If the user goes back to the older prompt, it is the
+// newest prompt again. The bug: it stayed dropped, and the model could not read its task. World.checkPrompt checks that
+// the request has it.
+func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
+	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
+		w := newWorldOf(t, codec, true, 1)
+		w.readings.LimitTokens = 1000
+		w.add(said("u0", "user", 600, 0))
+		w.pass()
+		w.answer(said("a0", "assistant", 100, 0))
+		w.add(said("u1", "user", 600, 0))
+		w.readings.Overflow = true
+		w.pass()
+		if u := w.session.State.ByTag(1); u.IsWhole() {
+			t.Fatalf("the first prompt should have left the refused request: %+v", u)
+		}
+		w.readings.Overflow = false
+		w.raw, w.held = w.raw[:1], 1
+		w.pass()
+		if w.decision.Verdict != schema.Hard || w.decision.Cause != CauseReverted || len(w.decision.Restored) != 1 {
+			t.Errorf("%s pass (%s), restored %v", w.decision.Verdict, w.decision.Cause, w.decision.Restored)
+		}
+		w.pass()
+		if w.decision.Verdict != schema.Steady || !w.extends() {
+			t.Errorf("the next pass is %s (%s)", w.decision.Verdict, w.decision.Cause)
+		}
+	})
+}
+
+// A long prompt is pinned before the tail only while it is being answered. If the user goes back into its turn, it is
+// pinned again.
+func TestCoveredPromptIsPinnedWhenItIsTheNewestAgain(t *testing.T) {
+	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
+		w := newWorldOf(t, codec, true, 1)
+		w.readings.History, w.readings.LimitTokens = &History{}, 10_000
+		w.add(said("u0", "user", 3000, 0))
+		for i := range 3 {
+			w.add(message(fmt.Sprintf("s%d", i), "assistant", w.now, obj{"finish": "tool-calls"}, toolPart(fmt.Sprintf("p%d", i), fmt.Sprintf("c%d", i), "bash", obj{}, "done")))
+		}
+		w.publish(1, 50)
+		w.readings.Flush = true
+		w.pass()
+		w.answer(said("a0", "assistant", 100, 0))
+		w.add(said("u1", "user", 100, 0))
+		w.pass()
+		w.readings.Flush, w.readings.History.Refold = true, true
+		w.pass()
+		if !w.session.State.Covers(w.decode(w.raw[0]).Key) {
+			t.Fatal("the first prompt should be behind the head")
+		}
+		w.readings.Flush, w.readings.History.Refold = false, false
+		w.raw, w.held = w.raw[:4], 4
+		w.pass()
+		if w.decision.Verdict != schema.Hard || w.decision.Cause != CauseReverted {
+			t.Errorf("%s pass (%s)", w.decision.Verdict, w.decision.Cause)
+		}
+		w.pass()
+		if w.decision.Verdict != schema.Steady || !w.extends() {
+			t.Errorf("the next pass is %s (%s)", w.decision.Verdict, w.decision.Cause)
+		}
+	})
 }

@@ -16,7 +16,7 @@ type PassCommit struct {
 	// fields that SessionRow lists as written by CommitPass.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	// Restored are the tags of kept units whose edits are taken back before Edits are stored. Released are the tags
+	// Restored are the tags of units whose edits are taken back before Edits are stored. Released are the tags
 	// of units that are no longer kept.
 	Restored, Released []int
 	Edits              []EditRow
@@ -30,11 +30,11 @@ type PassCommit struct {
 	// whose thinking the pass invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
-	// Nudge replaces the record of what the model was told. If it is nil, the record stays.
+	// Nudge replaces the record of the reminders that the model has got. If it is nil, the record stays.
 	Nudge *NudgeRow
 	// Recalls are new or changed lines about earlier messages.
 	Recalls []RecallRow
-	// NotesTold are the notes of which the model was told that they are ready.
+	// NotesTold are the ids of the ready notes about which the pass has told the model.
 	NotesTold []int64
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
@@ -45,11 +45,13 @@ type PassCommit struct {
 	RereadSince int
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
-	// RoomMade clears the overflow, because the pass has freed space or the refused prompt was taken back.
+	// RoomMade clears the overflow, because the pass has freed space, or the user has reverted the refused prompt.
 	RoomMade bool
 	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
 	SystemSent bool
 	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
+	// CoveredTools is the size of the tool calls for which the head stands, in tokens.
+	CoveredTools int
 }
 
 //go:embed query/session_upsert.sql
@@ -126,7 +128,7 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		if err := insertRemovals(tx, key, p.Pass, p.Removals, p.Rereads, p.RereadSince); err != nil {
 			return err
 		}
-		return s.appendJournal(tx, key, p.Pass)
+		return s.appendJournal(tx, key, p.Pass, p.CoveredTools)
 	})
 	if err != nil {
 		return fmt.Errorf("commit pass %d of %s: %w", p.Pass.Pass, p.Session.Key, err)
@@ -164,9 +166,9 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether
-// the session has any drop. Most sessions have none, but for the deletion, SQLite would build a table in memory
-// even then.
+// deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether the
+// session has any drop, because most sessions have none, and for the deletion SQLite would always build a table in
+// memory.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

@@ -9,11 +9,15 @@ import (
 // A Setting is one key with the value that is in force.
 type Setting struct {
 	Key string `json:"key"` // for example "memory.auto_search.enabled"
-	// Value is JSON. Of a possible secret, and of a value that another file or the environment gave, it shows only the size.
+	// Value is JSON. If the value may be a secret, or comes from another file or the environment, Value shows only its
+	// size.
 	Value string `json:"value"`
 	// Place is the file that sets the key, with the line, for example "/p/magicctx.jsonc:3". It is empty for a default.
 	// The value is the default, too, if a warning says that the value in the file is ignored.
 	Place string `json:"place"`
+	// Takes describes the values that the key accepts. Choices has them as JSON, if they are few.
+	Takes   string   `json:"takes"`
+	Choices []string `json:"choices,omitempty"`
 }
 
 // Explain returns every key that has an effect, in the order of the documentation, and the warnings of Load.
@@ -38,7 +42,7 @@ func (c *checker) explain(at path, object reflect.Value) (all []Setting) {
 		if i := slices.IndexFunc(c.levels, func(lv *level) bool { _, isSet := lookup(lv.tree, key); return isSet }); i >= 0 {
 			from = c.levels[i]
 		}
-		s := Setting{Key: key.String(), Value: shown(key, value, from)}
+		s := Setting{Key: key.String(), Value: shown(key, value, from), Takes: f.rules.allowed(value.Type()), Choices: f.rules.choices(value.Kind())}
 		if from.file != "" {
 			s.Place = from.place(key)
 		}

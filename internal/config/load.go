@@ -18,6 +18,9 @@ type Options struct {
 	Directory string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
+
+	// edit stands for the user's file, if it is not nil.
+	edit *Edit
 }
 
 // A level is one file of configuration.
@@ -26,7 +29,7 @@ type level struct {
 	tree object
 	// substituted holds the keys whose value came from an environment variable or another file.
 	substituted map[string]bool
-	// named holds the top-level keys as the author wrote them, before old keys were moved.
+	// named holds the top-level keys as the author wrote them: old keys are moved to their new places later.
 	named map[string]bool
 	// lines holds the line of each key, by its path as the author wrote it.
 	lines map[string]int
@@ -69,6 +72,7 @@ func readLevels(o Options) (*loader, []*level) {
 		o.Env = os.Getenv
 	}
 	l := newLoader(o.Env)
+	l.edit = o.edit
 	user := l.read("", l.userFiles(o.Harness))
 	l.substitute(&user)
 	var project level
@@ -130,6 +134,7 @@ func Default() schema.Config {
 type loader struct {
 	env      func(string) string
 	home     string // empty if unknown
+	edit     *Edit
 	warnings warnings
 }
 

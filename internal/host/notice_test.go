@@ -24,8 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. Once,
-// the notices of a long session promised a larger saving than the status later showed.
+// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. If they
+// counted, the notices of a long session would promise more than the status shows later.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}
@@ -58,8 +58,8 @@ func TestBustIsToldOnce(t *testing.T) {
 			}
 			var want []string
 			if slices.Contains(notices, "busts") {
-				// This request does not read the removed tokens, at $1000 for a million. The prompt grows by 50,000
-				// tokens a request, so the next bust may come with the next one.
+				// This request saves the price of reading the removed tokens, which is $1000 for a million. The prompt
+				// grows by 50,000 tokens a request, so the next bust may come with the next one.
 				saved := float64(bust.Price.Removed) / 1000
 				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s with this request",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
@@ -74,7 +74,7 @@ func TestBustIsToldOnce(t *testing.T) {
 	}
 }
 
-// The notice of a bust names the messages that a summary has replaced.
+// The notice of a bust names the messages that a summary has replaced, and says that the summary has taken what the user keeps.
 func TestBustTellsOfSummaries(t *testing.T) {
 	h := answering(t, good)
 	h.config.Notices = []string{"busts"}
@@ -82,10 +82,13 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h.host.history.Summarises = true
 	h.talkLong()
 	end := h.compartments()[0].End
+	if _, err := h.keepPieces(false, 2); err != nil {
+		t.Fatal(err)
+	}
 	h.flush()
 	h.pass()
 	h.settle()
-	if want := fmt.Sprintf(": messages 1–%d summarised", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
 		t.Errorf("shown %q, want one notice with %q", h.shown, want)
 	}
 }

@@ -8,13 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
 // Options are the inputs of Install.
 type Options struct {
 	Place
-	// Plugin is the plugin spec of a shim that the user named. It replaces an entry that loads the shim
-	// from another path. Empty means Shim.
+	// Plugin is the spec of a shim that the user has named. It replaces an entry that loads the shim from another path.
+	// If it is empty, the installation uses Shim.
 	Plugin string
 	// Shim is the shim to install if the user named none.
 	Shim Shim
@@ -72,7 +74,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", o.Harness.Name, entry))
 	}
 	o.addPanel(p, entry, usesShim)
-	after := d.bytes()
+	after := d.Bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
 		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or another version is there
@@ -136,8 +138,8 @@ func (p *Plan) earlier() (*record, error) {
 	return new(record), nil
 }
 
-// newDirectory returns the harness's directory, for a user that of the edited file. It is empty unless this installation or the
-// earlier one makes it.
+// newDirectory returns the harness's directory if this installation or the earlier one creates it, otherwise "". For a
+// user, the harness's directory is the directory of the edited file.
 func (p Place) newDirectory(file string, earlier *record) string {
 	dir := filepath.Dir(file)
 	if p.Project != "" {
@@ -149,8 +151,8 @@ func (p Place) newDirectory(file string, earlier *record) string {
 	return earlier.NewDirectory
 }
 
-// recordLoader records the files of the loader that the plan writes into the project. A loader that the repository
-// brought along stays when magicctx is uninstalled.
+// recordLoader records the files of the loader that the plan writes into the project. If a loader came with the
+// repository, it stays when magicctx is uninstalled.
 func (r *record) recordLoader(p *Plan, earlier *record) {
 	r.Loader, r.LoaderHash, r.Terminal, r.TerminalHash = earlier.Loader, earlier.LoaderHash, earlier.Terminal, earlier.TerminalHash
 	for _, f := range p.place().loadersAmong(p.files) {
@@ -189,7 +191,7 @@ func (p *Plan) recordInstallation(edited configuration, spec string, earlier *re
 	if original == nil {
 		original = []byte(place.Harness.newFile)
 	}
-	d, err := parseDocument(p.File, original)
+	d, err := jsonc.ParseDocument(p.File, original)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -39,7 +40,7 @@ type record struct {
 	// Loader is the path of the loader that was written into the project, and LoaderHash is its hash.
 	Loader     string `json:"loader,omitempty"`
 	LoaderHash string `json:"loader_hash,omitempty"`
-	// Terminal is the path of the loader's half for terminals, and TerminalHash is its hash.
+	// Terminal is the path of the loader for OpenCode's terminal interface, and TerminalHash is its hash.
 	Terminal     string `json:"terminal,omitempty"`
 	TerminalHash string `json:"terminal_hash,omitempty"`
 	// NewDirectory is the path of the harness's directory, if the installation made it.
@@ -163,14 +164,14 @@ func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, 
 	case backup != nil && (untouched || bytes.Equal(content, backup)):
 		return backup, true, nil
 	}
-	d, err := parseDocument(v.file, content)
+	d, err := jsonc.ParseDocument(v.file, content)
 	if err != nil {
 		return nil, false, err
 	}
 	if err := (configuration{d, v.place}).disable(r.Spec, r.Former); err != nil {
 		return nil, false, err
 	}
-	before = d.bytes()
+	before = d.Bytes()
 	if r.IsNew && bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace([]byte(v.place.Harness.newFile))) {
 		return nil, true, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/install/template"
+	"github.com/magicctx/magicctx-host/internal/regular"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -43,7 +44,7 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := realPath(filepath.Join(dir, "magicctx.jsonc"))
+	file, err := regular.RealPath(filepath.Join(dir, "magicctx.jsonc"))
 	if err != nil {
 		return nil, fmt.Errorf("place the settings: %w", err)
 	}
@@ -57,8 +58,8 @@ func newSettings(o Options) (*Settings, error) {
 	return s, err
 }
 
-// settingsCandidates returns the possible paths of a settings file at the place. For a project, it returns those
-// of all harnesses.
+// settingsCandidates returns the possible paths of a settings file at the place. For a project, it returns the paths of
+// all harnesses.
 func (p Place) settingsCandidates() (files []string) {
 	if p.Project == "" {
 		files, _ = config.Candidates(config.Options{Harness: p.Harness.ID, Env: p.Env})

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 // Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
@@ -29,8 +31,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// If settings that name the schema stay, the schema stays, too. These may be the user's own settings, or
-		// those of another harness.
+		// If settings that name the schema stay, the schema stays, too. Such settings may be the user's own, or may
+		// belong to another harness.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
@@ -72,8 +74,8 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// recorded returns the configurations of the place, and the one that an installation has edited with its record. If there
-// is none, the record is nil.
+// recorded returns the configurations of the place. file is the configuration that an installation has edited, and r is
+// the record of that installation. If there is no such file, r is nil.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -114,7 +116,7 @@ func (p Place) installed(ctx context.Context) (string, *record, error) {
 		}
 		if i := p.ownEntry(file, plugins); i >= 0 {
 			entry := p.specOf(&plugins.Elements[i])
-			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from %q by hand", d.position(*entry), mustText(*entry), p.Harness.List)
+			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from %q by hand", d.Position(*entry), mustText(*entry), p.Harness.List)
 		}
 	}
 	return "", nil, ErrNotInstalled
@@ -147,10 +149,10 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject reports whether the path of a file or directory, with its links resolved, is in the project.
-// For a place without a project, every path is.
+// isInProject reports whether the path of a file or directory, with its links resolved, is in the project. For a place
+// without a project, it always returns true.
 func (p Place) isInProject(file string) bool {
-	real, err := realPath(file)
+	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil
 }
 
@@ -165,7 +167,7 @@ func (p *Plan) applyRemoval() error {
 	case p.After == nil:
 		err = removeFile(p.Real)
 	case !bytes.Equal(p.After, p.Before):
-		err = replaceFile(p.Real, p.After, 0o644)
+		err = regular.Replace(p.Real, p.After, 0o644)
 	}
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 		{Label: "historian", Text: historianOf(st.History, now)},
 		{Label: "budget", Text: budgetsOf(st, now)},
 		{Label: "dreamer", Text: dreamOf(st.Dream, now)},
+		{Label: "sidekick", Text: sidekickOf(st.Sidekick)},
 		{Label: "next bust", Text: NextBust(st)},
 		{Label: "last bust", Text: lastBustOf(st, now)},
 		{Label: "busts", Text: bustsOf(st)},
@@ -107,7 +108,7 @@ var reasons = map[string]string{
 	"system-changed":     "because the system prompt had changed",
 	"transcript-changed": "because the harness had changed sent messages",
 	"flush":              "because you asked for it",
-	"head-reverted":      "because you had taken back messages that were summarised",
+	"head-reverted":      "because you had gone back to earlier messages",
 	"unexplained":        "for no known reason, which is a mistake of magicctx",
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/models"
@@ -37,6 +38,8 @@ func storeSession(t *testing.T, dir string) *store.Store {
 			c.Pass.Verdict, c.Pass.Bust, c.Pass.Cause, c.Pass.BustCause = "hard", true, "idle", "idle"
 			c.Removals = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 2400, Through: 2}}
 		}
+		c.Session.Gauge.Base = 2000
+		c.Pass.WireTokens, c.Pass.BaselineTokens, c.Pass.DeltaTokens, c.Pass.MemoryTokens, c.Pass.ReasoningTokens = 15_000, 4000, 1000, 2000, 1000
 		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
 	storetest.Must(t, s.SaveUsage(t.Context(), key, 2, 0, 20_000, 12_000))
@@ -64,9 +67,19 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	storetest.Same(t, "title", got.Title, "Zebras <b>")
-	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart leaves it out.
+	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the
+	// chart leaves it out.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
+	}
+	// Request 3 has no usage, so its parts are as the host has counted them.
+	parts := ""
+	for _, part := range got.Timeline.Parts {
+		parts += part.Label + " " + part.Value + ", "
+	}
+	storetest.Same(t, "parts", parts, "system prompt and tool definitions 2k, summaries 3k, memories 2k, conversation 9k, thinking 1k, ")
+	if sources := sourcesOf(store.PassRow{WireTokens: 15_000, BaselineTokens: 5000, MemoryTokens: 2000, ToolTokens: 4000, Usage: &store.Usage{CacheRead: 32_000}}, 2000); sources != (replay.Sources{System: 2000, Head: 6000, Memories: 4000, Results: 8000, Text: 12_000}) {
+		t.Errorf("the parts of a prompt of 32k are %+v", sources)
 	}
 	for i := range got.Summaries {
 		got.Summaries[i].CreatedAt = 0
@@ -89,13 +102,32 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 			{"price", "re-sends 12.9k, removes 29k, pays off in 3 requests, about 41 to come"},
 			{"provider", "read 20k of 32k tokens from its cache"},
 			{"pieces", "tokens by rule: tool reclaim 3k"},
-		}, Pieces: []piece{{Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
+		}, Pieces: []piece{{Tag: 2, Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
 	}))
 	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {
 		t.Errorf("the sessions are %s", body)
 	}
 	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "ses_unknown") {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestPiecesAreKeptAndLetGo(t *testing.T) {
+	s := serve(t).enter()
+	storeSession(t, s.dir)
+	for _, step := range []struct {
+		wish   string
+		status int
+		want   string
+	}{
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[2]}`, http.StatusOK, `[{"tag":2,"name":"§2§ read src/zebra.go","tokens":"3k","state":"it comes back when`},
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[2],"letGo":true}`, http.StatusOK, `[]`},
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[99]}`, http.StatusUnprocessableEntity, "no piece"},
+		{`{`, http.StatusUnprocessableEntity, "read the number"},
+	} {
+		if status, body := s.api("POST", "/api/keep", step.wish); status != step.status || !strings.HasPrefix(body, step.want) {
+			t.Errorf("%s: %d %s, want %d and %q", step.wish, status, body, step.status, step.want)
+		}
 	}
 }
 
