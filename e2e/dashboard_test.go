@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// What the user does in the dashboard reaches the session that runs: a memory that was edited, and a piece that is kept. The
-// next request is as without them, because only a bust may change the cached prompt. The next bust shows both.
+// What the user does in the dashboard reaches the session that runs: a memory that was edited, and a piece that is
+// kept. The next request does not change, because only a bust may change the cached prompt. The next bust shows both.
 func TestDashboardOfARunningSession(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

@@ -122,9 +122,8 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 // Unstored returns the bindings made since the last committed pass.
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking the first n messages of the wire lose
-// if the argument after becomes the setup. If the model binds its thinking, a new
-// preamble invalidates all of it.
+// lostWith estimates how many tokens of thinking the first n messages of the wire lose if the argument after becomes
+// the setup. If the model binds its thinking, a new preamble invalidates all thinking.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -205,8 +204,8 @@ func (s *memo) Thinking(a frozen.Additions) int {
 	return s.thinkingIn(len(s.entries), s.State.With(a))
 }
 
-// boundThinking estimates how many tokens of thinking become invalid if message first
-// changes: the bound thinking of that message and all later ones.
+// boundThinking estimates how many tokens of thinking become invalid if message first changes: the bound thinking of
+// this message and of all later messages.
 func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0

@@ -12,9 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests in this file and in defects_test.go are named after the bug classes A, B
-// and C in docs/defects.md. The comment of each test describes the bug as earlier
-// context managers had it.
+// The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md. The
+// comment of each test describes the bug that earlier context managers had.
 
 // Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other at
 // once. The second bust then dropped outputs, because the two-pass reclaim counted the first bust as the earlier pass
@@ -51,8 +50,8 @@ func (s *story) steady(text string) {
 	}
 }
 
-// shows requires that the wire contains the text if want is true, and otherwise that it
-// does not.
+// shows requires that the wire contains the text if want is true, and that it does not contain the text if want is
+// false.
 func (s *story) shows(what string, want bool) {
 	s.t.Helper()
 	if strings.Contains(s.w.text(), what) != want {
@@ -60,8 +59,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// Bug A1 (and reference vector V14): a steady pass removed an old call of ctx_reduce from the prefix. The call had
-// become old only because the array had grown.
+// Bug A1: a steady pass removed an old call of ctx_reduce from the prefix. The call had become old only because the
+// array had grown.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -83,7 +82,7 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	if got := s.w.text(); got != detected {
 		t.Errorf("wire:\n%s", got)
 	}
-	s.happen("flush")
+	s.happen("user u5: go on\nflush") // without the prompt, the model could still add a step to the answer
 	if got := fmt.Sprint(s.w.decision.Edits); got != "[{5 drop}]" {
 		t.Errorf("with none protected: %s", got)
 	}
@@ -253,8 +252,7 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// Bug A29 (and the case of reference vector V06 in which a usage is read twice): a second pass on the same measurement
-// dropped the rest of the tail.
+// Bug A29: a second pass on the same measurement dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")
@@ -278,7 +276,7 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 }
 
 // Bug A32: messages without remaining content were spliced out of the array. Caches between the harness and the
-// provider address messages by position, so they missed.
+// provider find messages by position, so they missed.
 func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): x\nassistant t1..t21 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: next")
@@ -296,8 +294,8 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: an answer of which nothing was left counted as the first one in a run of answers. But a message that is left
-// out of the wire neither separates two answers nor starts a run.
+// Bug A33: an answer without remaining content counted as the first in a run of answers. But a message that is left out
+// of the wire neither separates two answers nor starts a run.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -324,7 +322,7 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 }
 
 // Bug B1: the results between two answers were dropped. The provider then fused the answers into one message with
-// thinking in its middle. If the harness itself sends two answers in a row, the host leaves them alone.
+// thinking in its middle. If the harness itself sends two answers in a row, the host does not change them.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	const told = "user u1: q\nassistant a1: think signed \"r1\" | think signed \"r1b\" | x | call read c1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"r2\" | y | call read c2 {\"f\":2} -> \"B\"\n" +
@@ -443,8 +441,8 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	}
 }
 
-// Bug B9: models imitate tags, and the imitated tags piled up at the start of the texts. The test also has texts whose
-// beginning only looks like a tag, for example "§5.1". In bug D2, such texts lost this beginning.
+// Bug B9: models imitate tags, and more and more imitated tags stayed at the start of the texts. The test also has
+// texts whose beginning only looks like a tag, for example "§5.1". In bug D2, such texts lost this beginning.
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")
@@ -513,8 +511,8 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Fixed bug: after a revert, the reverted units counted as the newest ones, so age protected no unit that was still in
-// the array. The pass dropped a result that the model had not read, and the request ended with an answer of the model.
+// Fixed bug: after a revert, the reverted units counted as the newest units, so no unit that was still in the array was
+// protected. The pass dropped a result that the model had not read, and the request ended with an answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

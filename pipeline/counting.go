@@ -26,9 +26,8 @@ func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 // Counting holds the token ratios that a pass needs to estimate a prompt that no usage
 // reports.
 type Counting struct {
-	// Model is the ratio of the model that the pass is for. Measured is the ratio of the
-	// model whose usage is the newest one in the array (Session.MeasuredBy). The two
-	// differ after a change of the model.
+	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
+	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.
 	Model, Measured TokenRatio
 }
 
@@ -42,8 +41,8 @@ func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
 
-// MeasuredBy returns the model that wrote the newest answer with a usage. If no answer
-// has one, it returns the zero Model.
+// MeasuredBy returns the model that wrote the newest answer with a usage. If no answer has a usage, it returns the zero
+// Model.
 func (s *array) MeasuredBy() schema.Model {
 	if i := s.newestMeasured(); i >= 0 {
 		return s.entries[i].header.wrote
@@ -92,9 +91,8 @@ const (
 // A TokenSample is the token ratio of a model, computed from two reported prompts.
 type TokenSample struct {
 	Model schema.Model
-	// Ratio is 0 if the comparison tells nothing: the answers are of different models, too
-	// much of the content is not text, or the ratio is below leastRatio or above
-	// mostRatio.
+	// Ratio is 0 if the comparison shows nothing: the answers are of different models, too much of the content is not
+	// text, or the ratio is below leastRatio or above mostRatio.
 	Ratio TokenRatio
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If the second of two prompts only extends the first one, their reported sizes show
-// the provider's token ratio.
+// If the second of two prompts only extends the first prompt, their reported sizes show the provider's token ratio.
 func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.5, 1.9} {
 		p := newProvider(t, 3000, perToken)
@@ -114,9 +113,8 @@ func TestTokenRatioIsBounded(t *testing.T) {
 	}
 }
 
-// If a new model counts twice as many tokens as the old one, the same session fills twice
-// as much of the window. The first pass for the new model frees space, and does not wait
-// until the provider refuses the prompt.
+// If a new model counts twice as many tokens as the old model, the same session fills twice as much of the window. The
+// first pass for the new model frees space, and does not wait until the provider refuses the prompt.
 func TestModelSwitchFreesSpaceForTheNewVocabulary(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		p := newProvider(t, 500, 1)

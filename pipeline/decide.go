@@ -16,8 +16,8 @@ type Readings struct {
 	Now int64
 	// LimitTokens is the model's prompt limit in tokens, 0 if it is unknown.
 	LimitTokens int
-	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is
-	// the low mark in percent. If it is 0, the pass chooses one.
+	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is the low mark in percent. If
+	// LowMark is 0, the pass chooses a low mark.
 	Threshold, LowMark float64
 	// TTL is how long the provider keeps an unused prefix. Route describes the other
 	// properties of its cache.
@@ -41,8 +41,8 @@ type Readings struct {
 	// effect on the next hard pass.
 	Profile     string
 	Binds, Gaps bool
-	// SystemPending means that the harness's system prompt differs from the one that
-	// the session sends. The session adopts it when a turn begins.
+	// SystemPending means that the harness's system prompt differs from the system prompt that the session sends. The
+	// session adopts it when a turn begins.
 	SystemPending bool
 	// SystemIsNew means: whatever this pass decides, the request is sent with a system prompt that no pass has seen
 	// yet.
@@ -67,8 +67,7 @@ type Decision struct {
 	Additions
 }
 
-// An Assessment is the judgement of a pass about the session. Nothing in it shows on
-// the wire.
+// An Assessment is the judgement of a pass about the session. It does not affect the wire.
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
@@ -93,12 +92,10 @@ type Assessment struct {
 	Stuck Stuck
 	// Rent is the rent meter. Only a steady pass and a bust for rent change it.
 	Rent Rent
-	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
-	// dropped (Meta.ReclaimUpTo).
+	// ReclaimUpTo is the highest tag that this pass or an earlier pass could have dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
-	// perToken is the number of provider tokens that a bust frees with each token of the
-	// host's count. It is the model's learned token ratio, unless the gauge is our own
-	// estimate or the provider refused the prompt.
+	// perToken is the number of provider tokens that a bust frees with each token of the host's count. It is the
+	// model's learned token ratio, unless the gauge is the host's own estimate or the provider refused the prompt.
 	perToken float64
 }
 
@@ -106,10 +103,9 @@ type Assessment struct {
 // the relief. For a steady pass, they are the zero value.
 type Additions struct {
 	frozen.Additions
-	// Reasons holds the reason of each edit, in the order of Edits. Reasons never show
-	// on the wire; a person may ask for them.
+	// Reasons holds the reason of each edit, in the order of Edits. They do not affect the wire, and are for people.
 	Reasons []rule.Reason
-	// Relief is the relief after the bust. It is nil if the relief stays as it is.
+	// Relief is the relief after the bust, or nil if it does not change.
 	Relief *Relief
 	// FreedBy counts the freed tokens by rule, for example "tiered drop", in the host's
 	// count. The tokens of messages that the head newly covers are counted under
@@ -161,7 +157,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	if r.Overflow {
 		refusedAt := limit
 		if s.isModelNew() {
-			refusedAt = 0 // another model refused the prompt, and limit says nothing about its window
+			refusedAt = 0 // another model refused the prompt, and limit is not the limit of that model
 		}
 		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens, r.Counting)
 	}
@@ -180,8 +176,8 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// Only the unfinished turn stops this pass from dropping. So this pass counts as one
-		// that could have dropped these outputs. The two-pass reclaim requires such a pass.
+		// Only the unfinished turn stops this pass from dropping. So this pass counts as a pass that could have dropped
+		// these outputs, which the two-pass reclaim requires.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a

@@ -91,8 +91,8 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	}
 }
 
-// Bug C18: a bust for idleness in the middle of a turn was put off and then lost. On such a pass the prefix is gone, so
-// there is no reason to wait.
+// Bug C18: a bust for idleness in the middle of a turn was delayed and then lost. If the session was idle, the prefix
+// is gone, so there is no reason to wait.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u0", "user", w.now, nil, textPart("p0", "q0")), message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -209,8 +209,8 @@ func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	}
 }
 
-// Bug C13: calls and results in the provider's own format got no tags. OpenCode sends no such parts, so we treat them
-// as unknown content and leave them alone.
+// Bug C13: calls and results in the provider's own format got no tags. OpenCode sends no such parts, so the host treats
+// them as unknown content and does not change them.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))
@@ -337,7 +337,7 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 }
 
 // Bug F17: reasoning filled the small window of a local model. The texts of the same answers had been dropped, but
-// their reasoning stayed: such a provider requires reasoning beside calls, so the host removed no reasoning at all.
+// their reasoning stayed: the provider required reasoning beside calls, so the host removed no reasoning at all.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

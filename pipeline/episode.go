@@ -68,9 +68,8 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway
-// and the size is more than half way from the low mark to the high one, the pass also
-// does the work of the next episode.
+// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway, and the size is more than half
+// way from the low mark to the high mark, the pass also does the work of the next episode.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -101,9 +100,8 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 // only if it brings the prompt below the emergency level.
 const minEmergency = 2000
 
-// isWorthIt reports whether a bust of a live prefix is worth its cost. A flush by the
-// user and a refused prompt are never weighed, and neither is any bust while the price
-// is unknown.
+// isWorthIt reports whether a bust of a live prefix is worth its cost. After a flush by the user or a refused prompt,
+// or while the price is unknown, every bust is worth it.
 func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	switch {
 	case a.Cause == CauseFlush || a.Cause == CauseOverflow || r.Price.Read <= 0:
@@ -138,9 +136,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust. freed is the number of tokens that the
-// bust frees in the measured prompt. edits is the number of its edits. reliefAfter
-// returns nil if the relief stays as it is.
+// reliefAfter returns the relief after a bust. freed is the number of tokens that the bust frees in the measured
+// prompt. edits is the number of its edits. If the relief does not change, reliefAfter returns nil.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {

@@ -50,7 +50,7 @@ type FoldReason string
 // The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
 // hard pass.
 const (
-	// FoldFirst: the session had no head, or none with a compartment.
+	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
@@ -60,8 +60,7 @@ const (
 
 // A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head stays as it is. keys names the messages that the head stands
-	// for.
+	// head is nil if the head does not change. keys names the messages that the head replaces.
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
@@ -107,9 +106,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the compartments whose messages the session has now. First come the leading published ones that no
-// revert has reached. Then come the withdrawn ones whose messages are back, for example because the user of Pi has
-// returned to an older branch.
+// standing returns the compartments whose messages the session has now. First come the leading published compartments
+// that no revert has reached. Then come the withdrawn compartments whose messages are back, for example because the
+// user of Pi has returned to an older branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -141,10 +140,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the leading published compartments that no revert has reached: the
-// array still has their messages, or a summary by the harness or the host's marker hides
-// them. If the array holds no compartment's last message, the summary hides each
-// compartment that was made before it and that has no message in the array.
+// unreverted returns the leading published compartments that no revert has reached: the array still has their messages,
+// or a summary by the harness or the host's marker hides these messages. If the array has the last message of no
+// compartment, the summary hides each compartment that is older than the summary and has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -182,8 +180,7 @@ func (s *content) hasRestored(r Readings) bool {
 	return kept+len(restored) > max(kept, s.State.Head.Shows())
 }
 
-// CoveredKeys returns the keys of the messages that h stands for. all holds the session's
-// published compartments.
+// CoveredKeys returns the keys of the messages that h replaces. all holds the session's published compartments.
 func CoveredKeys(h frozen.Head, all []chronicle.Compartment) frozen.Keys {
 	keys := make(frozen.Keys)
 	for i := range all {
@@ -263,7 +260,7 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover makes h stand for the messages of the compartments in shown, and for every message that precedes their last
+// cover makes h replace the messages of the compartments in shown, and for every message that precedes their last
 // message in the array. It returns the keys of all these messages, without the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
@@ -359,8 +356,7 @@ func (e *entry) endsTurn() bool {
 		(e.header.finish == transcript.EndsTurn || e.header.finish == transcript.EndsOtherwise)
 }
 
-// changeTo returns the change from the session's head to next, which stands for the
-// messages in keys.
+// changeTo returns the change from the session's head to next, which replaces the messages in keys.
 func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next)}
 	c.freed, _ = s.freedByHead(c, len(s.entries))

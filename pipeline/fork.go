@@ -123,13 +123,11 @@ type Copy struct {
 	// original has made no pass since it was compacted.
 	IsCompacted bool
 	Summary     string
-	// Next is the key of the answer directly after the copy of the original's newest
-	// message with units. The original has no units for that answer, because it made no pass after it.
-	// Next is empty if no answer follows.
+	// Next is the key of the answer directly after the copy of the original's newest message with units. The original
+	// has no units for that answer, because it has made no pass since that answer. Next is empty if no answer follows.
 	Next string
-	// GoesOn means that the copy has answers of its own after the copied messages. The host
-	// knows nothing about the wires that they answered, for example because its database was
-	// lost.
+	// GoesOn means that the copy has answers of its own after the copied messages. The host does not know the wires
+	// that these answers followed, for example because its database was lost.
 	GoesOn bool
 }
 
@@ -218,9 +216,9 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 // Moved translates the original's gauge to the copy.
 func (c Copy) Moved(g Gauge) Gauge {
 	if c.GoesOn && g.Of != "" {
-		// The newest usages of the copy measure unknown wires: the raw array if the host was away, or one with a head
-		// that was lost. With an empty key, which no message has, the gauge treats the measured message as reverted,
-		// and ignores these usages.
+		// The newest usages of the copy measure unknown wires: the raw array if no host was running, or a wire with a
+		// head that was lost. With an empty key, which no message has, the gauge treats the measured message as
+		// reverted, and ignores these usages.
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}

@@ -49,7 +49,7 @@ func FormsOf(s *Session, messageKey string) []Form {
 	return forms
 }
 
-// withoutRemovals returns the patch without the operations that remove whole parts, and the paths of those parts.
+// withoutRemovals returns the patch without the operations that remove whole parts, and the paths of the removed parts.
 func withoutRemovals(patch schema.Patch, m *transcript.Message, paths transcript.Paths) (rest schema.Patch, gone map[string]bool) {
 	gone = make(map[string]bool)
 	results := []string{paths.Message, paths.Results}

@@ -105,8 +105,8 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 }
 
 // A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the other
-// covered messages come back. The bug: the host went on counting the head instead of these messages: 5,058 tokens,
-// although 13,880 were sent.
+// covered messages come back. The bug: the host still counted the head, and not these messages: 5,058 tokens, although
+// 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -188,8 +188,8 @@ func (p *provider) showsSummary(t *testing.T, newest int) {
 	p.wantSize(t, p.prompt())
 }
 
-// Fixed bug: a summary replaced messages that had come after the newest usage. The host counts such messages itself,
-// but it subtracted them from the measured prompt as well: it estimated 1,592 tokens, although 5,193 were sent.
+// Fixed bug: a summary replaced messages that had come after the newest usage. The host counts these messages itself,
+// but it also subtracted them from the measured prompt, and estimated 1,592 tokens, although 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -231,8 +231,8 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	}
 }
 
-// When a summary replaces messages, their thinking is gone too. The bug: after a revert, the host went on counting that
-// thinking: it estimated 12,911 tokens, although 3,959 were sent.
+// When a summary replaces messages, it also removes their thinking. The bug: after a revert, the host still counted
+// this thinking: it estimated 12,911 tokens, although 3,959 were sent.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -240,7 +240,7 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p.showsSummary(t, 3)
 }
 
-// The thinking is gone, too, when the harness itself summarises the session. The bug: the host went on counting it: it
+// A summary of the harness itself also removes the thinking. The bug: the host still counted this thinking, and
 // estimated 7,273 tokens, although 2,746 were sent (-seed 3915213).
 func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
@@ -274,7 +274,7 @@ func (p *provider) compact() {
 // Bug D5: after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
 // estimated 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
-	// One revert goes to the measurement that the bust was based on, the other one to an earlier measurement.
+	// One revert goes back to the measurement on which the bust was based, the other to an earlier measurement.
 	for _, back := range []int{0, 2} {
 		for _, perToken := range []float64{0.8, 1, 1.3} {
 			for _, restarts := range []bool{false, true} {

@@ -67,13 +67,13 @@ func (m *headMemo) render(codec transcript.Codec) {
 		decoded := codec.Decode(raw)
 		wire := render.WireMessageOf(&decoded)
 		m.end.wireChain = m.end.wireChain.next(wire.Hash())
-		// The harness has no such message, so the raw one is empty.
+		// The harness has no such message, so the raw message is empty.
 		m.rendered = append(m.rendered, render.Rendered{Raw: render.WireMessage{Key: wire.Key, Role: wire.Role}, Wire: wire})
 	}
 }
 
-// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one on each block of the
-// system prompt and two on the newest messages. If the system prompt has several blocks, a breakpoint on the
+// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one breakpoint on each block
+// of the system prompt and two on the newest messages. If the system prompt has several blocks, a breakpoint on the
 // acknowledgement would be one too many, and the newest message would lose its breakpoint.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
@@ -98,7 +98,7 @@ func (s *array) coveredBy(h frozen.Head) int {
 	return 0
 }
 
-// isCovered reports whether the head that is shown stands for entry i.
+// isCovered reports whether the head that is shown replaces entry i.
 func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.entries[i].staysBehind(s.shown.Head)
 }

@@ -116,8 +116,8 @@ func TestHeadStandsInFrontOfTheTail(t *testing.T) {
 	})
 }
 
-// Documents are a reason for a head even before anything is summarised. Such a head appears once the prefix is
-// lost, stays unchanged, and gets compartments as soon as there are some.
+// Documents are a reason for a head even before anything is summarised. The head for documents appears when the prefix
+// is lost, stays unchanged, and gets compartments as soon as there are some.
 func TestHeadStandsAlone(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 2)
@@ -239,7 +239,7 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness's own compaction removes the covered messages and some later ones, the head stays as it is. The
+// If the harness's own compaction removes the covered messages and some later messages, the head does not change. The
 // summary of the harness follows the head.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
@@ -257,7 +257,8 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 }
 
 // Fixed bug: in Pi, the user looked at another branch that has a summary. The array then lacked the last message that
-// the head covers, but still had an earlier covered one. The head stayed, and that earlier message read "[dropped]".
+// the head covers, but still had an earlier covered message. The head stayed, and that earlier message read
+// "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)
@@ -328,7 +329,7 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 }
 
 // The harness's compaction can keep turns: the array then begins with a summary that is newer than these turns. The
-// head numbers messages by time, because the code that reads the harness's store does so, too.
+// head numbers messages by time, as the code that reads the harness's store numbers them.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {
@@ -351,9 +352,9 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, but stands in front of them. If a
-// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head
-// and tail.
+// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. If a
+// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head and
+// tail.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

@@ -220,7 +220,7 @@ var userTexts = []string{
 
 func (h *life) user() { h.prompt(!h.isShared) }
 
-// prompt adds a message of the user, which may be blank. Pi leaves a blank one out.
+// prompt adds a message of the user, which may be blank. Pi leaves a blank message out.
 func (h *life) prompt(mayBeBlank bool) {
 	texts := userTexts
 	if !mayBeBlank {
@@ -451,9 +451,8 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// In one of two equal sessions, the host restarts at random. The host of the other one,
-// the twin, never restarts and loses nothing. After every pass, the two sessions must
-// agree.
+// In one of two equal sessions, the host restarts at random. The host of the other session, the twin, never restarts
+// and loses nothing. After every pass, the two sessions must agree.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -602,9 +601,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 
 // An episode has only one bust. A pass under pressure does all its work at once, and the same transcript gives no
 // reason for another bust. But a bust for rent may follow, because it also drops the newest units that the model has
-// marked, and a bust under pressure keeps these. While the price is unknown, even a bust that frees little is made, and
-// the next pass may reclaim more outputs. So the test ends there (-rapid.seed=6722935167943988486,
-// 3338930536038272391).
+// marked, and a bust under pressure keeps these. While the price is unknown, or if writing to the cache costs no more
+// than reading from it, even a bust that frees little is made, and the next pass may reclaim more outputs. So the test
+// ends there (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {
@@ -614,7 +613,7 @@ func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 		t.Fatalf("bust (%s) at a pressure of %.1f %%", w.result.BustCause, w.decision.Percent)
 	}
 	freed, emergency := w.decision.Price.Removed, w.decision.Percent >= EmergencyPercent
-	if w.readings.Price.Read <= 0 && freed < leastRemoved {
+	if p := w.readings.Price; (p.Read <= 0 || p.Write <= p.Read) && freed < leastRemoved {
 		return
 	}
 	w.pass()

@@ -41,7 +41,7 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 // sendTo sends the newest pass to the judge.
 func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
-	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another one
+	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another profile
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
 	// Pi's shim puts the breakpoint into the finished request, which the judge does not see.
 	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
@@ -63,8 +63,8 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	}
 }
 
-// If the request that a harness makes from the raw array keeps the provider's rules,
-// the request made from our wire keeps them too, for random sessions.
+// If the request that a harness makes from the raw array keeps the provider's rules, the request that is made from the
+// host's wire keeps them, too. The sessions are random.
 func TestJudgeRandomSessions(t *testing.T) {
 	bothCodecs(t, judgeRandomSessions)
 }

@@ -40,11 +40,11 @@ func (s *memo) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether one call of entry i has to stay on the wire. That is so if entry i, or the next step
-// after it, ends its turn with calls and signed thinking. The step that ends the turn may become the last answer of the
-// array, for example after a revert, and Anthropic requires that the last answer begins with its thinking. If this step
-// vanished, an answer without thinking could become the last one. If the step before it kept no result, the two steps
-// would fuse, and the last answer would lose its thinking.
+// hasToKeepCall reports whether one call of entry i has to stay on the wire. It has to stay if entry i, or the next
+// step after it, ends its turn with calls and signed thinking. The step that ends the turn may become the last answer
+// of the array, for example after a revert, and Anthropic requires that the last answer begins with its thinking. If
+// this step vanished, an answer without thinking could become the last one. If the step before it kept no result, the
+// two steps would fuse, and the last answer would lose its thinking.
 //
 // The provider joins an answer without calls with the next answer, so the thinking may be
 // in a message before the calls.
@@ -89,8 +89,8 @@ func (s *memo) isShell(e *entry) bool {
 	})
 }
 
-// mayExposeCalls reports whether an older answer with calls could become the last answer
-// if the message vanished, at a provider that wants such an answer to begin with thinking.
+// mayExposeCalls reports whether the provider requires that a last answer with calls begins with thinking, and an older
+// answer with calls could become the last answer if this message vanished.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
 	return p.WantsThinkingFirst && e.header.afterCalls
 }

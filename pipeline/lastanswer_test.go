@@ -10,8 +10,8 @@ import (
 )
 
 // Bug J9: the calls of three steps were dropped. The thinking of these steps was removed with the calls, or because the
-// step fused with the previous one. Then the user reverted the rest of the turn, and one of these steps became the last
-// answer. Anthropic refuses a last answer that has calls and does not begin with its thinking.
+// step fused with the previous step. Then the user reverted the rest of the turn, and one of these steps became the
+// last answer. Anthropic refuses a last answer that has calls and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -92,8 +92,8 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// Bug J14: the synthetic todo list stood at the end of an answer without calls. A new prompt or a revert made it the
-// last answer. Because of the list, that answer had a call but did not begin with thinking.
+// Bug J14: the synthetic todo list was at the end of an answer without calls. A new prompt or a revert made it the last
+// answer. Because of the list, that answer had a call but did not begin with thinking.
 func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
@@ -138,7 +138,7 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F9: the newest call of an answer was dropped first. Since the answer has to keep a call, another one stayed as a
+// Bug F9: the newest call of an answer was dropped first. The answer has to keep a call, so another call stayed as a
 // skeleton. When that skeleton was removed, the newest call came back.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
@@ -169,10 +169,10 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F24: the model ended its turn, and went on without a prompt: an answer with thinking and a text, and directly
-// after it a step with calls. The provider sees them as one answer, which begins with the thinking of the first. The
-// rules looked only at the step, which has no thinking. So the call before the two was dropped. The answer then fused
-// with the text beside that call, and lost its thinking.
+// Bug F24: the model ended its turn with an answer of thinking and a text, and then continued without a prompt:
+// directly after it came a step with calls. The provider sees them as one answer, which begins with the thinking of the
+// first. The rules looked only at the step, which has no thinking. So the call before the two was dropped. The answer
+// then fused with the text beside that call, and lost its thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -194,7 +194,7 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 			s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 		}
 
-		// The user speaks directly after the step.
+		// The user writes directly after the step.
 		s = begin(t, profile, 1)
 		s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nuser u2: n\n" +
 			"assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n")
@@ -205,7 +205,7 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 }
 
 // Bug F26: the model thought, and ended its turn without calls. The next pass removed the call before that answer. Then
-// the model went on with another step, without a prompt in between. Anthropic sees the answer and the step as one, so
+// the model continued with another step, without a prompt in between. Anthropic sees the answer and the step as one, so
 // the last answer began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {

@@ -9,8 +9,8 @@ const MarkerProvider = "magicctx"
 // no host runs, so it is never on the wire.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
-// isBoundary reports whether entry i is the prompt at which the host's compaction marker
-// stands. The harness puts the marker's summary after this prompt, and before the next one.
+// isBoundary reports whether entry i is the prompt with the host's compaction marker. The harness puts the marker's
+// summary after this prompt, and before the next prompt.
 func (s *array) isBoundary(i int) bool {
 	if s.entries[i].header.role != transcript.User {
 		return false

@@ -7,13 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel says which model the next request goes to, if the harness's messages do not name it. With the zero Model,
-// the messages say it.
+// AskModel sets the model of the next request, if the harness's messages do not name it. The zero Model means that the
+// messages name it.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model that the next request goes to: the model given to AskModel, or
-// else the model that the newest user message names. If neither is known, it returns the
-// last pass's model.
+// Model returns the model of the next request: the model given to AskModel, or else the model that the newest user
+// message names. If neither is known, it returns the last pass's model.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel

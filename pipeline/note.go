@@ -8,7 +8,7 @@ import (
 
 // NotePlace returns the tag of the newest unit to which a note may be added, or 0. The unit is the result of a tool or
 // a text of the user, and is new since the newest Update. So the provider has not seen its content yet, and the note
-// causes no bust. A unit that already has a reminder, for example from the harness, gets no second one.
+// causes no bust. A unit that already has a reminder, for example from the harness, gets no note.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded
@@ -28,7 +28,7 @@ func (s *Session) NotePlace() int {
 				return tags[p]
 			}
 		}
-		if isKnown { // the provider has seen this message and those before it
+		if isKnown { // the provider has seen this message and the messages before it
 			return 0
 		}
 	}
@@ -47,8 +47,8 @@ type New struct {
 	Part    *transcript.Part
 }
 
-// maxNew is how many messages News looks at, from the end of the array. If more messages than that are new to the host,
-// the session is older than the host, and the provider has seen most of them.
+// maxNew is how many messages News looks at, from the end of the array. If more messages are new to the host, the
+// session is older than the host, and the provider has seen most of them.
 const maxNew = 4
 
 // News returns the parts to which the newest Update has given tags, and to which a note may be added. It is called

@@ -2,9 +2,9 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r
-// · S/D − 1. Here w is the price of writing a token, and r is the price of reading
-// one. S is the number of resent tokens, and D is the number of removed ones.
+// breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r · S/D − 1. Here w is the price of
+// writing a token, and r is the price of reading a token. S is the number of resent tokens, and D is the number of
+// removed tokens.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0

@@ -52,7 +52,7 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 // same tool and arguments. It also returns the calls of ctx_expand in this Update, except repetitions. Rereads returns
 // no unit for a call of these kinds:
 //
-//   - a call that failed, and a repetition of one that failed;
+//   - a call that failed, and a repetition of a failed call;
 //   - a call whose newest earlier result is still on the wire;
 //   - a read of a file that the model has changed since, and any other call if any file was changed since: the model
 //     looks at something new;
@@ -81,8 +81,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore finds the newest earlier call that is equal to a new one. It returns
-// the unit of that call if the removal of the unit was wrong, otherwise nil.
+// removedBefore finds the newest earlier call that is equal to a new call. It returns the unit of that call if the
+// removal of the unit was wrong, otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false

@@ -2,10 +2,10 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A Rent is the stored meter of a session. Each request pays for content that a bust could have
-// removed. This payment is called rent. A bust is a purchase, because everything after its first
-// changed byte is written to the cache again. The session makes the bust when the rent that it has
-// paid since the last one has reached the price (docs/decisions.md).
+// A Rent is the stored meter of a session. Each request pays for content that a bust could have removed. This payment
+// is called rent. A bust is a purchase, because everything after its first changed byte is written to the cache again.
+// The session makes the bust when the rent that it has paid since the last bust has reached the price
+// (docs/decisions.md).
 //
 // The unit of all sums is the price of reading one token from the cache. The price of a bust is the difference between
 // writing tokens and reading them. For example, if writing a token costs 1.25 and reading it costs 0.1, a bust that
@@ -113,7 +113,7 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
 		// Until the next lump comes, no later moment is better for the bust. The next lump will probably take as long
-		// as the last one, so the rent of this time counts, too.
+		// to come as the last lump, so the rent of this time counts, too.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -126,8 +126,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	return d, true
 }
 
-// priceAfter returns Price after an estimate of the bust. A bust that removes less than leastRemoved is never
-// made, so its price counts for nothing.
+// priceAfter returns Price after an estimate of the bust. A bust that removes less than leastRemoved is never made, so
+// its price does not count.
 func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	if b.Removed >= leastRemoved && (isLump || m.Price == 0 || b.Cost < m.Price) {
 		return b.Cost

@@ -19,7 +19,7 @@ type returning struct {
 }
 
 // If d is a decision to bust, withRestored adds the kept units that come back with the bust. Like a queued drop, a kept
-// unit waits for a bust: it never causes one, and never prevents one.
+// unit waits for a bust: it never causes a bust, and never prevents one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d

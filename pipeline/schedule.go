@@ -7,8 +7,8 @@ import (
 )
 
 // ForcePercent is the pressure at which a pass frees space even in the middle of a turn. Otherwise, long turns would
-// reach the limit before they end. Section 1 of docs/decisions.md says why such a pass does not remove all that it
-// could.
+// reach the limit before they end. Section 1 of docs/decisions.md says why a pass at this pressure does not remove all
+// that it could.
 const ForcePercent = 85
 
 // EmergencyPercent is the pressure at which the next request may not fit, so that even
@@ -34,8 +34,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head stands for, or has made a
-	// shortened prompt the newest one again.
+	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest
+	// prompt again.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"

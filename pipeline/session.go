@@ -13,7 +13,7 @@ import (
 
 // Meta is the stored state of a session's last pass.
 type Meta struct {
-	// Passes counts all passes. Epoch counts the hard ones.
+	// Passes counts all passes. Epoch counts the hard passes.
 	Passes, Epoch int
 	// At is the time of the last pass in Unix milliseconds.
 	At int64
@@ -87,7 +87,7 @@ type content struct {
 	array
 	State *frozen.State
 	own   int // the host's count of all entries, in tokens
-	// thinking[i] is thinkingSent(i+1), as far as it is known.
+	// thinking[i] is the remembered result of thinkingSent(i+1).
 	thinking []int
 }
 
@@ -104,12 +104,11 @@ type memo struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// unsent holds the keys of the messages whose patch may differ from the one in
-	// sent.
+	// unsent holds the keys of the messages whose patch may differ from their patch in sent.
 	unsent map[string]bool
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
-	stale    []int // entries among the rendered ones that were edited since
+	stale    []int // rendered entries that were edited after their rendering
 	// unsettled is the first of the rendered entries that settle must visit.
 	unsettled int
 	// sentToken is the token of the wire that the newest request was sent with, as
@@ -138,8 +137,7 @@ type memo struct {
 type entry struct {
 	raw    json.Value
 	header header
-	// decoded is dropped after the first rendering. Otherwise a long session would be
-	// in memory twice.
+	// decoded is set to nil after the first rendering. Otherwise a long session would be in memory twice.
 	decoded *transcript.Message
 	// told is the historian's view of the message, without its ordinal and sizes. It is nil until a
 	// historian may read the message.
@@ -177,15 +175,15 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model that the newest user message up to this one names. agent is
-	// the agent that the newest message up to this one names.
+	// asked is the model that the newest user message up to here names. agent is the agent that the newest message up
+	// to here names.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.
 	newestSummary string
 	// wrote is the model that wrote the answer.
 	wrote schema.Model
-	// afterCalls means that a message before this one has called tools.
+	// afterCalls means that an earlier message has called tools.
 	afterCalls       bool
 	finish           transcript.Finish
 	hidden, hasTools bool
@@ -273,7 +271,7 @@ func (s *content) coverLate(i int) {
 	}
 }
 
-// read adds one message and finds the tags of its units, or gives new ones.
+// read adds one message, and finds the tags of its units or gives them new tags.
 func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, traits: t, header: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
@@ -321,7 +319,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 			s.noteExpansion(u.Tag, p)
 		} else {
 			s.stamp(u, m, p)
-			if p.Replaced && u.Edit != frozen.Withhold { // the text in place of a withheld result tells the old count
+			if p.Replaced && u.Edit != frozen.Withhold { // the text in place of a withheld result names the old count
 				u.Bytes, u.Tokens = len(p.Text), s.CountText(p.Text)
 			}
 		}

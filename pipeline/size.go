@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BytesPerToken is our estimate for content that the host has not counted, for example
-// reasoning, or an output that no pass has seen yet.
+// BytesPerToken is the host's estimate for content that it has not counted, for example reasoning, or an output that no
+// pass has seen yet.
 const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
@@ -19,8 +19,8 @@ type Size struct {
 	// that size (Gauge.Tokens). Without a usage in the array, Measurement is empty and Measured is 0.
 	Measurement string
 	Measured    int
-	// Current is Measured in the tokens of today's model, plus the estimated tokens of
-	// everything after it, minus the tokens that a bust has freed since.
+	// Current is Measured in the tokens of the current model, plus the estimated tokens of everything after it, minus
+	// the tokens that a bust has freed since.
 	Current int
 }
 
@@ -116,7 +116,7 @@ func (s *memo) gauge(i, own int) Gauge {
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
 		}
-	default: // the answer measured last is gone, or this one is older than the last pass: so may be its edits
+	default: // the answer measured last is gone, or this answer is older than the last pass, so its edits may be older, too
 		g.Tokens = max(1, last.estimate(own))
 	}
 	return g
@@ -142,7 +142,7 @@ func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
 		return false
 	}
-	if s.isModelNew() { // another model refused the prompt, and limit says nothing about its window
+	if s.isModelNew() { // another model refused the prompt, and limit is not the limit of that model
 		limit = 0
 	}
 	size, g := s.size(c)
@@ -169,8 +169,8 @@ func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g is our own estimate of a prompt, because the newest usage reports another wire than the
-// current one.
+// isEstimated reports whether g is the host's own estimate of a prompt, because the newest usage reports another wire
+// than the current one.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens

@@ -249,8 +249,8 @@ func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// Bug F22: a model with a small window refused a prompt, and the user switched to one with a large window. The refusal
-// says nothing about the large window.
+// Bug F22: a model with a small window refused a prompt, and the user switched to a model with a large window. The
+// refusal does not show the size of the large window.
 func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -262,7 +262,7 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
-// Fixed bug: the user wrote a long prompt after a refused one. The host knew that the refused prompt had at least as
+// Fixed bug: the user wrote a long prompt after a refused prompt. The host knew that the refused prompt had at least as
 // many tokens as the window, and used this number as the size of the new prompt.
 func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s := begin(t, "anthropic", 1)

@@ -28,17 +28,16 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 				t.Errorf("%s at %d %%: %s fuses with the newest step", profile, pressure, before.Key)
 			}
 			s.steady("restart")
-			// The answer to this request fails, and the user goes on. The request now
-			// ends with the results and a text, and the newest step is still the last
-			// answer.
+			// The answer to this request fails, and the user continues. The request now ends with the results and a
+			// text, and the newest step is still the last answer.
 			s.happen("assistant a3 (failed): none\nuser u2: go on\npressure 120%")
 			s.shows(`a2 assistant: reasoning "r2" text`, true)
 		}
 	}
 }
 
-// Defect D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or
-// a queued drop removed the call of the newest step, and its thinking with it.
+// Bug D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or a queued drop removed
+// the call of the newest step, and its thinking with it.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -55,7 +54,7 @@ func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 }
 
 // Bug D4: the text after a call counted as the end of its message. So the next step lost its signed thinking, although
-// the call's result stands between the two.
+// the call's result is between the two.
 func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 5)
@@ -90,7 +89,7 @@ func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 }
 
 // Bug D8: if an answer had two thinking blocks, only the first was sent, even in the step on which the model still
-// works. A provider that checks signatures requires all of them or none.
+// works. A provider that checks signatures requires all blocks or none.
 func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -137,7 +136,7 @@ func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 }
 
 // Bug F2: OpenAI refuses a reasoning item without the item that it led to. Here the call was dropped and the text
-// before it stayed, so the second reasoning item stood alone.
+// before it stayed, so no item followed the second reasoning item.
 func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	for _, profile := range []string{"openai", "copilot", "openai-compatible"} {
 		s := begin(t, profile, 1)

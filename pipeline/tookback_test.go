@@ -35,8 +35,9 @@ func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// When a newer prompt has come, a rule may drop an older one. If the user goes back to that one, it is the newest prompt
-// again. Once, it stayed dropped, and the model could not read its task. World.checkPrompt checks that the request has it.
+// When a newer prompt has come, a rule may drop an older prompt. If the user goes back to the older prompt, it is the
+// newest prompt again. The bug: it stayed dropped, and the model could not read its task. World.checkPrompt checks that
+// the request has it.
 func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 1)

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Wire is the result of a pass: the messages as they are sent, compared with the
-// previous wire.
+// A Wire is the result of a pass: the messages that are sent, compared with the previous wire.
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
@@ -140,9 +139,9 @@ func (s *memo) reframe() {
 }
 
 // settle visits the messages from entry i on, in order, and completes the results that depend on earlier messages.
-// These are: whether the provider fuses a message with the one before it, whether the message's thinking still follows
-// the prompt for which it was produced, and the chains and sums. It returns the index of the first entry whose wire
-// bytes changed.
+// These results are: whether the provider fuses a message with the message before it, whether the message's thinking
+// still follows the prompt for which it was produced, and the chains and sums. It returns the index of the first entry
+// whose wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
@@ -321,8 +320,7 @@ func (s *memo) memorize(i int, r rendering, w *Wire) bool {
 	return changed
 }
 
-// compare finds out whether the wire extends the previous one, and the cause if it
-// does not.
+// compare finds out whether the wire extends the previous wire. If it does not, compare finds the cause.
 func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	last := s.Meta.Wire
 	if last.Messages == 0 {

@@ -164,7 +164,7 @@ func (w *world) restart() {
 	w.held = 0
 }
 
-// resync makes the next pass carry the whole array.
+// After resync, the next pass gets the whole array.
 func (w *world) resync() { w.held = 0 }
 
 // add adds messages of OpenCode, in the format of the world's harness.
@@ -235,8 +235,7 @@ func (w *world) countThinking() {
 	}
 }
 
-// pass runs one pass and commits it. If the store is busy, the pass falls back to a
-// steady one.
+// pass runs one pass and commits it. If the store is busy, the pass becomes steady.
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
@@ -496,8 +495,8 @@ func (w *world) prompt(n int) string {
 	return b.String()
 }
 
-// answer adds the model's answer to the newest request. If that request already has its
-// answer, the added one belongs to a request that the host does not know.
+// answer adds the model's answer to the newest request. If this request already has an answer, the added answer belongs
+// to a request that the host does not know.
 func (w *world) answer(m mjson.Value) {
 	w.add(m)
 	key := transcript.OpenCode{}.Decode(m).Key
@@ -542,8 +541,8 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the message with signed thinking that answered the newest request. It
-// is empty if another message stands between the request and that message.
+// bound returns the message with signed thinking that answered the newest request. It is empty if another message is
+// between the request and that message.
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

@@ -16,9 +16,8 @@ import (
 const (
 	defaultDeadline     = 10 * time.Second
 	toolExecuteDeadline = 60 * time.Second
-	// These defaults are for a directory that was never initialized. For any
-	// other, the time limits of a transform come from the directory's
-	// initialize result.
+	// These defaults are for a directory that was never initialized. For any other directory, the time limits of a
+	// transform come from its initialize result.
 	defaultTransformTimeout = 5 * time.Second
 	defaultResyncTimeout    = 30 * time.Second
 )

@@ -72,8 +72,7 @@ func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	}
 }
 
-// lockDatabase lets another program hold the database's write lock until
-// unlock.
+// lockDatabase makes another program hold the database's write lock until unlock is called.
 func lockDatabase(t *testing.T, dir string) (unlock func()) {
 	t.Helper()
 	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))

@@ -29,7 +29,7 @@ type RemovedUnit struct {
 	Leaving Leaving
 }
 
-// A Fate says what became of one message on the wire.
+// A Fate says what happened to one message on the wire.
 type Fate struct {
 	// IsKnown reports whether a pass has seen the message.
 	IsKnown bool
@@ -47,7 +47,7 @@ var fateUnitsSQL string
 //go:embed query/fate_summary.sql
 var fateSummarySQL string
 
-// Fate returns what became of the message with a key and an ordinal.
+// Fate returns what happened to the message with a key and an ordinal.
 func (b *Browser) Fate(key Key, messageKey string, ordinal int) (f Fate, err error) {
 	err = file.Scan(b.conn, fateUnitsSQL, func(row *sqlite3.Stmt) {
 		f.IsKnown = true

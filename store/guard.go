@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// A Guard limits how long the writes of a host wait, and remembers whether the last one succeeded.
+// A Guard limits how long the writes of a host wait, and remembers whether the last write succeeded.
 type Guard struct {
 	// Patience bounds the wait for another program's lock on the database.
 	Patience time.Duration

@@ -135,7 +135,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	}
 }
 
-// withScores is a compartment with the same scores as the second one of whole.
+// withScores is a compartment with the same scores as the second compartment of whole.
 func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
@@ -178,8 +178,8 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// The reference vector TV-24: a pending marker is cleared only if it is the marker that was carried out, because a
-// publication may have stored a newer marker in the meantime.
+// A pending marker is cleared only if it is the marker that was set, because a publication may have stored a newer
+// marker in the meantime.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

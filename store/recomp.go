@@ -18,7 +18,7 @@ type Staging struct {
 	// Start and End are the range of a partial recomp: the ordinals of the messages that it summarises again.
 	// For a full recomp, both are 0.
 	Start, End int
-	// Compartments are all compartments of the new history so far. The first one begins with message 1.
+	// Compartments are all compartments of the new history so far. The first compartment begins with message 1.
 	Compartments []chronicle.Compartment
 }
 

@@ -15,7 +15,7 @@ import (
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
-// Withdraw records that a revert has removed the message with this ordinal (from) and all later ones. Withdraw
+// Withdraw records that a revert has removed the message with this ordinal (from) and all later messages. Withdraw
 // withdraws the compartments that cover one of these messages, and returns them in order. The earlier messages that
 // these compartments covered belong to the tail again. Memories stay.
 //
@@ -99,8 +99,8 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 	return nil
 }
 
-// cutStaging removes the staged compartments of the message with this ordinal (from) and of all later ones.
-// If the range of a partial recomp has lost a message, cutStaging removes the whole recomp.
+// cutStaging removes the staged compartments of the message with this ordinal (from) and of all later messages. If the
+// range of a partial recomp has lost a message, cutStaging removes the whole recomp.
 func cutStaging(tx *database.Tx, key Key, from int) error {
 	isCut, err := tx.Exists(`
 		SELECT 1 FROM histories

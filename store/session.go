@@ -34,7 +34,7 @@ type SessionRow struct {
 	Provider     string
 	Model        string
 	Epoch        int
-	TagCounter   int // highest tag ever given; if the stored value is higher, that one stays
+	TagCounter   int // highest tag ever given; if the stored value is higher, the stored value stays
 	Passes       int
 	Busts        int
 	WireMessages int    // length of the last wire
@@ -94,8 +94,8 @@ type SystemState struct {
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
-	// Text is the frozen system prompt, a JSON array of strings. It is sent as long as the session's preamble is
-	// Preamble. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in Unix ms.
+	// Text is the frozen system prompt, a JSON array of strings. It belongs to the preamble with the number Preamble
+	// (SetupState.Preamble), and is replaced when the session has another one. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in Unix ms.
 	// Pending means that the harness's system prompt now differs from the prompt of the newest stored pass.
 	Text     string
 	Preamble int
@@ -293,7 +293,7 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 const KeptSession = 90 * 24 * time.Hour
 
 // DiscardSession lets a session expire: it sets the time of its last use to KeptSession ago. So the next tidies delete
-// the session (package retention). If the user continues the session before they do, nothing is lost.
+// the session (package retention). If the user continues the session before it is deleted, nothing is lost.
 func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -35,8 +35,8 @@ import (
 // Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// has holds the sessions that have such a file. There are only a few. Without this set, each pass
-	// would have to look at the disk.
+	// has holds the sessions that have a file of waiting units. There are only a few. Without this set, each pass would
+	// have to look at the disk.
 	has sync.Map
 }
 

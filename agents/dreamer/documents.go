@@ -17,8 +17,9 @@ const (
 // stranger may have written the document.
 const maxLines = 500
 
-// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and the id is
-// the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines whose blanks have a meaning.
+// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and the
+// id is the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines with several blanks
+// in a row.
 func Lines(name, document string) (all []chronicle.Memory) {
 	isCode, isProtected := false, false
 	for i, line := range strings.Split(document, "\n") {

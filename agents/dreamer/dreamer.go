@@ -60,7 +60,7 @@ const (
 // A Result is the part of a model's answer that the rules allow.
 type Result struct {
 	Changes []Change
-	// Rejected says for each other change of the answer which rule it breaks.
+	// Rejected has a text for each rejected change of the answer: the rule that the change breaks.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
@@ -224,7 +224,7 @@ type checker struct {
 	task  Task
 	job   Job
 	shown []chronicle.Memory
-	// used are the memories of accepted changes, and freed is the size of those that are archived, in tokens.
+	// used are the memories of accepted changes. freed is the size of the archived memories, in tokens.
 	used  map[int64]bool
 	freed int
 }

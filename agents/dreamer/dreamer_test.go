@@ -27,7 +27,8 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// wants checks one answer to a task: the changes of the kinds in want, and the rule that one change breaks.
+// wants checks one answer to a task: its changes must have the kinds in want, and why must be the rule that one change
+// breaks.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)
@@ -58,7 +59,7 @@ var memories = []chronicle.Memory{
 	{ID: 8, Category: "CONFIG_VALUES", Content: "Alone in its category."},
 }
 
-// The rules of merges are checked, whatever a model answers.
+// Whatever a model answers, a merge must follow the rules.
 func TestMergesAreChecked(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, why string
@@ -94,7 +95,7 @@ func TestMergesAreChecked(t *testing.T) {
 	}
 }
 
-// verified are memories with findings about their files, and one without.
+// verified are memories with findings about their files, and one memory without a finding.
 var verified = Job{
 	Memories: []chronicle.Memory{
 		{ID: 1, Category: "NAMING", Content: "Helpers live in src/util.go, as `helper_x`."},
@@ -310,7 +311,7 @@ func TestLinesOfAnEndlessDocumentAreBounded(t *testing.T) {
 	}
 }
 
-// A memory is data: it cannot close its own element, and the question shows no memory that may not be merged.
+// The text of a memory cannot close the memory's element, and the question shows no memory that may not be merged.
 func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	q, shown := taskOf(Consolidate).Question(Job{Memories: memories})
 	if n := strings.Count(q.Prompt, "<note id="); n != 4 || len(shown) != 4 || strings.Contains(q.Prompt, "<merge") || strings.Contains(q.Prompt, "API") {

@@ -53,8 +53,8 @@ func system(name string) string {
 	return string(text)
 }
 
-// isOurs reports whether the dreamer may touch a memory. A pinned memory belongs to the user. A constraint must keep
-// its exact words, and the store holds no two memories with the same words, so there is nothing to merge.
+// isOurs reports whether the dreamer may change a memory. It may not change a memory that the user has pinned, or a
+// constraint, which must keep its exact words.
 func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
 
 // isRule reports whether a memory states a rule or a reason. Files cannot show whether such a memory is true. It stays
@@ -167,8 +167,8 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, finding)
 }
 
-// checkRewriting checks that a rewritten memory says the same in fewer words. Only a model could compare the meanings, so the
-// rule compares words.
+// checkRewriting checks that a rewritten memory has fewer words, and still has the details and the reason. Only a model
+// could compare the meanings, so the rule compares words.
 func checkRewriting(content string, m chronicle.Memory) error {
 	if err := checkWords(content, m, 2); err != nil {
 		return err
@@ -254,7 +254,7 @@ func checkWords(content string, m chronicle.Memory, in int) error {
 	return nil
 }
 
-// hasReason reports whether a memory says why.
+// hasReason reports whether a memory gives a reason.
 func hasReason(text string) bool {
 	return slices.ContainsFunc(wordsOf(text), func(word string) bool { return slices.Contains(rationale, strings.ToLower(word)) })
 }
@@ -276,8 +276,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that a new text has the details of the old ones, and no others. It may leave out a path that no longer exists
-// (f.Gone), and may name a file that was found elsewhere (f.Found).
+// keeps checks that a new text has all details of the old texts, and no other details. It may leave out a path that no
+// longer exists (f.Gone), and may name a file that was found elsewhere (f.Found).
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
@@ -303,11 +303,11 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 }
 
 var (
-	// If a rule loses one of these words, it says something else.
+	// If a rule loses one of these words, it has another meaning.
 	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
 	// A rule's reason follows one of these words.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
-	// These words tell what somebody did in a session.
+	// These words occur in stories about a session.
 	narrative = []string{
 		"i", "we", "our", "today", "yesterday", "currently", "recently", "earlier", "discussed", "agreed", "decided", "realized", "realised",
 		"noticed", "discovered", "tried", "figured", "basically", "actually",

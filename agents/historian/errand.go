@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
-// again. A wrap-up uses it to make new ones.
+// An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments again. A wrap-up
+// uses it to make new compartments.
 type Errand struct {
 	// Job holds the settings of all runs. For each run, RunErrand sets the chunk and the messages in it.
 	// After the first chunk, it also sets the references. No run leaves its last compartment to the next
@@ -64,7 +64,7 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the end of the last chunk that failed since the last success. If none failed, it is after the
+	// failedAt is the end of the last chunk that failed since the last success. If no chunk failed, it is after the
 	// range. The next chunk must end before failedAt.
 	failedAt int
 }

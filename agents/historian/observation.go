@@ -39,7 +39,8 @@ func confirmObservations(all []chronicle.Observation, j *Job) (confirmed []chron
 	return confirmed
 }
 
-// observationsUntil returns the observations whose messages have compartments. last is the last such message.
+// observationsUntil returns the observations whose messages have compartments. last is the last message with a
+// compartment.
 func observationsUntil(last int, all []chronicle.Observation) []chronicle.Observation {
 	return slices.DeleteFunc(slices.Clone(all), func(o chronicle.Observation) bool { return o.Source.End > last })
 }

@@ -22,7 +22,7 @@ type Draft struct {
 	// Observations still end with the words of the user that show them.
 	Observations []chronicle.Observation
 	// Items are the numbers of the sentences that the answer chooses as promises. Closed are the earlier promises that
-	// it closes.
+	// the answer closes.
 	Items  []int
 	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages as their source.
@@ -51,8 +51,8 @@ const (
 
 // Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and accepts
 // attributes in any order. If a closing tag is missing, but another tag shows where the element ends, Parse continues
-// at that tag. It never fails: for an answer without compartments it returns an empty draft. It takes time linear in
-// the length of the answer.
+// at that tag. It never fails: for an answer without compartments it returns an empty draft. Its time is linear in the
+// length of the answer.
 func Parse(answer string) Draft {
 	var d Draft
 	if len(answer) > maxAnswer {
@@ -87,7 +87,7 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal. It also
+// clean removes invalid UTF-8 and control characters, because they must not get into a database or a terminal. It also
 // removes invisible characters, for example those that change the direction of a line. Only the joiners stay, because
 // some scripts need them. Other line breaks of Unicode become "\n", so that this package splits a text into the lines
 // that a reader sees.
@@ -285,7 +285,7 @@ var (
 	sourceTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+)(?: ?[-–] ?(\d+))?\]`) })
 )
 
-// parseAttributes returns the attributes of a tag. If a name occurs twice, the first one wins.
+// parseAttributes returns the attributes of a tag. If a name occurs twice, the first value counts.
 func parseAttributes(tag string) map[string]string {
 	found := map[string]string{}
 	for _, m := range attribute().FindAllStringSubmatch(tag, -1) {
@@ -334,9 +334,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong
-// closing tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the
-// fourth tier is missing, it is empty. If the first tier is missing, the first tier with text takes its place.
+// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong closing
+// tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the fourth tier is
+// missing, it is empty. If the first tier is missing, it gets the text of the first tier that has text.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
@@ -408,7 +408,7 @@ func (d *Draft) parseFacts(text string) {
 	}
 }
 
-// cutSource splits a bullet into its range, which stands at the beginning or at the end, and its text.
+// cutSource splits a bullet into its range, which is at the beginning or at the end, and its text.
 func cutSource(line string) (source chronicle.Range, content string, ok bool) {
 	tags := sourceTag().FindAllStringSubmatchIndex(line, -1)
 	if len(tags) == 0 {

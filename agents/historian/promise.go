@@ -90,8 +90,8 @@ func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	return p, false
 }
 
-// isPromise reports whether a sentence may promise or demand something for later. If a sentence is wrongly taken for one,
-// that costs little: the historian does not choose it.
+// isPromise reports whether a sentence may promise or demand something for later. A sentence that is no promise, but
+// matches, does little harm: the historian does not choose it.
 func isPromise(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && promiseWords().MatchString(sentence)
 }

@@ -38,8 +38,8 @@ func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 const (
 	// maxReferences is how many of the newest compartments the historian sees.
 	maxReferences = 6
-	// maxReferenceText bounds each tier of these compartments, in runes. A first tier has about 1,300 on
-	// average.
+	// maxReferenceText bounds each tier of these compartments, in runes. On average, a first tier has about 1,300
+	// runes.
 	maxReferenceText = 8_000
 	// maxMemoryText bounds the memories in the prompt, in bytes. The head shows about half as much.
 	maxMemoryText = 32 << 10

@@ -142,8 +142,8 @@ func TestExamplesAreOfTheirBands(t *testing.T) {
 	}
 }
 
-// With hash h, the first example comes from band h mod 5, and each further example from the next band. Example n
-// (from 0) is the one with index (h + n) mod m among the m examples of its band. So h = 3 gives d1, e1, a1, b0.
+// With hash h, the first example comes from band h mod 5, and each further example from the next band. If the band of
+// example n (from 0) has m examples, the example with index (h + n) mod m is chosen. So h = 3 gives d1, e1, a1, b0.
 func TestExamplesAreChosenByHash(t *testing.T) {
 	letters := [][]string{{"a0", "a1"}, {"b0", "b1"}, {"c0", "c1"}, {"d0", "d1"}, {"e0", "e1", "e2"}}
 	for hash, want := range map[uint64]string{0: "a0 b1 c0 d1", 3: "d1 e1 a1 b0", 7: "c1 d0 e0 a0", 4294967295: "a1 b0 c1 d0"} {

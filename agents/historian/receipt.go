@@ -187,9 +187,9 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the
-// sentence must also be a rule: "pushes to main" does not say "never push to main". A decision needs no
-// such words: "the API listens on port 4001" says "we keep port 4001 for the API".
+// says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the sentence
+// must also be a rule: "pushes to main" does not say "never push to main". If the anchor is a decision, the sentence
+// needs no word of decision: "the API listens on port 4001" says "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	switch a.Kind {

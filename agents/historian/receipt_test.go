@@ -206,7 +206,7 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 	}
 }
 
-// Only the newest todo list counts: the open items of an older one may be done or given up.
+// Only the newest todo list counts, because the open items of an older list may be done or given up.
 func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	list := func(content string) []Call {
 		return []Call{call("todowrite", `{"todos":[{"content":"`+content+`","status":"pending"}]}`, "")}
@@ -217,8 +217,8 @@ func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	}
 }
 
-// The line of missing anchors is short and begins with the most valuable ones. It counts the anchors that do
-// not fit.
+// The line of missing anchors is short, and begins with the most valuable anchors. It counts the anchors that do not
+// fit.
 func TestMissingLineIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var missing []Anchor

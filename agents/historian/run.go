@@ -108,7 +108,7 @@ type Attempt struct {
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage
-	// Kind is the kind of failure. It is empty if an answer came.
+	// Kind is the kind of failure, or empty after an answer.
 	Kind ask.Kind
 	// Problem says why the answer was rejected. It is empty for an accepted answer. It holds no content of
 	// the session, but may hold a provider's message.
@@ -298,8 +298,8 @@ const thinking = 6_000
 // transientRetries is how often a model is asked again after a transient failure.
 const transientRetries = 2
 
-// ask asks a model, and asks it again after transient failures. An empty answer counts as a failure, because
-// some providers send one instead of an error.
+// ask asks a model, and asks it again after transient failures. An empty answer counts as a failure, because some
+// providers send an empty answer instead of an error.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
@@ -432,7 +432,7 @@ func (r *run) result(c *candidate) Result {
 	})
 }
 
-// factsUntil returns the facts whose messages have compartments. last is the last such message.
+// factsUntil returns the facts whose messages have compartments. last is the last message with a compartment.
 func factsUntil(last int, all []chronicle.Fact) []chronicle.Fact {
 	return slices.DeleteFunc(slices.Clone(all), func(f chronicle.Fact) bool { return f.Source.End > last })
 }

@@ -115,9 +115,10 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there
-// is no such session, it returns no session. If there are several, it returns an error. sessions are ordered, the newest
-// first. If a session has gone on in another version of its harness, it is among them twice, and the newer one counts.
+// choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there is no
+// such session, it returns no session. If there are several, it returns an error. sessions are ordered, the newest
+// first. If a session has continued in another version of its harness, sessions contains it twice, and choose uses the
+// newer entry.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness
@@ -244,7 +245,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams)
 		Follow: f.Follow, Dir: f.Dir, Page: pageOf(s), Choice: view.Choice{Filter: cmd.Session, Harness: schema.Harness(cmd.Harness)},
 	}
 	if cmd.JSON {
-		return watch.JSON(ctx, o, s.out)
+		return watch.JSON(ctx, o, s.out, s.err)
 	}
 	out, isFile := s.out.(*os.File)
 	isFile = isFile && terminal.Is(out)

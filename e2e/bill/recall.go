@@ -71,15 +71,16 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
-	// Searchable and Arrived count the needles that are not in the prompt and that one search finds, or that arrive by
-	// themselves when the user comes back to their subject. They are counted after the last turn only.
+	// Searchable and Arrived count needles that are not in the prompt. Searchable counts those that one search finds.
+	// Arrived counts those that arrive by themselves when the user comes back to their subject. Both are counted after
+	// the last turn only.
 	Searchable int `json:"searchable"`
 	Arrived    int `json:"arrived"`
-	// ArrivedKinds counts the needles that arrived by kind.
+	// ArrivedKinds is Arrived by kind of needle.
 	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
-	// PromptKinds counts the needles of the prompt by kind, in a message or a summary.
+	// PromptKinds is the number of needles in the prompt, in a message or a summary, by kind of needle.
 	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
-	// LostKinds counts the lost needles by kind.
+	// LostKinds is Lost by kind of needle.
 	LostKinds map[string]int `json:"lost_kinds,omitempty"`
 }
 

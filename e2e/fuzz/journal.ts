@@ -13,8 +13,8 @@ export interface Pass {
   cost: number
   removed: number
   /**
-   * Whether a prompt had been refused when this line was read. When the judge checks the pass, an answer may have come
-   * since.
+   * Whether a prompt had been refused when this line was read. By the time the judge checks the pass, an answer may
+   * have come.
    */
   isAfterRefusal: boolean
 }
@@ -45,7 +45,10 @@ export interface Sizes {
   copied: number
 }
 
-/** The judge's facts about a request, seen from the outside. */
+/**
+ * What the judge itself knows about a request, from the request, OpenCode's store and the test's own actions. The causes
+ * in the host's journal must agree with it.
+ */
 export interface Facts {
   report: (rule: string, detail: string) => void
   happened: Happenings
@@ -130,8 +133,9 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // In the first request after the loss of its database, the host may not have answered in time. Then it was not
-        // asked for the system prompt, and the shim has repeated one that the new database lacks (-seed 730006).
+        // In the first request after the loss of its database, the host may not have answered in time. Then the host
+        // was not asked for the system prompt, and the shim has repeated one that the new database lacks (-seed
+        // 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -145,9 +149,9 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md). The
-   * journal holds only the present cost, which rises while the session waits. It never exceeds four times the rent.
-   * A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
+   * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md).
+   * The journal holds only the present cost, which rises while the session waits. This cost never exceeds four times
+   * the rent. A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
@@ -179,8 +183,8 @@ export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Si
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
     // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
     // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi). If a new model has
-    // counted several times as many tokens as the host, that excess counts as part of them, and the host frees space
-    // too early once (-seed 4017956 in Pi).
+    // counted several times as many tokens as the host, the excess counts as part of the system prompt and tools, and
+    // the host frees space too early once (-seed 4017956 in Pi).
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear)) return

@@ -31,7 +31,7 @@ interface Good {
 /** A request that the shim has prepared, with the circumstances of its pass. */
 export interface Attempt {
   raw: Message[]
-  /** The versions of the raw messages, by which their states can be told apart. */
+  /** The version of each raw message. Two versions of a message mean two states of it. */
   versions: string[]
   wire: Message[]
   /** The two requests that the harness would make. */
@@ -348,8 +348,8 @@ export class Judge {
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
       // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
-      // summary's words. If compartments already stand for all messages that it summarises, its words need not be
-      // anywhere (-seed 40).
+      // summary's words. If compartments already stand for all messages that the summary summarises, the summary's
+      // words need not be anywhere (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
@@ -398,7 +398,7 @@ export class Judge {
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
-    // The same holds for a copy that was cut before its first good pass (-seed 750127).
+    // A copy may also have lost some of the copied messages before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
     const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     const newest = newestPrompt(raw)?.info.id
@@ -456,8 +456,8 @@ export class Judge {
     // If the host does not answer the system hook in time, the request is sent with the harness's own system prompt.
     // No pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The new system prompt came with a request whose pass was not stored in time, so no line could name the bust
-    // (-seed 900292).
+    // The new system prompt came with a request whose pass was not stored in time, so no line of the journal could name
+    // the bust (-seed 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return

@@ -36,7 +36,7 @@ async function visit(page, file, view) {
   page.on("pageerror", (error) => found.push(`uncaught: ${error.message}`))
   page.on("dialog", (dialog) => found.push(`dialog: ${dialog.message()}`))
   page.on("request", (request) => request.isNavigationRequest() || found.push(`asks for ${request.url()}`))
-  page.setDefaultTimeout(0) // on a busy machine a page takes long; the test bounds the whole
+  page.setDefaultTimeout(0) // on a busy machine a page takes long; the test has a deadline of its own
   const url = pathToFileURL(file).href
   await page.goto(url)
   await page.screenshot({ path: join(screens, view + "-top.png") }) // the part that people see first

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { launch, watch } from "./chrome.mjs"
 
 const [executablePath, url, screens] = process.argv.slice(2)
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // looks for what hinders people with a screen reader
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // finds what hinders people with a screen reader
 mkdirSync(screens, { recursive: true })
 const browser = await launch(executablePath)
 const problems = []
@@ -39,7 +39,7 @@ try {
       check(`${name} is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
       await page.screenshot({ path: join(screens, `dashboard-${name}-${width}x${height}-${colorScheme}.png`), fullPage: true })
     }
-    const { violations } = await page.evaluate(() => axe.run()) // in the light page; then in the dark one
+    const { violations } = await page.evaluate(() => axe.run()) // first in the light page, then in the dark one
     await page.emulateMedia({ colorScheme: "dark" })
     violations.push(...(await page.evaluate(() => axe.run())).violations)
     await page.emulateMedia({ colorScheme: "light" })
@@ -77,6 +77,20 @@ try {
   await page.getByText("[1] user: word for word").waitFor()
   check("the chart has no curves", (await page.locator("#timeline path").count()) === 10)
   check("two busts are two marks", (await page.locator("#timeline .bust").count()) === 2)
+  await page.locator(".whatif summary").focus()
+  await page.keyboard.press("Enter")
+  const saved = page.waitForEvent("download")
+  await page.getByRole("button", { name: "share a report" }).click()
+  const report = readFileSync(await (await saved).path(), "utf8")
+  check("the report is no page", report.startsWith("<!doctype html>") && report.includes("session 1"))
+  check("the report has names", !report.includes("ses_"))
+  await page.getByText("has saved the report").waitFor()
+  await page.getByLabel("Spending").selectOption("generous")
+  await page.getByLabel("Window, tokens").fill("100k")
+  await page.getByRole("textbox", { name: "Prices" }).fill("300 375 30 1500")
+  await page.getByRole("button", { name: "replay", exact: true }).click()
+  await page.getByText("more than with the recorded ones").waitFor()
+  check("a replay has no figures", (await page.locator("#outcome tr").count()) === 7)
   await look("session")
   await page.locator("#kept").getByRole("button", { name: "let go: §2§ read" }).click()
   await page.locator("#kept").waitFor({ state: "hidden" })
@@ -154,11 +168,30 @@ try {
   await page.locator("#key").fill("")
   check("a mistake in a file is not shown", await page.getByText("zebra<img src=x>").isVisible())
   await look("settings")
+  await page.locator("#key").fill("protected_tags")
+  await page.getByRole("button", { name: "edit protected_tags" }).click()
+  check("the field has not the value in force", (await page.getByLabel("value of protected_tags").inputValue()) === "20")
+  await page.getByLabel("value of protected_tags").fill("300")
+  await page.getByRole("button", { name: "see the change of protected_tags" }).click()
+  await page.getByText("takes a whole number from 1 to 100").nth(1).waitFor()
+  await page.getByLabel("value of protected_tags").fill("30")
+  await page.getByRole("button", { name: "see the change of protected_tags" }).click()
+  await page.getByText("protected_tags: 20 → 30").waitFor()
+  check("a change does not say when it takes effect", await page.getByText("It takes effect when OpenCode next starts.").isVisible())
+  await look("setting")
+  await page.keyboard.press("Enter") // the button has the focus
+  await page.getByText("is written.").waitFor()
+  check("a written value is not shown", (await page.locator("#settings tr").textContent()).includes("30"))
+  await page.locator("#key").fill("temporal")
+  await page.getByRole("button", { name: "edit temporal_awareness" }).click()
+  await page.getByLabel("value of temporal_awareness").selectOption("false")
+  await page.keyboard.press("Escape")
+  check("Escape does not close the editor", (await page.getByLabel("value of temporal_awareness").count()) === 0)
 
   await page.goto("about:blank")
   await page.goto(url) // a second time
   await page.getByText("46% of 200k").waitFor()
-  // The browser reports the edit and the token that were refused, too.
+  // The browser also reports the requests with the edit and the token that were refused.
   problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422")))
   const stranger = await (await browser.newContext()).newPage()
   await stranger.goto(url)

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -26,7 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// TestDashboardInBrowser drives the dashboard with the memories of a real database. The sessions are told by the test.
+// TestDashboardInBrowser drives the dashboard with the memories of a real database. The test makes up the sessions.
 func TestDashboardInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -50,6 +52,7 @@ func TestDashboardInBrowser(t *testing.T) {
 		return err
 	}))
 	archived := dream(t, db, dir)
+	record(t, repo, dir)
 	url, next := make(chan string, 1), make(chan struct{})
 	ended := make(chan error, 1)
 	keep, kept := keeper()
@@ -103,6 +106,8 @@ func TestDashboardInBrowser(t *testing.T) {
 		got[m.ID] = string(m.Status) + ": " + m.Content
 	}
 	storetest.Same(t, "memories", got, map[int64]string{1: "active: the zebra sleeps at night", 3: "archived: the giraffe is called Gil", 4: "active: likes zebras", archived: "active: the okapi hides"})
+	settings, err := os.ReadFile(filepath.Join(dir, "magicctx", "magicctx.jsonc"))
+	storetest.Same(t, fmt.Sprint("settings ", err), string(settings), `{"execute_threshold_percentage": 50, "zebra<img src=x>": 1, "protected_tags": 30}`)
 	stop()
 	<-ended
 }
@@ -174,6 +179,21 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		}},
 	}))
 	return s
+}
+
+// record puts a trace into the data directory, in which the session of storetest has the requests of a recorded one.
+func record(t *testing.T, repo, dir string) {
+	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
+	storetest.Must(t, err)
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	storetest.Must(t, err)
+	content, err := io.ReadAll(unpacked)
+	storetest.Must(t, err)
+	_, rest, _ := bytes.Cut(content, []byte(`"session":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	storetest.Must(t, os.Mkdir(filepath.Join(dir, "traces"), 0o700))
+	storetest.Must(t, os.WriteFile(filepath.Join(dir, "traces", "1700000000001-1.jsonl"), bytes.ReplaceAll(content, id, []byte(storetest.Key.Session)), 0o600))
 }
 
 // dream stores a run of the dreamer that has archived one memory, and returns that memory.

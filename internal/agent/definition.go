@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/sidekick"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -29,6 +30,9 @@ var definitions = []definition{
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
 	// The dreamer needs no tool: its question contains the memories, and what the host has found about them in files.
 	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
+	// The sidekick answers with words, and the host searches for them. With the tool ctx_search, it could not work in Pi, whose
+	// hidden agents run without extensions, and the cost of its steps would have no bound.
+	{schema.AgentDefinition{Name: sidekick.Agent, Description: "Chooses what a prompt gets from earlier messages, for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Sidekick.Disable }},
 }
 
 func summarises(cfg schema.Config) bool { return !cfg.Historian.Disable }

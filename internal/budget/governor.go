@@ -24,8 +24,8 @@ import (
 // A Governor bounds and books the questions of the hidden agents. Its methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. If the newest question for a subject was refused, stops holds the refusal; its key is the
-	// subject as text. stops is nil until the stored refusals are read.
+	// mu guards stops. If the newest question of a work was refused, stops holds the refusal; its key is the work as text.
+	// stops is nil until the stored refusals are read.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -78,7 +78,7 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 		return nil, &ask.Error{Kind: ask.Other, Err: err}
 	}
 	g.mu.Lock()
-	delete(g.known(), a.Lease.Work.Subject.String())
+	delete(g.known(), a.Lease.Work.String())
 	g.mu.Unlock()
 	return func(end agent.End) {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -162,7 +162,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 		NeedsMoney: float64(over.Needs.Money) / chronicle.Dollar, Tokens: int(over.Cap.Tokens), SpentTokens: int(over.Spent.Tokens), NeedsTokens: int(over.Needs.Tokens),
 	}
 	g.mu.Lock()
-	g.known()[of.Subject.String()] = s
+	g.known()[of.String()] = s
 	g.mu.Unlock()
 	text, _ := json.Marshal(s) // numbers can always be encoded
 	if err := g.Store.Calls.SetStopped(ctx, of, string(text)); err != nil {
@@ -175,8 +175,8 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the refusal that keeps the agents from working on a subject until tomorrow, or nil if there is none.
-func (g *Governor) Stopped(of work.Subject) *schema.BudgetStop {
+// Stopped returns the refusal that keeps an agent from its work until tomorrow, or nil if there is none.
+func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s, ok := g.known()[of.String()]; ok && g.Clock.Now() < s.Until {

@@ -409,12 +409,12 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 			if _, err := b.Begin(t.Context(), a, question, 1); !isOver(err) || !strings.Contains(err.Error(), "00:00 on 16 November") {
 				t.Errorf("a second call: %v", err)
 			}
-			stop := b.Stopped(a.Lease.Work.Subject)
+			stop := b.Stopped(a.Lease.Work)
 			if stop == nil || stop.Agents != "" || int64(stop.SpentMoney*chronicle.Dollar+0.5) != needs.Money || stop.Until != noon.Add(12*time.Hour).UnixMilli() {
 				t.Errorf("stopped: %+v", stop)
 			}
 			b.crash(t)
-			if again := b.Stopped(a.Lease.Work.Subject); stop == nil || again == nil || *again != *stop {
+			if again := b.Stopped(a.Lease.Work); stop == nil || again == nil || *again != *stop {
 				t.Errorf("after a restart: %+v", again)
 			}
 			a.Lease.Store = b.Store
@@ -423,7 +423,7 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 			b.begin(t, a)
 			b.clock.Advance(-12 * time.Hour) // the refusal is deleted, not only expired
 			b.crash(t)
-			if b.Stopped(a.Lease.Work.Subject) != nil {
+			if b.Stopped(a.Lease.Work) != nil {
 				t.Error("it does not go on after midnight")
 			}
 		})

@@ -15,8 +15,8 @@ type Call struct {
 	// Reserved is the amount with which a call counts if its cost is not known: if it has not ended, was cut off, or
 	// the host has crashed. It has the unit of Cost, and is 0 for all other calls.
 	Reserved int64
-	// Compartments and Memories are what the call's run has published.
-	Compartments, Memories int
+	// Compartments, Memories and Findings count what the call's run has published.
+	Compartments, Memories, Findings int
 }
 
 // A Report says what a run of an agent for a project has done.

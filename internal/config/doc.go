@@ -1,4 +1,4 @@
-// Package config reads magicctx.jsonc, and warns of mistakes in it. Load always returns a usable configuration:
+// Package config reads magicctx.jsonc, warns of mistakes in it, and changes keys in it. Load always returns a usable configuration:
 // if it does not understand a value, it takes the default and returns a warning that names the file, the key,
 // the value and the allowed values.
 //

@@ -15,6 +15,9 @@ type Setting struct {
 	// Place is the file that sets the key, with the line, for example "/p/magicctx.jsonc:3". It is empty for a default.
 	// The value is the default, too, if a warning says that the value in the file is ignored.
 	Place string `json:"place"`
+	// Takes describes the values that the key accepts. Choices has them as JSON, if they are few.
+	Takes   string   `json:"takes"`
+	Choices []string `json:"choices,omitempty"`
 }
 
 // Explain returns every key that has an effect, in the order of the documentation, and the warnings of Load.
@@ -39,7 +42,7 @@ func (c *checker) explain(at path, object reflect.Value) (all []Setting) {
 		if i := slices.IndexFunc(c.levels, func(lv *level) bool { _, isSet := lookup(lv.tree, key); return isSet }); i >= 0 {
 			from = c.levels[i]
 		}
-		s := Setting{Key: key.String(), Value: shown(key, value, from)}
+		s := Setting{Key: key.String(), Value: shown(key, value, from), Takes: f.rules.allowed(value.Type()), Choices: f.rules.choices(value.Kind())}
 		if from.file != "" {
 			s.Place = from.place(key)
 		}

@@ -39,15 +39,15 @@ func TestExplainNamesValueAndPlace(t *testing.T) {
 		}
 	}
 	for _, want := range []Setting{
-		{"enabled", "false", project + ":1"},
-		{"execute_threshold_percentage", `{"default":50}`, user + ":2"},
-		{"embedding.api_key", "a text of 6 characters", user + ":4"},
-		{"embedding.model", `"m"`, user + ":4"},
-		{"ctx_reduce_enabled", "true", ""},
-		{"trusted_projects", "a value from the environment or another file", user + ":3"},
+		{Key: "enabled", Value: "false", Place: project + ":1"},
+		{Key: "execute_threshold_percentage", Value: `{"default":50}`, Place: user + ":2"},
+		{Key: "embedding.api_key", Value: "a text of 6 characters", Place: user + ":4"},
+		{Key: "embedding.model", Value: `"m"`, Place: user + ":4"},
+		{Key: "ctx_reduce_enabled", Value: "true", Place: ""},
+		{Key: "trusted_projects", Value: "a value from the environment or another file", Place: user + ":3"},
 	} {
-		if got[want.Key] != want {
-			t.Errorf("got %+v, want %+v", got[want.Key], want)
+		if s := got[want.Key]; s.Value != want.Value || s.Place != want.Place {
+			t.Errorf("got %+v, want %+v", s, want)
 		}
 	}
 	if len(warnings) != 1 || warnings[0].Key != "history_budget_percentage" {

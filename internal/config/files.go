@@ -104,13 +104,13 @@ func (l *loader) read(project string, candidates []string) level {
 	}
 	for i, file := range candidates {
 		info, err := stat(file)
-		if errors.Is(err, os.ErrNotExist) || err == nil && info.IsDir() {
+		if !l.isEdited(project, file) && (errors.Is(err, os.ErrNotExist) || err == nil && info.IsDir()) {
 			continue
 		}
 		l.warnShadowed(file, info, candidates[i+1:])
 		lv := level{file: file}
 		var repeated []repeatedKey
-		if lv.tree, lv.lines, repeated, err = parseFile(project, file); err != nil {
+		if lv.tree, lv.lines, repeated, err = l.parseFile(project, file); err != nil {
 			l.warnings.add(Warning{File: file, Message: fmt.Sprintf("%s: %v; the file is ignored", file, err)})
 			return lv
 		}
@@ -150,11 +150,14 @@ type repeatedKey struct {
 
 // parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. If a key is
 // repeated, its last value counts. Repeated objects are merged, for example two objects "memory".
-func parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
+func (l *loader) parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
 	var data []byte
-	if project == "" {
+	switch {
+	case l.isEdited(project, file):
+		data = bytes.Clone(l.edit.After) // Standardize overwrites comments
+	case project == "":
 		data, err = regular.Read(file, maxFileBytes)
-	} else {
+	default:
 		data, err = readOfProject(project, file)
 	}
 	if err != nil {
@@ -191,6 +194,11 @@ func parseFile(project, file string) (settings object, named map[string]int, rep
 		}
 	}
 	return settings, named, repeated, nil
+}
+
+// isEdited reports whether the edit stands for the file.
+func (l *loader) isEdited(project, file string) bool {
+	return project == "" && l.edit != nil && file == l.edit.candidate
 }
 
 // readOfProject reads a file of a project. It follows no link: a link in a repository could lead to a private file, and

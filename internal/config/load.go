@@ -18,6 +18,9 @@ type Options struct {
 	Directory string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
+
+	// edit stands for the user's file, if it is not nil.
+	edit *Edit
 }
 
 // A level is one file of configuration.
@@ -69,6 +72,7 @@ func readLevels(o Options) (*loader, []*level) {
 		o.Env = os.Getenv
 	}
 	l := newLoader(o.Env)
+	l.edit = o.edit
 	user := l.read("", l.userFiles(o.Harness))
 	l.substitute(&user)
 	var project level
@@ -130,6 +134,7 @@ func Default() schema.Config {
 type loader struct {
 	env      func(string) string
 	home     string // empty if unknown
+	edit     *Edit
 	warnings warnings
 }
 

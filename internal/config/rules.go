@@ -202,6 +202,19 @@ func (r rules) allowed(t reflect.Type) string {
 	return "text"
 }
 
+// choices returns the values of a key as JSON, nil if there are many.
+func (r rules) choices(kind reflect.Kind) (all []string) {
+	switch kind {
+	case reflect.Bool:
+		return []string{"true", "false"}
+	case reflect.String:
+		for _, text := range r.enum {
+			all = append(all, compact(text))
+		}
+	}
+	return all
+}
+
 func (r rules) span() string {
 	format := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	if math.IsInf(r.min, -1) {

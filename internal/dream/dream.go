@@ -48,8 +48,10 @@ type Options struct {
 	Background *background.Work
 	Checks     *checks.Tester
 	Notices    *notice.Notices
-	// Stopped returns the reason why the budget pays for no further call of a subject today, or nil.
-	Stopped func(work.Subject) *schema.BudgetStop
+	// Publish tells those who watch a session that its status has changed.
+	Publish func(store.Key)
+	// Stopped returns the reason why the budget pays for no further call of a work today, or nil.
+	Stopped func(work.Work) *schema.BudgetStop
 	// Worst returns the most that a question can cost.
 	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	// OnBattery reports whether the machine runs on its battery. If OnBattery is nil, the machine counts as on mains
@@ -135,6 +137,7 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	r.set(r.project, r)
 	r.Agents.Go(func() {
 		defer end(nil)
+		defer r.Publish(r.session.Key)
 		defer r.set(r.project, nil)
 		if !r.account.IsManual {
 			most := time.Duration(r.cfg.Dreamer.MaxRuntimeMinutes) * time.Minute
@@ -211,7 +214,7 @@ func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string)
 		s = r.progress
 	}
 	d.mu.Unlock()
-	s.Budget = d.Stopped(memories.DreamerOf(project).Subject)
+	s.Budget = d.Stopped(memories.DreamerOf(project))
 	if r == nil {
 		if err := d.rest(ctx, cfg, project, &s); err != nil {
 			d.Log.Warn("the dreamer's status is not read", "project", project, "error", err)

@@ -164,7 +164,7 @@ func New(o Options) *Host {
 		Features: features, Taken: o.Taken,
 	})
 	h.dreamer = dream.New(dream.Options{
-		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told,
+		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told, Publish: h.status.Publish,
 		Stopped: h.governor.Stopped, Worst: h.governor.Worst, OnBattery: o.OnBattery, Clock: o.Clock, Zone: time.Local, Log: o.Log,
 	})
 	h.status.Dream = h.dreamer.Status
@@ -173,8 +173,10 @@ func New(o Options) *Host {
 	}
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: h.dreamer, Attach: h.prompts.Attach, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: h.dreamer, Agents: h.agents, Background: h.background, Notices: told, Attach: h.prompts.Attach,
+		IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
+	h.status.Sidekick = h.tools.Sidekick
 	return h
 }
 
@@ -228,8 +230,17 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// CommandExecute runs a command of the user.
+// CommandExecute runs a command of the user. If the client names a harness, the command runs on behalf of a shim of that
+// harness, because a command may ask the harness for models and agents.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	if p.Harness != "" {
+		shims := h.clients.WithOpen(p.Harness, p.Directory, c)
+		own, err := h.clients.Harness(c)
+		if isOther := err == nil && own != string(p.Harness); isOther || len(shims) == 0 || !h.clients.KnownConfig(p.Harness, p.Directory).Enabled {
+			return schema.CommandExecuteResult{}, client.Invalid("magicctx does not work in this directory now")
+		}
+		c = shims[0]
+	}
 	key, err := h.key(c, p.Session)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
@@ -51,7 +52,7 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	wins := false // whether the harness merges this file over the target
 	for _, file := range files {
 		d := target
-		if file != target.file {
+		if file != target.File {
 			var err error
 			if d, err = p.readDocument(file); errors.Is(err, os.ErrNotExist) {
 				continue
@@ -60,9 +61,9 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 			}
 		}
 		if wins {
-			found = append(found, d.compactionConflicts(target.file)...)
+			found = append(found, d.compactionConflicts(target.File)...)
 		}
-		wins = wins || file == target.file
+		wins = wins || file == target.File
 		inFile, err := d.pluginConflicts(ctx, dirs)
 		if err != nil {
 			return nil, err
@@ -80,9 +81,9 @@ func (c configuration) compactionConflicts(target string) (found []Conflict) {
 		return nil
 	}
 	for _, key := range c.Harness.switchesOff {
-		if m := member(compaction, key); m != nil && isTrue(m.Value) {
+		if m := jsonc.Member(compaction, key); m != nil && isTrue(m.Value) {
 			found = append(found, Conflict{
-				Where:   c.position(m.Value),
+				Where:   c.Position(m.Value),
 				Problem: fmt.Sprintf("compaction.%s is on here, and this file wins over %s", key, target),
 				Remedy:  fmt.Sprintf("set compaction.%s to false in this file, or remove it", key),
 			})
@@ -101,7 +102,7 @@ func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (foun
 		if c.isShim(e.spec) {
 			continue
 		}
-		other, err := c.competitorOf(ctx, c.file, e.spec)
+		other, err := c.competitorOf(ctx, c.File, e.spec)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +118,7 @@ func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (foun
 		if c.Harness.pluginConflicts == nil {
 			continue
 		}
-		name, _, err := c.pluginName(ctx, c.file, e.spec)
+		name, _, err := c.pluginName(ctx, c.File, e.spec)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ type entry struct{ list, spec, position string }
 // entries returns the elements of all lists whose plugins the harness loads.
 func (c configuration) entries() (all []entry) {
 	for _, list := range append([]string{c.Harness.List}, c.Harness.moreLists...) {
-		m := member(c.root, list)
+		m := jsonc.Member(c.Root, list)
 		if m == nil {
 			continue
 		}
@@ -142,7 +143,7 @@ func (c configuration) entries() (all []entry) {
 		}
 		for i := range array.Elements[:min(len(array.Elements), maxPlugins)] {
 			if v := c.specOf(&array.Elements[i]); v != nil {
-				all = append(all, entry{list, mustText(*v), c.position(*v)})
+				all = append(all, entry{list, mustText(*v), c.Position(*v)})
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
 // A former holds the values that a removal may have to put back into a configuration.
@@ -29,8 +30,8 @@ func (c configuration) former(spec string) (former, error) {
 	}
 	f.HasPlugin = plugins != nil
 	if plugins != nil {
-		if i := c.ownEntry(c.file, plugins, spec); i >= 0 {
-			f.Entry, _ = text(*c.specOf(&plugins.Elements[i]))
+		if i := c.ownEntry(c.File, plugins, spec); i >= 0 {
+			f.Entry, _ = jsonc.Text(*c.specOf(&plugins.Elements[i]))
 		}
 	}
 	compaction, err := c.switchedCompaction()
@@ -39,7 +40,7 @@ func (c configuration) former(spec string) (former, error) {
 	}
 	f.HasCompaction = true
 	for _, key := range c.Harness.switchesOff {
-		if m := member(compaction, key); m != nil {
+		if m := jsonc.Member(compaction, key); m != nil {
 			value := hujson.Value{Value: m.Value.Clone().Value}
 			value.Standardize()
 			if f.Compaction == nil {
@@ -61,10 +62,10 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 	}
 	if plugins == nil {
 		list := &hujson.Array{Elements: []hujson.ArrayElement{{Value: hujson.String(spec)}}}
-		addMember(c.document, c.Harness.List, func(layout, string) hujson.ValueTrimmed { return list })
-	} else if i := c.ownEntry(c.file, plugins, spec, earlier); i < 0 {
-		addElement(c.document, plugins, hujson.String(spec))
-	} else if entry := c.specOf(&plugins.Elements[i]); c.isScriptOf(c.file, mustText(*entry), spec) || !c.sameSpec(c.file, mustText(*entry), spec) && replace(mustText(*entry)) {
+		c.Add(c.Root, 0, c.Harness.List, list)
+	} else if i := c.ownEntry(c.File, plugins, spec, earlier); i < 0 {
+		c.AddElement(plugins, hujson.String(spec))
+	} else if entry := c.specOf(&plugins.Elements[i]); c.isScriptOf(c.File, mustText(*entry), spec) || !c.sameSpec(c.File, mustText(*entry), spec) && replace(mustText(*entry)) {
 		entry.Value = hujson.String(spec)
 	}
 
@@ -76,16 +77,14 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 		return err
 	}
 	if compaction == nil {
-		addMember(c.document, "compaction", func(l layout, indent string) hujson.ValueTrimmed {
-			return l.switchesOff(indent, c.Harness.switchesOff)
-		})
+		c.Add(c.Root, 0, "compaction", c.NewObject(0, hujson.Bool(false), c.Harness.switchesOff...))
 		return nil
 	}
 	for _, key := range c.Harness.switchesOff {
-		if m := member(compaction, key); m != nil {
+		if m := jsonc.Member(compaction, key); m != nil {
 			m.Value.Value = hujson.Bool(false)
 		} else {
-			addInner(c.document, compaction, key)
+			c.Add(compaction, 1, key, hujson.Bool(false))
 		}
 	}
 	return nil
@@ -101,18 +100,18 @@ func (c configuration) disable(spec string, f former) error {
 	if plugins != nil {
 		for i := len(plugins.Elements) - 1; i >= 0; i-- {
 			entry := c.specOf(&plugins.Elements[i])
-			if entry == nil || !c.sameSpec(c.file, mustText(*entry), spec) {
+			if entry == nil || !c.sameSpec(c.File, mustText(*entry), spec) {
 				continue
 			}
 			switch {
 			case f.Entry == "":
-				remove(elements{plugins}, i)
-			case !c.sameSpec(c.file, f.Entry, spec):
+				jsonc.RemoveElement(plugins, i)
+			case !c.sameSpec(c.File, f.Entry, spec):
 				entry.Value = hujson.String(f.Entry)
 			}
 		}
-		if !f.HasPlugin && isBare(elements{plugins}) {
-			removeMember(c.root, c.Harness.List)
+		if !f.HasPlugin && jsonc.IsBare(plugins) {
+			jsonc.RemoveMember(c.Root, c.Harness.List)
 		}
 	}
 
@@ -124,16 +123,16 @@ const maxPlugins = 1000
 
 // plugins returns the list of plugins, nil if the document has none.
 func (c configuration) plugins() (*hujson.Array, error) {
-	m := member(c.root, c.Harness.List)
+	m := jsonc.Member(c.Root, c.Harness.List)
 	if m == nil {
 		return nil, nil
 	}
 	list, ok := m.Value.Value.(*hujson.Array)
 	if !ok {
-		return nil, c.errorAt(m.Value, `%q is not a list`, c.Harness.List)
+		return nil, c.ErrorAt(m.Value, `%q is not a list`, c.Harness.List)
 	}
 	if len(list.Elements) > maxPlugins {
-		return nil, c.errorAt(m.Value, `%q lists more than %d plugins`, c.Harness.List, maxPlugins)
+		return nil, c.ErrorAt(m.Value, `%q lists more than %d plugins`, c.Harness.List, maxPlugins)
 	}
 	return list, nil
 }
@@ -144,18 +143,18 @@ func (c configuration) switchedCompaction() (*hujson.Object, error) {
 	if c.Harness.HoldsCompactionBack() {
 		return nil, nil
 	}
-	return compactionOf(c.document)
+	return compactionOf(c.Document)
 }
 
 // compactionOf returns the object of compaction settings, nil if the document has none.
-func compactionOf(d *document) (*hujson.Object, error) {
-	m := member(d.root, "compaction")
+func compactionOf(d *jsonc.Document) (*hujson.Object, error) {
+	m := jsonc.Member(d.Root, "compaction")
 	if m == nil {
 		return nil, nil
 	}
 	obj, ok := m.Value.Value.(*hujson.Object)
 	if !ok {
-		return nil, d.errorAt(m.Value, `"compaction" is not an object`)
+		return nil, d.ErrorAt(m.Value, `"compaction" is not an object`)
 	}
 	return obj, nil
 }
@@ -166,13 +165,13 @@ func (p Place) specOf(entry *hujson.ArrayElement) *hujson.Value {
 	if value == nil {
 		return nil
 	}
-	if _, ok := text(*value); !ok {
+	if _, ok := jsonc.Text(*value); !ok {
 		return nil
 	}
 	return value
 }
 
-func mustText(v hujson.Value) string { s, _ := text(v); return s }
+func mustText(v hujson.Value) string { s, _ := jsonc.Text(v); return s }
 
 // ownEntry returns the index of the entry that loads the shim, -1 if there is none. It prefers an entry with
 // the first of the specs, then an entry with the second one, then any other entry that is known to load the
@@ -198,81 +197,6 @@ func (p Place) ownEntry(file string, plugins *hujson.Array, specs ...string) int
 	}
 	return found
 }
-
-// addMember appends a member to the root. addMember calls value with the layout, and with the indentation of
-// the member's line.
-func addMember(d *document, name string, value func(l layout, indent string) hujson.ValueTrimmed) {
-	l := layoutOf(d)
-	root := members{d.root}
-	var lead, tail hujson.Extra
-	if root.len() == 0 {
-		lead = l.open(root, true, "", l.indent)
-	} else {
-		lead, tail = l.appendTo(root)
-	}
-	d.root.Members = append(d.root.Members, l.member(name, value(l, l.indent), lead, tail))
-}
-
-// addInner appends a compaction key.
-func addInner(d *document, compaction *hujson.Object, key string) {
-	l := layoutOf(d)
-	c := members{compaction}
-	var lead, tail hujson.Extra
-	if c.len() == 0 {
-		lead = l.open(c, l.multiline, l.indent, l.indent+l.indent)
-	} else {
-		lead, tail = l.appendTo(c)
-	}
-	compaction.Members = append(compaction.Members, l.member(key, hujson.Bool(false), lead, tail))
-}
-
-// addElement appends to the list of plugins.
-func addElement(d *document, plugins *hujson.Array, value hujson.Literal) {
-	l := layoutOf(d)
-	c := elements{plugins}
-	var lead, tail hujson.Extra
-	if c.len() == 0 {
-		l.padding = "" // a list in one line is written ["a", "b"]
-		lead = l.open(c, false, l.indent, l.indent+l.indent)
-	} else {
-		lead, tail = l.appendTo(c)
-	}
-	plugins.Elements = append(plugins.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
-}
-
-// switchesOff returns an object such as {"auto": false, "prune": false}.
-func (l layout) switchesOff(indent string, keys []string) hujson.ValueTrimmed {
-	lead, separator, end := l.padding, l.gap, l.padding
-	if l.multiline {
-		lead = l.newline + indent + indent
-		separator, end = lead, l.newline+indent
-	}
-	obj := &hujson.Object{AfterExtra: hujson.Extra(end)}
-	for _, key := range keys {
-		obj.Members = append(obj.Members, l.member(key, hujson.Bool(false), hujson.Extra(lead), nil))
-		lead = separator
-	}
-	return obj
-}
-
-func (l layout) member(name string, value hujson.ValueTrimmed, lead, tail hujson.Extra) hujson.ObjectMember {
-	return hujson.ObjectMember{
-		Name:  hujson.Value{BeforeExtra: lead, Value: hujson.String(name)},
-		Value: hujson.Value{BeforeExtra: hujson.Extra(l.colon), Value: value, AfterExtra: tail},
-	}
-}
-
-func removeMember(obj *hujson.Object, name string) {
-	for i := len(obj.Members) - 1; i >= 0; i-- {
-		if isNamed(obj.Members[i], name) {
-			remove(members{obj}, i)
-			return
-		}
-	}
-}
-
-// isBare reports whether c has neither children nor comments.
-func isBare(c children) bool { return c.len() == 0 && !hasComment(*c.lead(0)) }
 
 func isFalse(v hujson.Value) bool {
 	literal, ok := v.Value.(hujson.Literal)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
 const shim = "/opt/shim/index.js"
@@ -16,19 +18,19 @@ func never(string) bool { return false }
 
 func enabled(t *testing.T, before string) string {
 	t.Helper()
-	d, err := parseDocument("opencode.jsonc", []byte(before))
+	d, err := jsonc.ParseDocument("opencode.jsonc", []byte(before))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := (configuration{d, openCode}).enable(shim, "", never); err != nil {
 		t.Fatal(err)
 	}
-	return string(d.bytes())
+	return string(d.Bytes())
 }
 
 func disabled(t *testing.T, before, installed string) string {
 	t.Helper()
-	original, err := parseDocument("opencode.jsonc", []byte(before))
+	original, err := jsonc.ParseDocument("opencode.jsonc", []byte(before))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +38,14 @@ func disabled(t *testing.T, before, installed string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := parseDocument("opencode.jsonc", []byte(installed))
+	d, err := jsonc.ParseDocument("opencode.jsonc", []byte(installed))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, installed)
 	}
 	if err := (configuration{d, openCode}).disable(shim, f); err != nil {
 		t.Fatal(err)
 	}
-	return string(d.bytes())
+	return string(d.Bytes())
 }
 
 // An insertion follows the style of the file, and a removal restores the file exactly.
@@ -187,7 +189,7 @@ func TestErrorsNameThePosition(t *testing.T) {
 		{strings.Repeat("[", 600), "oc.json: nested too deeply"},
 	}
 	for _, tt := range tests {
-		d, err := parseDocument("oc.json", []byte(tt.content))
+		d, err := jsonc.ParseDocument("oc.json", []byte(tt.content))
 		if err == nil {
 			err = configuration{d, openCode}.enable(shim, "", never)
 		}

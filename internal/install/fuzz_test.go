@@ -1,6 +1,10 @@
 package install
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
+)
 
 // Install refuses a file or changes it. A changed file does not change again at a second installation,
 // and Uninstall restores it.
@@ -12,7 +16,7 @@ func FuzzInstall(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		d, err := parseDocument("opencode.jsonc", content)
+		d, err := jsonc.ParseDocument("opencode.jsonc", content)
 		if err != nil {
 			return
 		}
@@ -23,26 +27,26 @@ func FuzzInstall(f *testing.F) {
 		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil {
 			t.Fatal(err)
 		}
-		installed := d.bytes()
-		d, err = parseDocument("opencode.jsonc", installed)
+		installed := d.Bytes()
+		d, err = jsonc.ParseDocument("opencode.jsonc", installed)
 		if err != nil {
 			t.Fatalf("%q became %q: %v", content, installed, err)
 		}
-		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil || string(d.bytes()) != string(installed) {
-			t.Fatalf("%q changes again to %q (%v)", installed, d.bytes(), err)
+		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil || string(d.Bytes()) != string(installed) {
+			t.Fatalf("%q changes again to %q (%v)", installed, d.Bytes(), err)
 		}
 		if err := (configuration{d, openCode}).disable(shim, original); err != nil {
 			t.Fatal(err)
 		}
-		removed := d.bytes()
-		if d, err = parseDocument("opencode.jsonc", removed); err != nil {
+		removed := d.Bytes()
+		if d, err = jsonc.ParseDocument("opencode.jsonc", removed); err != nil {
 			t.Fatalf("%q became %q: %v", installed, removed, err)
 		}
 		plugins, err := configuration{d, openCode}.plugins()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plugins != nil && original.Entry == "" && openCode.ownEntry(d.file, plugins, shim) >= 0 {
+		if plugins != nil && original.Entry == "" && openCode.ownEntry(d.File, plugins, shim) >= 0 {
 			t.Fatalf("%q still lists the plugin in %q", installed, removed)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
 // Options are the inputs of Install.
@@ -72,7 +74,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", o.Harness.Name, entry))
 	}
 	o.addPanel(p, entry, usesShim)
-	after := d.bytes()
+	after := d.Bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
 		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or another version is there
@@ -189,7 +191,7 @@ func (p *Plan) recordInstallation(edited configuration, spec string, earlier *re
 	if original == nil {
 		original = []byte(place.Harness.newFile)
 	}
-	d, err := parseDocument(p.File, original)
+	d, err := jsonc.ParseDocument(p.File, original)
 	if err != nil {
 		return err
 	}

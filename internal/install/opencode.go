@@ -10,6 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -105,7 +106,7 @@ func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 		}
 		return &value.Elements[0]
 	case *hujson.Object:
-		if m := member(value, "package"); m != nil {
+		if m := jsonc.Member(value, "package"); m != nil {
 			return &m.Value
 		}
 		return nil
@@ -148,8 +149,8 @@ func orchestratorConflicts(p Place, where, name string, dirs []string) (found []
 				if err != nil {
 					continue
 				}
-				configuration = d.file
-				disabled = append(disabled, listOf(d.document, "disabled_hooks")...)
+				configuration = d.File
+				disabled = append(disabled, listOf(d.Document, "disabled_hooks")...)
 			}
 		}
 	}
@@ -165,8 +166,8 @@ func orchestratorConflicts(p Place, where, name string, dirs []string) (found []
 	return found
 }
 
-func listOf(d *document, key string) (list []string) {
-	m := member(d.root, key)
+func listOf(d *jsonc.Document, key string) (list []string) {
+	m := jsonc.Member(d.Root, key)
 	if m == nil {
 		return nil
 	}
@@ -175,7 +176,7 @@ func listOf(d *document, key string) (list []string) {
 		return nil
 	}
 	for _, e := range array.Elements {
-		if s, ok := text(e); ok {
+		if s, ok := jsonc.Text(e); ok {
 			list = append(list, s)
 		}
 	}

@@ -65,7 +65,7 @@ func (o Options) planPanel(list Place, plugin, entry string, usesShim bool) (*Pl
 	if err := d.enable(spec, earlier.Spec, replace); err != nil {
 		return nil, err
 	}
-	if p.After = d.bytes(); bytes.Equal(p.After, p.Before) {
+	if p.After = d.Bytes(); bytes.Equal(p.After, p.Before) {
 		return nil, nil
 	}
 	return p, p.recordInstallation(d, spec, earlier)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -66,7 +67,7 @@ func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	if !ok {
 		return entry
 	}
-	if m := member(filtered, "source"); m != nil {
+	if m := jsonc.Member(filtered, "source"); m != nil {
 		return &m.Value
 	}
 	return nil

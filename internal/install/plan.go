@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 var (
@@ -148,7 +149,7 @@ func (p Place) newPlan(file string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := realPath(file)
+	real, err := regular.RealPath(file)
 	if err != nil {
 		return nil, fmt.Errorf("find the configuration: %w", err)
 	}
@@ -163,7 +164,7 @@ func (p Place) checkInside(file, real string) error {
 	if p.Project == "" {
 		return nil
 	}
-	project, err := realPath(p.Project)
+	project, err := regular.RealPath(p.Project)
 	if err != nil {
 		return fmt.Errorf("find the project: %w", err)
 	}
@@ -184,7 +185,7 @@ func (p *Plan) Apply() error {
 	}
 	all = slices.DeleteFunc(all, func(p *Plan) bool { return p.record == nil && len(p.files) == 0 })
 	for _, one := range all {
-		if err := errors.Join(one.verify(), checkWritable(one.Real)); err != nil {
+		if err := errors.Join(one.verify(), regular.CheckWritable(one.Real)); err != nil {
 			return err
 		}
 	}
@@ -230,12 +231,12 @@ func (p *Plan) apply() error {
 	if err := p.verify(); err != nil {
 		return err
 	}
-	return replaceFile(p.Real, p.After, perm)
+	return regular.Replace(p.Real, p.After, perm)
 }
 
 // verify checks that the file still has the content for which the plan was made.
 func (p *Plan) verify() error {
-	if real, err := realPath(p.File); err != nil || real != p.Real {
+	if real, err := regular.RealPath(p.File); err != nil || real != p.Real {
 		return fmt.Errorf("%s: it led to %s: %w", p.File, p.Real, errors.Join(ErrChanged, err))
 	}
 	now, err := readFile(p.File)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
 // A writer generates a configuration with white space and comments in every place that JSONC allows.
@@ -33,7 +34,7 @@ func drawConfiguration(t *rapid.T, h *Harness) string {
 		tidy:   rapid.Bool().Draw(t, "tidy"),
 	}
 	if rapid.Bool().Draw(t, "bom") {
-		w.b.Write(bom)
+		w.b.WriteString("\ufeff")
 	}
 	w.extra()
 	members := []string{`"model"`, `"provider"`, `"$schema"`}
@@ -158,14 +159,14 @@ func uninstallUndoesInstall(t *testing.T, h *Harness) {
 			t.Fatalf("files left over (-before +after):\n%s", diff)
 		}
 
-		d, err := parseDocument(file, []byte(installed))
+		d, err := jsonc.ParseDocument(file, []byte(installed))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := (configuration{d, p.Place}).disable(plan.record.Spec, plan.record.Former); err != nil {
 			t.Fatal(err)
 		}
-		if got := string(d.bytes()); got != before {
+		if got := string(d.Bytes()); got != before {
 			t.Fatalf("undoing the edits of\n%q\ngives\n%q, want\n%q", installed, got, before)
 		}
 	})
@@ -186,14 +187,14 @@ func comments(content string) (found []string) {
 func TestInstallChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConfiguration(t, OpenCode)
-		d, err := parseDocument("opencode.jsonc", []byte(before))
+		d, err := jsonc.ParseDocument("opencode.jsonc", []byte(before))
 		if err != nil {
 			t.Fatalf("%v in %q", err, before)
 		}
 		if err := (configuration{d, openCode}).enable(shim, "", never); err != nil {
 			t.Fatal(err)
 		}
-		after := string(d.bytes())
+		after := string(d.Bytes())
 		if diff := cmp.Diff(comments(before), comments(after)); diff != "" {
 			t.Fatalf("comments of\n%s\nin\n%s\n(-before +after):\n%s", before, after, diff)
 		}
@@ -213,7 +214,7 @@ func TestInstallChangesNothingElse(t *testing.T) {
 }
 
 func decode(t interface{ Fatal(...any) }, content string) map[string]any {
-	standard, err := hujson.Standardize(bytes.TrimPrefix([]byte(content+"\n"), bom))
+	standard, err := hujson.Standardize(bytes.TrimPrefix([]byte(content+"\n"), []byte("\ufeff")))
 	if err != nil {
 		t.Fatal(err, content)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -163,14 +164,14 @@ func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, 
 	case backup != nil && (untouched || bytes.Equal(content, backup)):
 		return backup, true, nil
 	}
-	d, err := parseDocument(v.file, content)
+	d, err := jsonc.ParseDocument(v.file, content)
 	if err != nil {
 		return nil, false, err
 	}
 	if err := (configuration{d, v.place}).disable(r.Spec, r.Former); err != nil {
 		return nil, false, err
 	}
-	before = d.bytes()
+	before = d.Bytes()
 	if r.IsNew && bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace([]byte(v.place.Harness.newFile))) {
 		return nil, true, nil
 	}

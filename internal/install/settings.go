@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/install/template"
+	"github.com/magicctx/magicctx-host/internal/regular"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -43,7 +44,7 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := realPath(filepath.Join(dir, "magicctx.jsonc"))
+	file, err := regular.RealPath(filepath.Join(dir, "magicctx.jsonc"))
 	if err != nil {
 		return nil, fmt.Errorf("place the settings: %w", err)
 	}

@@ -76,10 +76,10 @@ func (f ownFile) differs() (bool, error) {
 }
 
 func (f ownFile) write() error {
-	if err := makeDirectory(filepath.Dir(f.path), f.perm|(f.perm&0o444)>>2); err != nil {
+	if err := regular.MakeDirectory(filepath.Dir(f.path), f.perm|(f.perm&0o444)>>2); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
 	}
-	return replaceFile(f.path, f.content, f.perm)
+	return regular.Replace(f.path, f.content, f.perm)
 }
 
 // shimFiles returns the files of the shim that are missing or of another version, and the spec of the
@@ -131,7 +131,7 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 // loaderFile returns the real path of the loader in the project. A directory of the project may be a link
 // that leads out of it.
 func (p Place) loaderFile() (string, error) {
-	project, err := realPath(p.Project)
+	project, err := regular.RealPath(p.Project)
 	if err != nil {
 		return "", fmt.Errorf("find the project: %w", err)
 	}

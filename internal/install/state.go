@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
 // A Plugin is the entry that makes a harness load the shim.
@@ -22,7 +24,8 @@ type Plugin struct {
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, Path is the shim in the data directory that the loader loads.
 	Path string
-	// Loader is the loader of the project that the entry names. It is empty if the entry names the shim itself.
+	// Loader is the path of the loader in the project, if the entry names this loader. It is empty if the entry names
+	// the shim itself.
 	Loader string
 }
 
@@ -163,14 +166,14 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 		if err != nil {
 			return "", err
 		}
-		compaction, err := compactionOf(d.document)
+		compaction, err := compactionOf(d.Document)
 		if err != nil {
 			return "", err
 		}
 		if compaction == nil {
 			continue
 		}
-		if m := member(compaction, p.Harness.compactionSwitch); m != nil {
+		if m := jsonc.Member(compaction, p.Harness.compactionSwitch); m != nil {
 			if file = ""; isFalse(m.Value) {
 				file = f
 			}
@@ -200,14 +203,14 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 		return nil, err
 	}
 	p.After = p.Before
-	d, err := parseDocument(file, p.Before)
+	d, err := jsonc.ParseDocument(file, p.Before)
 	if err != nil {
 		return nil, err
 	}
 	if err := (configuration{d, place}).restoreCompaction(r.Former); err != nil {
 		return nil, err
 	}
-	after := d.bytes()
+	after := d.Bytes()
 	if slices.Equal(after, p.Before) {
 		return p, nil
 	}
@@ -227,13 +230,13 @@ func (c configuration) restoreCompaction(f former) error {
 		return err
 	}
 	for _, key := range slices.Backward(c.Harness.switchesOff) {
-		m := member(compaction, key)
+		m := jsonc.Member(compaction, key)
 		if m == nil || !isFalse(m.Value) {
 			continue
 		}
 		before, had := f.Compaction[key]
 		if !had {
-			removeMember(compaction, key)
+			jsonc.RemoveMember(compaction, key)
 			continue
 		}
 		value, err := hujson.Parse(before)
@@ -242,8 +245,8 @@ func (c configuration) restoreCompaction(f former) error {
 		}
 		m.Value.Value = value.Value
 	}
-	if !f.HasCompaction && isBare(members{compaction}) {
-		removeMember(c.root, "compaction")
+	if !f.HasCompaction && jsonc.IsBare(compaction) {
+		jsonc.RemoveMember(c.Root, "compaction")
 	}
 	return nil
 }

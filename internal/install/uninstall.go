@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 // Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
@@ -114,7 +116,7 @@ func (p Place) installed(ctx context.Context) (string, *record, error) {
 		}
 		if i := p.ownEntry(file, plugins); i >= 0 {
 			entry := p.specOf(&plugins.Elements[i])
-			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from %q by hand", d.position(*entry), mustText(*entry), p.Harness.List)
+			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from %q by hand", d.Position(*entry), mustText(*entry), p.Harness.List)
 		}
 	}
 	return "", nil, ErrNotInstalled
@@ -150,7 +152,7 @@ func (p Place) wrote(file, sum string) bool {
 // isInProject reports whether the path of a file or directory, with its links resolved, is in the project. For a place
 // without a project, it always returns true.
 func (p Place) isInProject(file string) bool {
-	real, err := realPath(file)
+	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil
 }
 
@@ -165,7 +167,7 @@ func (p *Plan) applyRemoval() error {
 	case p.After == nil:
 		err = removeFile(p.Real)
 	case !bytes.Equal(p.After, p.Before):
-		err = replaceFile(p.Real, p.After, 0o644)
+		err = regular.Replace(p.Real, p.After, 0o644)
 	}
 	if err != nil {
 		return err

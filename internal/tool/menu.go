@@ -226,7 +226,7 @@ func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query 
 	for i := range hits {
 		h := &hits[i]
 		c := schema.Choice{Label: fmt.Sprintf("%d. %s, message %d: %s", i+1, hitKind(h), h.Last, shortened(h.Text)), Command: menuName}
-		if h.Kind == index.Commit { // its text is all that there is
+		if h.Kind == index.Commit { // a commit has nothing but its text
 			c.Label = fmt.Sprintf("%d. commit: %s", i+1, shortened(h.Text))
 			c.Arguments = "search " + query
 		} else {

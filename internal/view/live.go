@@ -31,7 +31,8 @@ type Live struct {
 	Page *TextPage
 	// News are the events of the newest answer, each in a line for a screen reader.
 	News []string
-	// requests are the requests of each session since the view began, the newest last. The first one is older.
+	// requests are the requests of each session since the view began, the newest last. The first of them began before
+	// the view.
 	requests map[string][]request
 }
 
@@ -50,8 +51,8 @@ type request struct {
 	at            int64 // Unix ms
 	isBust        bool
 	cause         string
-	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read and all are the
-	// tokens that the provider has read from its cache, and all tokens.
+	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read is the number of
+	// tokens that the provider has read from its cache, and all is the number of all its tokens.
 	tokens            int
 	isMeasured        bool
 	read, all         int64
@@ -127,7 +128,8 @@ func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
 	return all
 }
 
-// noteRequest notes the newest request of a session. It returns the requests of which nothing more will become known.
+// noteRequest notes the newest request of a session. It returns the requests about which nothing more will become
+// known.
 func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	name, all := nameOf(st), st.CacheRead+st.CacheWrite+st.CacheFresh
 	log := v.requests[name]
@@ -139,7 +141,7 @@ func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	case st.Passes == 0:
 		return nil
 	case st.Passes != last.number:
-		isFirst := last.number == 0 // it began before the view
+		isFirst := last.number == 0 // the view has seen no earlier request
 		if !isFirst && !last.isMeasured {
 			done = append(done, last)
 		}
@@ -234,28 +236,37 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 	}
 }
 
-// text draws a text. A line that is longer than the screen goes on in the next one.
+// text draws a text. A line that is longer than the screen goes on in the next one, below its beginning.
 func (s *screen) text(p TextPage) {
 	s.line(" " + s.Paint(Strong, format.Cut(format.Clean(p.Title), s.width-2)))
 	for line := range strings.Lines(format.CleanLines(p.Text)) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n "), "\t", "    ")
+		margin := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		for format.Columns(line) > s.width {
-			used, at := 0, 0
+			used, at, blank := 0, 0, -1
 			for i, r := range line {
+				if r == ' ' && i > len(margin) {
+					blank = i
+				}
 				if used += format.RuneColumns(r); used > s.width {
 					break
 				}
 				at = i + len(string(r))
 			}
-			s.line(line[:at])
-			line = line[at:]
+			if blank < 0 { // a word that is longer than the screen
+				s.line(line[:at])
+				line = line[at:]
+				continue
+			}
+			s.line(line[:blank])
+			line = margin + strings.TrimLeft(line[blank:], " ")
 		}
 		s.line(line)
 	}
 }
 
-// PrintNews prints the events of the newest answer, each in a line of its own. They are never folded, because a screen
-// reader reads lines.
+// PrintNews prints the events of the newest answer, each in a line of its own. Their lines are never broken, because a
+// screen reader reads lines.
 func PrintNews(w io.Writer, v Live, p Page) error {
 	if len(v.News) == 0 {
 		return nil

@@ -27,7 +27,7 @@ func heardTwice() Live {
 	return v.Heard(&usage, "", noon)
 }
 
-// Each request is told once, when its usage is known.
+// Each request is reported once, when its usage is known.
 func TestRequestsAreToldAsTheyCome(t *testing.T) {
 	v := heardTwice()
 	if len(v.News) != 1 || !strings.HasSuffix(v.News[0], "Fix the flaky parser test, request 213, 20k tokens, 75% from the cache, bust: threshold") {
@@ -87,5 +87,22 @@ func TestTextPageShowsAll(t *testing.T) {
 	v := Live{Page: &TextPage{Title: "Found: x", Text: strings.Repeat("0123456789", 9) + "\x1b[2J end\n"}}
 	if got := drawnOf(v, 40, 10); strings.Count(got, "0123456789") < 8 || !strings.Contains(got, "end") || strings.Contains(got, "\x1b") {
 		t.Errorf("the page shows\n%s", got)
+	}
+}
+
+// A text page breaks its lines between words, and the rest of an indented line stands below its beginning.
+func TestTextPageBreaksBetweenWords(t *testing.T) {
+	v := Live{Page: &TextPage{Title: "Memories", Text: "  12. Tests run with go test, and with nothing else\n"}}
+	got := drawnOf(v, 24, 6)
+	if want := "\n  12. Tests run with go\n  test, and with nothing\n  else\n"; !strings.Contains(got, want) {
+		t.Errorf("the page shows\n%s\nwant%s", got, want)
+	}
+}
+
+// On a tiny screen, a person sees what they type.
+func TestTinyScreenShowsWhatIsTyped(t *testing.T) {
+	v := Live{Status: statusOf(1), Choice: Choice{Typing: TypesQuery, Query: "where is the parser"}}
+	if got := drawnOf(v, 20, 5); !strings.HasSuffix(got, "…ere is the parser▏") {
+		t.Errorf("the screen shows\n%s", got)
 	}
 }

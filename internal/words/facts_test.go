@@ -101,7 +101,7 @@ func TestNextBust(t *testing.T) {
 	}
 	full.NextBust = &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}
 	full.LastPrice = &schema.PricedPass{Cause: "not-worth-it", Price: schema.BustPrice{Resent: 700, Removed: 6100}}
-	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // it stood beside "removes 6.1k"
+	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // once, it stood beside "removes 6.1k"
 		t.Errorf("got %q, want %q", got, want)
 	}
 	roomy := schema.SessionStatus{Pressure: 0.3, Threshold: 0.65, NextBust: &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}}
@@ -174,6 +174,16 @@ func TestBudgetOfTheDreamerIsNamed(t *testing.T) {
 	st.History = &schema.HistoryStatus{Budget: &stop}
 	if got := budgetsOf(st, noon); strings.Count(got, "asks a model again") != 2 {
 		t.Errorf("both agents: %q", got)
+	}
+}
+
+func TestSidekickSaysWhatItDoes(t *testing.T) {
+	for want, s := range map[string]*schema.SidekickStatus{
+		"": nil, "chooses what to search for": {}, "chooses from 1 search result, 1.2k tokens so far": {Results: 1, Tokens: 1200},
+	} {
+		if got := sidekickOf(s); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

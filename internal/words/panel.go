@@ -31,6 +31,8 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("last bust", "", lastBustAt(st.LastBust, now))
 	add("next bust", "", dueOf(st))
 	add("historian", "work", runOf(st.History, now))
+	add("dreamer", "work", dreamingOf(st.Dream, now))
+	add("sidekick", "work", sidekickOf(st.Sidekick))
 	add("summaries", "", keptOf(st.History))
 	add("memories", "", memoriesOf(st))
 	add("saved", "", moneyOf(st.Saved))
@@ -54,7 +56,7 @@ const (
 	maxBrief = 40
 )
 
-// within joins texts, and marks a cut at the end.
+// within joins texts to at most this many characters (most). It marks a cut at the end.
 func within(most int, texts []string) string {
 	line := []rune(strings.Join(texts, " · "))
 	if len(line) > most {
@@ -85,7 +87,8 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, as all others.
+// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, like all other
+// sizes.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {
@@ -166,6 +169,14 @@ func runOf(h *schema.HistoryStatus, now time.Time) string {
 		return ""
 	}
 	return workOf(h.Running) + " since " + clockOf(h.Running.Since, now)
+}
+
+// dreamingOf describes the run of the dreamer that is under way.
+func dreamingOf(d *schema.DreamStatus, now time.Time) string {
+	if d == nil || d.Task == "" || d.Waits {
+		return ""
+	}
+	return fmt.Sprintf("task %d of %d (%s) since %s", d.Number, d.Of, format.Clean(d.Task), clockOf(d.Since, now))
 }
 
 // keptOf counts the summaries.

@@ -131,7 +131,7 @@ func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []st
 // markCell is the mark in the bar at the size from which a bust may come.
 const markCell = '│'
 
-// labelOf returns the label of a fact. That of the next bust shows its mark in the bar.
+// labelOf returns the label of a fact. The label of the next bust shows the mark that the bust has in the bar.
 func labelOf(f schema.PanelFact) string {
 	if f.Label == "next bust" {
 		return f.Label + " " + string(markCell)

@@ -17,7 +17,7 @@ type Binding struct {
 // the caller must treat the thinking as lost.
 func (s *State) Binding(messageKey string) *Binding { return s.bindings[messageKey] }
 
-// Bind adds bindings. A message that already has one keeps it.
+// Bind adds bindings. If a message already has a binding, this binding stays.
 func (s *State) Bind(bindings ...Binding) {
 	for _, b := range bindings {
 		if s.bindings[b.MessageKey] == nil {

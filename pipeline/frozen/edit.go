@@ -64,11 +64,9 @@ type Treatment struct {
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
-	// Stripped, Unthought and IsShell each say that an edit of that kind
-	// exists.
+	// Stripped, Unthought and IsShell mean that the unit has an edit of the kind Strip, Unthink or Shell.
 	Stripped, Unthought, IsShell bool
-	// Covered means that the head stands for the unit's message. It is not an edit: it
-	// follows from the head.
+	// Covered means that the head replaces the unit's message. It is not an edit: it follows from the head.
 	Covered bool
 }
 

@@ -2,10 +2,9 @@ package frozen
 
 import "slices"
 
-// A Head holds the synthetic messages in front of the tail. They stand for the messages
-// that the head covers, which no longer reach the provider themselves. Its pinned prompts
-// are the exception: they reach the provider between the head and the tail. The zero Head
-// covers nothing and has no messages.
+// A Head holds the synthetic messages in front of the tail. They replace the messages that the head covers. Only the
+// pinned prompts among these are still sent, between the head and the tail. The zero Head covers nothing and has no
+// messages.
 type Head struct {
 	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
@@ -95,9 +94,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 // Keys is a set of message keys.
 type Keys map[string]bool
 
-// SetHead makes h the head of the state, and covered the messages that h stands for. It
-// takes keys and not a highest tag, because an old message can get a new unit, for example
-// when the harness stores the text of an aborted answer late.
+// SetHead makes h the head of the state, and covered the messages that h replaces. covered holds keys, and not a
+// highest tag, because an old message can get a new unit, for example when the harness stores the text of an aborted
+// answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
@@ -106,7 +105,7 @@ func (s *State) SetHead(h Head, covered Keys) {
 }
 
 // HideHead hides the head or shows it again, and reports whether that changed anything. A hidden head covers nothing.
-// If a revert has taken messages that the head stands for, the head is hidden until a pass has replaced it.
+// If a revert has taken messages that the head replaces, the head is hidden until a pass makes another head.
 func (s *State) HideHead(hidden bool) (isNew bool) {
 	if s.hidden == hidden {
 		return false
@@ -118,7 +117,7 @@ func (s *State) HideHead(hidden bool) (isNew bool) {
 	return true
 }
 
-// Covers reports whether the head stands for a message, even if the head is hidden.
+// Covers reports whether the head replaces a message, even if the head is hidden.
 func (s *State) Covers(messageKey string) bool { return s.covered[messageKey] }
 
 // HeadTokens returns the size of the head's messages, or 0 if the head is hidden.
@@ -129,7 +128,7 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover makes the head stand for one more message, which the harness has inserted between covered messages after the
+// Cover makes the head replace one more message, which the harness has inserted between covered messages after the
 // fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {

@@ -14,11 +14,10 @@ type Additions struct {
 	Edits    []Edit
 	// Released lists the tags of kept units that the pass had to remove. They are no longer kept.
 	Released []int
-	// Setup is the session's setup from this pass on. It is nil if the setup stays as
-	// it is.
+	// Setup is the session's setup from this pass on, or nil if it does not change.
 	Setup *Setup
-	// Head is the session's head from this pass on, and Covered names the messages that
-	// it stands for. Head is nil if the head stays as it is.
+	// Head is the session's head from this pass on, and Covered names the messages that it replaces. Head is nil if the
+	// head does not change.
 	Head    *Head
 	Covered Keys
 	// Drained lists the tags whose queued drop is finished.
@@ -58,9 +57,9 @@ func (s *State) Commit(a Additions) {
 // state itself does not change. To accept the additions, the caller commits them to the state. To refuse them, it
 // discards the overlay. For example, a pass renders with an overlay, and discards it if its edits cannot be stored.
 type Overlay struct {
-	// Setup is the proposed setup, or the state's own if none is proposed.
+	// Setup is the proposed setup. If none is proposed, it is the setup of the state.
 	Setup Setup
-	// Head is the proposed head, or the state's own if none is proposed.
+	// Head is the proposed head. If none is proposed, it is the head of the state.
 	Head Head
 
 	state *State

@@ -33,9 +33,8 @@ type Unit struct {
 	// GapSeconds is the pause before the unit's message. Only the text unit that shows
 	// the pause has a value other than 0.
 	GapSeconds int
-	// Note is a text of the host that stands at the end of the content on the wire, for
-	// example a reminder that output could be dropped. It is chosen before the content is
-	// sent for the first time. It is empty for most units.
+	// Note is a text that the host adds at the end of the content on the wire, for example a reminder that output could
+	// be dropped. It is chosen before the content is sent for the first time. It is empty for most units.
 	Note string
 	// Fingerprint identifies the unit across copies of the session: a fork's copy of the unit has the same fingerprint.
 	// It is 0 if it is not known.
@@ -67,7 +66,7 @@ type State struct {
 	Setup Setup
 	// Head is set with SetHead.
 	Head Head
-	// covered names the messages that the head stands for.
+	// covered names the messages that the head replaces.
 	covered Keys
 	// hidden means that the head is not shown; see HideHead.
 	hidden bool
@@ -126,7 +125,8 @@ func (s *State) ByTag(tag int) *Unit {
 	if len(s.units) == 0 {
 		return nil
 	}
-	// Only deleted messages leave gaps between tags, so the tag's distance from the first one is nearly always its index.
+	// Only deleted messages leave gaps between tags, so the tag's distance from the first tag is nearly always its
+	// index.
 	if i := tag - s.units[0].Tag; i >= 0 && i < len(s.units) && s.units[i].Tag == tag {
 		return &s.units[i]
 	}

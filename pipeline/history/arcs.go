@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// A span is a run of messages that must not be separated: no cut may lie between them.
-// A cut is the ordinal of the first message after it. For example, the span from 3 to 5
-// forbids the cuts 4 and 5.
+// A span is a sequence of messages that must not be separated: no cut may lie between them. A cut is the ordinal of the
+// first message after it. For example, the span from 3 to 5 forbids the cuts 4 and 5.
 type span struct{ first, last int }
 
 // spans are sorted and do not overlap.

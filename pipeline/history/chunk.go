@@ -84,8 +84,8 @@ type reader struct {
 	next, noise int
 	current     *block
 	isFull      bool
-	// inCluster means that the current stretch of the model's blocks is already counted
-	// as a commit cluster. lastLetter is the first letter of the last block.
+	// inCluster means that the current sequence of the model's blocks is already counted as a commit cluster.
+	// lastLetter is the first letter of the last block.
 	inCluster  bool
 	lastLetter string
 }

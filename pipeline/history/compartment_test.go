@@ -52,8 +52,8 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 	}
 }
 
-// For any text of a compartment, its element has one start tag and one end tag, and a
-// reader gets the text back.
+// For any text of a compartment, its element has one start tag and one end tag, and its text can be read back
+// unchanged.
 func checkOneElement(t interface{ Fatalf(string, ...any) }, c chronicle.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")

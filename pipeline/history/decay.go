@@ -27,7 +27,7 @@ var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
 // TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. An importance below
-// 1 counts as 1, and one above 100 as 100.
+// 1 counts as 1, and an importance above 100 counts as 100.
 func TierOf(index, importance int, pressure float64) int {
 	age := float64(max(index, 1) - 1)
 	importance = min(max(importance, 1), maxImportance)

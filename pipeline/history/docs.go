@@ -48,7 +48,7 @@ func DocsHash(docs []Doc) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// written returns the documents in canonical form, without empty ones.
+// written returns the documents that are not empty, in canonical form.
 func written(docs []Doc) []Doc {
 	var kept []Doc
 	for _, d := range docs {

@@ -36,7 +36,7 @@ func TestBaselineShowsOpenItems(t *testing.T) {
 	}
 }
 
-// The delta lists the promises that were made or closed after the fold, but not those that were both made and closed
+// The delta lists the promises that were made or closed after the fold, but not a promise that was both made and closed
 // after it.
 func TestDeltaTellsOfItems(t *testing.T) {
 	got := deltaOf(history.DeltaInput{Promises: items(), Session: "mine", FoldedAt: 20}).Text

@@ -65,7 +65,7 @@ func ShownKeyFiles(shown string) (paths []string) {
 	return paths
 }
 
-// StaleKeyFiles returns a line for each shown file that is gone, or whose declarations differ from those in the
+// StaleKeyFiles returns a line for each shown file that is gone, or whose declarations differ from the outline in the
 // baseline. It returns no line for a shown file that is missing in now.
 func StaleKeyFiles(shown string, now []KeyFile) (stale []string) {
 	for line := range strings.Lines(shown) {

@@ -160,7 +160,7 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 8, 5}) {
 		t.Errorf("a changed memory counts as old: %v", got)
 	}
-	memories[0].Doubt = "a.go is gone" // a doubtful memory gives way to those that are not, but not if the user has pinned it
+	memories[0].Doubt = "a.go is gone" // a doubtful memory is left out before other memories, unless the user has pinned it
 	memories[3].Doubt = "b.go is gone"
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 7, 8}) {
 		t.Errorf("a doubtful memory keeps its rank: %v", got)

@@ -56,9 +56,9 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session at one moment into the messages that compartments cover, the eligible ones [Start, End),
-// later ones, and the protected tail [TailStart, Last]. The trigger decides by a snapshot and passes it to the run, so
-// that both use the same messages.
+// A Snapshot divides a session at one moment into four parts: the messages that compartments cover, the eligible
+// messages [Start, End), later messages, and the protected tail [TailStart, Last]. The trigger decides by a snapshot
+// and passes it to the run, so that both use the same messages.
 type Snapshot struct {
 	Request Request
 	// Start is the first message without a compartment. End is the first message that

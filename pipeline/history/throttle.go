@@ -110,8 +110,7 @@ func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 // IsOverdue reports whether eligible messages have waited for too many passes.
 func (t Throttle) IsOverdue() bool { return t.Waited >= maxWaited }
 
-// RetryPass returns the first pass on which a model may be asked again, if the demand
-// stays the same.
+// If the demand stays the same, RetryPass returns the first pass on which a model may be asked again.
 func (t Throttle) RetryPass(d Demand) int {
 	if t.Runs == 0 {
 		return d.Pass
@@ -128,8 +127,8 @@ func (t Throttle) Waits() Throttle {
 	return t
 }
 
-// Begun returns the throttle after a run by a model has begun on a pass. The granted
-// tokens count as read at once, so that a crash does not make the run free.
+// Begun returns the throttle after a run by a model has begun on a pass. The granted tokens count as read from the
+// beginning, so that a crash does not make the run free.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0

@@ -74,8 +74,7 @@ type TriggerResult struct {
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot
-	// ChunkTokens and CommitClusters describe the condensed text of the messages before
-	// the tail, as far as the trigger has read it.
+	// ChunkTokens and CommitClusters describe the part that the trigger has read of the condensed text before the tail.
 	ChunkTokens, CommitClusters int
 }
 
@@ -89,9 +88,8 @@ const (
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports whether the trigger cannot fire because the messages without a
-// compartment are too small. tokens is their size. IsSmall needs no messages, so a pass
-// can ask it first.
+// IsSmall reports whether no run can begin because the messages without a compartment are too small. tokens is their
+// size. IsSmall needs no messages, so a pass can call it first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
@@ -158,7 +156,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth one
+	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth a run
 		r.Reason = NoRunLittleToSay
 		return
 	default:

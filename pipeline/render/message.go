@@ -43,7 +43,7 @@ type Frame struct {
 	// Binds means that the model accepts thinking only after the exact prompt for which it was produced. So nothing
 	// before a thinking block may change (docs/preserved-thinking.md).
 	Binds bool
-	// Foreign means that another model than the model of the request wrote the message.
+	// Foreign means that the message was written by another model than the one that gets the request.
 	Foreign bool
 	// Unbound means that the prompt before the message has changed since the message's thinking was produced. The
 	// thinking is invalid and must not be sent.
@@ -53,11 +53,10 @@ type Frame struct {
 // UnitOf returns the frozen unit of a part, or nil if the part has none.
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
-// Patch returns the operations that turn the raw message of m into its share of the
-// wire. It edits contents first and notes which parts are removed. Only then does it
-// leave out reasoning, because that depends on the parts that stay. The remove
-// operations come after the edits and run from the end of the message, so that no
-// operation shifts the path of a later one.
+// Patch returns the operations that turn the raw message of m into its form on the wire. It edits contents first and
+// notes which parts are removed. Only then does it leave out reasoning, because that depends on the parts that stay.
+// The remove operations come after the edits and run from the end of the message, so that no operation shifts the path
+// of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
 		// The harness may hide the message because it has no text. With a placeholder it would have a text, and the
@@ -143,8 +142,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that reach the provider in a different form from the one
-	// that the model wrote.
+	// changed marks the parts that do not reach the provider in the form in which the model wrote them.
 	changed []bool
 	patch   schema.Patch
 }

@@ -29,8 +29,7 @@ func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	return root.append(make([]byte, 0, len(raw)+64)), nil
 }
 
-// A node is a JSON value whose members are read one level at a time, and only
-// where a patch reaches into it.
+// A node is a JSON value whose members are read one level at a time, and only if a patch changes a value inside it.
 type node struct {
 	raw     json.Value
 	kind    byte // 0 until opened, then '{' or '['

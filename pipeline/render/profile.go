@@ -11,8 +11,7 @@ import (
 // For an unknown provider, the host assumes the strictest demands.
 type Profile struct {
 	Name string
-	// Packages lists the npm packages by which a harness reaches such providers. For
-	// Pi, it lists API names.
+	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.

@@ -27,9 +27,8 @@ func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	return ClampLong(input)
 }
 
-// clampInput returns the arguments with every string shortened, or nil if they
-// stay as they are. The result depends on the arguments alone, so it is the same in
-// every pass.
+// clampInput returns the arguments with every string shortened, or nil if they do not change. The result depends on the
+// arguments alone, so it is the same in every pass.
 func clampInput(input json.Value) json.Value {
 	if lenUTF16(input) <= clampOver {
 		return nil

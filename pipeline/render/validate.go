@@ -109,7 +109,7 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 }
 
 // atEnd returns v without its message if the rule is about the first or the last message. If the raw array breaks such
-// a rule, the wire does so, too, but perhaps with another message.
+// a rule, the wire breaks it too, but perhaps with another message.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""

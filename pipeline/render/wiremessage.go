@@ -42,8 +42,7 @@ type Block struct {
 	OpensStep bool
 }
 
-// A WireMessage is one raw message's share of the wire. If it has no blocks,
-// the provider does not see the message.
+// A WireMessage is one raw message as the provider gets it. If it has no blocks, the provider does not see the message.
 type WireMessage struct {
 	Key    string
 	Role   transcript.Role
@@ -103,7 +102,7 @@ func (w *WireMessage) FusesWithNext() bool {
 	return true
 }
 
-// A Hash identifies wire bytes. The zero hash stands for no bytes.
+// A Hash identifies wire bytes. The zero hash means that there are no bytes.
 type Hash [16]byte
 
 // Hash returns the hash of the message's wire bytes, or the zero hash if the

@@ -14,8 +14,8 @@ type Rule struct {
 // Occasion says how urgent a bust is, and so which rules the pass asks.
 type Occasion int
 
-// The occasions, from the mildest to the gravest. A pass asks the rules of its
-// own occasion and of all milder ones.
+// The occasions, from the mildest to the gravest. A pass asks the rules of its own occasion and of all milder
+// occasions.
 const (
 	// AnyBust: the rule removes nothing that the model needs, so every bust asks it.
 	AnyBust Occasion = iota
@@ -28,9 +28,9 @@ const (
 	Emergency
 )
 
-// Table lists the rules in the order in which they propose. A later rule sees the edits of the earlier ones, so
-// that nothing is freed twice. To place a new rule, follow this policy. TestOrderOfTheTable checks the pairs of
-// rules whose order matters.
+// Table lists the rules in the order in which they propose. A later rule sees the edits of the earlier rules, so that
+// no token is freed twice. To place a new rule, follow this policy. TestOrderOfTheTable checks the pairs of rules whose
+// order matters.
 //
 //  1. QueuedDrops is first, because it alone decides how a marked unit is dropped.
 //     Rules that look at what is dropped (ProcessedImages) come after it.
@@ -57,16 +57,14 @@ const (
 //   - Propose discards each edit of a call without a result, and each edit of the words
 //     in the user's newest prompt until the model has answered it. Text that a harness has
 //     injected into that prompt may be removed.
-//   - Propose discards each edit of content that the user keeps, except those of
-//     KeptPieces.
+//   - Propose discards each edit of content that the user keeps, except the edits of KeptPieces.
 //   - Propose discards each edit of a result that the model has not read
 //     (View.unread), except Withhold and, in a request that does not fit, Clamp.
 //     If a drop of that result is queued, the edit becomes a Skeleton instead.
 //   - Propose makes a Drop a Skeleton if the result has to separate the newest
 //     two steps (View.separating), or if the arc is the last call of a message
 //     that has to keep one (View.lastCalls).
-//   - Propose discards an edit whose unit is unknown, or already has that edit
-//     or a stronger one.
+//   - Propose discards an edit whose unit is unknown, or already has this edit or a stronger edit.
 //   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing at all
 //     if the bust costs more than it saves. On any pass, the host also
 //     refuses all edits of a pass that breaks a rule of the provider or cannot

@@ -31,9 +31,8 @@ type Goal struct {
 	// Current is the size of the next prompt. Ceiling is the execute threshold.
 	// Target is the size that the pass wants to reach, the low mark.
 	Current, Ceiling, Target int
-	// Fit is the size of the largest request that fits. It is 0 unless the provider would
-	// refuse the request as it is: it has refused the last one, or the request is clearly
-	// larger than the window.
+	// Fit is the size of the largest request that fits. It is 0 unless the provider would refuse the request as it is:
+	// it has refused the last request, or this request is clearly larger than the window.
 	Fit int
 	// Measured means that a usage has reported the prompt after the last bust. If two passes acted on the same
 	// measurement, the second would drop the rest of the tail (bug class A29 in docs/defects.md). Measured is also set
@@ -152,12 +151,10 @@ type Knobs struct {
 	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.
 	ErrorSteps int
-	// TurnProtection is the number of newest steps that DuplicateCalls,
-	// SupersededWrites and OldErrors leave alone.
+	// TurnProtection is the number of newest steps that DuplicateCalls, SupersededWrites and OldErrors do not change.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that
-	// DuplicateCalls, SupersededWrites and OldErrors never touch. ToolReclaim and
-	// TieredDrop leave protected paths alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and OldErrors
+	// never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
 	// again. Such a rule is asked one occasion later (Knobs.occasionOf).
@@ -168,8 +165,8 @@ type Knobs struct {
 }
 
 // occasionOf returns the occasion from which a rule is asked. A rule whose removals are regretted is asked one occasion
-// later. That does not apply to queued drops, because the model wants them, and not to an emergency, because it is the
-// last occasion.
+// later. There are two exceptions: queued drops, because the model wants them, and the rules of an emergency, because
+// it is the last occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -253,8 +250,8 @@ func (v View) unanswered() *Message {
 // instead of being removed.
 //
 // The newest step includes the answers without calls directly before it, because the provider joins them with it. An
-// answer without calls at the end of the transcript counts as a step, too, because the model may continue with calls. A
-// message that the provider does not see does not separate two steps.
+// answer without calls at the end of the transcript counts as a step, too, because the model may continue with signed
+// thinking and calls. A message that the provider does not see does not separate two steps.
 //
 // If the newest step has no signed thinking, or if it calls no tool and the user has answered it, it need not be
 // separated, and separating returns nothing. There is one exception: if the newest step has no thinking, but an older
@@ -266,7 +263,8 @@ func (v View) separating() map[int]bool {
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
 		return nil
 	}
-	thinks, own := v.Messages[newest].Signed, v.arcsOf(&v.Messages[newest])
+	own := v.arcsOf(&v.Messages[newest])
+	thinks := v.Messages[newest].Signed || len(own) == 0
 	isBehindCalls := false // between the two steps is a step with calls and without thinking
 	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
 		m := &v.Messages[i]

@@ -8,7 +8,7 @@ import (
 // A Level says how much of its grammar a text loses.
 type Level int
 
-// The levels. Each one includes the changes of the lower ones.
+// The levels. Each level includes the changes of the lower levels.
 const (
 	Lite  Level = 1 // removes fillers, hedges and pleasantries, and shortens wordy phrases
 	Full  Level = 2 // also removes auxiliaries before participles, and articles

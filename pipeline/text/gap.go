@@ -18,9 +18,8 @@ const (
 
 var gapMarker = regexp.MustCompile(`^<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n`)
 
-// Gap returns the length of a user's absence, rounded down, in at most two
-// units: "+2h 15m". It is empty below five minutes. It is also empty for an
-// impossible value, for example a negative one after a clock was set back.
+// Gap returns the length of a user's absence, rounded down, in at most two units: "+2h 15m". It is empty below five
+// minutes. It is also empty for an impossible value, for example a negative value after a clock was set back.
 func Gap(seconds float64) string {
 	if !(seconds >= minGap) || seconds > math.MaxInt64/2 { // !(≥) is true for NaN, < is not
 		return ""

@@ -136,7 +136,7 @@ func directiveLen(s string) int {
 		if at == nil {
 			return len(s)
 		}
-		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines at once, so that none is read twice
+		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines together, so that no line is read twice
 		if !listItem.MatchString(next) {
 			return end + at[0]
 		}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The first rows are reference vectors, the others are cases of our own.
+// The first rows are reference vectors. The other rows were added later.
 func TestStripInjections(t *testing.T) {
 	for _, c := range []struct {
 		in, want string

@@ -191,8 +191,8 @@ func paths(s string) [][]int {
 
 func isPathByte(c byte) bool { return c == '/' || c == '.' || c == '-' || c == '_' || isAlnum(c) }
 
-// hashes finds abbreviated and whole commit ids: 7 to 40 hex digits that touch
-// no further letter or digit.
+// hashes finds abbreviated and whole commit ids: 7 to 40 hex digits with no letter or digit directly before or after
+// them.
 func hashes(s string) [][]int {
 	var spans [][]int
 	for i := 0; i < len(s); {

@@ -118,7 +118,7 @@ func NewTodoPart(state []byte) (TodoPart, bool) {
 	if !ok || len(todos) == 0 || AllDone(todos) {
 		return TodoPart{}, false
 	}
-	// This title counts cancelled todos as open, because the harness's own title does so, too.
+	// This title counts cancelled todos as open, because the harness's own title also counts them.
 	open := 0
 	for _, t := range todos {
 		if t.Status != todoCompleted {

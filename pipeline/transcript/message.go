@@ -23,7 +23,7 @@ type Message struct {
 	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
 	// keeps the value of Created.
 	Created, Completed int64
-	// KeyLasts means that a copy of the session has the message under the same key.
+	// KeyLasts means that the message keeps its key in a copy of the session.
 	KeyLasts bool
 	// Model is the model that wrote an assistant message, or the model that is to answer a user message.
 	Model schema.Model
@@ -38,9 +38,8 @@ type Message struct {
 	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
 	// so it has no Usage.
 	Summary bool
-	// Stays means that the message is no part of the conversation: no head stands for it,
-	// and it reaches the provider as long as the harness sends it. An example is a changed
-	// instruction of OpenCode 2.
+	// Stays means that the message is no part of the conversation: no head replaces it, and it reaches the provider as
+	// long as the harness sends it. An example is a changed instruction of OpenCode 2.
 	Stays bool
 	// Nameless means that the harness gives the message no id, so its key comes from the
 	// message before it. The next request may have the message under another key, or not
@@ -59,9 +58,9 @@ type Message struct {
 type Finish uint8
 
 const (
-	// Unfinished: the answer goes on, or the harness does not say how it ended.
+	// Unfinished: the answer has not ended, or the harness does not say how it ended.
 	Unfinished Finish = iota
-	// EndsTurn: the model has said all that it wanted to say.
+	// EndsTurn: the model has ended its turn.
 	EndsTurn
 	// EndsWithCalls: the model waits for the results of its calls.
 	EndsWithCalls
@@ -161,8 +160,8 @@ type Part struct {
 	// Text is the content of a text or reasoning part, or the result of a tool
 	// arc.
 	Text string
-	// TextPath leads to the string that Text was read from. It is empty if
-	// there is none, for example for a tool without a result.
+	// TextPath leads to the string from which Text was read. It is empty if there is no such string, for example for a
+	// tool without a result.
 	TextPath string
 	// Replaced means that the harness sends its own sentence in place of a tool's result, for example "[Old tool result
 	// content cleared]". Then Text is this sentence, and TextPath is empty, because a patch of the result would never

@@ -43,7 +43,7 @@ type piMessage struct {
 	FullOutputPath     string     `json:"fullOutputPath"`
 	ExcludeFromContext bool       `json:"excludeFromContext"`
 
-	// Summary belongs to the summary of a compaction or of a branch.
+	// Summary is the text in a message that summarises a compaction or a branch.
 	Summary string `json:"summary"`
 }
 
@@ -98,7 +98,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			}
 		}
 	case "custom":
-		// After a restart, Pi gives such a message another time.
+		// After a restart, Pi gives this message another time.
 		msg.Created = 0
 		msg.Parts = decodePiContent(m.Content)
 	case "bashExecution":
@@ -129,8 +129,8 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 }
 
 // attachedTo returns the length of the files and skills at the start of a prompt. Pi puts them there in elements, for
-// example `<file name="/a.go">`, and piped input before files. It escapes nothing, so a file may contain an end tag,
-// too. So only the last end tag certainly ends the files and skills.
+// example `<file name="/a.go">`, and piped input before files. It does not escape the content, so a file may contain an
+// end tag, too. So only the last end tag certainly ends the files and skills.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")

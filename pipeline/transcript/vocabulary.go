@@ -29,7 +29,7 @@ type Vocabulary struct {
 	Paths Paths
 }
 
-// A ToolClass tells the rules what a tool does.
+// A ToolClass describes to the rules what a tool does.
 type ToolClass struct {
 	// Idempotent means that the tool only reads. If it is called again with the same
 	// arguments, its older result is superseded and can be dropped. Shells are not
@@ -67,8 +67,8 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
-	// Date finds the line that tells the model the date. Because of this line, the system prompt changes at midnight,
-	// and the provider loses the whole prefix. Date is nil if the system prompt has no date.
+	// Date finds the line with the date. Because of this line, the system prompt changes at midnight, and the provider
+	// loses the whole prefix. Date is nil if the system prompt has no date.
 	Date *regexp.Regexp
 	// OwnPrompts are the beginnings of the prompts of the harness's own agents (title, summary, compaction). Their
 	// requests have the session's id, but not its conversation.
@@ -78,7 +78,7 @@ type SystemVocabulary struct {
 	ComesFirst bool
 }
 
-// DateIn returns the line of a text that tells the date, "" if there is none.
+// DateIn returns the line of a text with the date, or "".
 func (v *SystemVocabulary) DateIn(text string) string {
 	if v.Date == nil {
 		return ""
@@ -112,7 +112,8 @@ type Paths struct {
 	Results string
 }
 
-// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a
-// summary. In it, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
-// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept tokens.
+// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a summary. In
+// this request, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
+// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept
+// tokens.
 type CompactionVocabulary struct{ LeastKept, MostKept int }

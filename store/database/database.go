@@ -33,7 +33,7 @@ type DB struct {
 	Fault func(query string) error
 }
 
-// Open opens the database in o.Dir, or creates it, and brings it up to date with migrations. See file.Open for the
+// Open opens the database in o.Dir, or creates it, and migrates it to the newest schema. See file.Open for the
 // treatment of a damaged database and for the errors.
 func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB, error) {
 	d := &DB{Log: o.Log, Clock: o.Clock, statements: make(statements)}

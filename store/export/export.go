@@ -42,7 +42,7 @@ var exported = []struct{ name, where string }{
 	{"thinking", ofSession},
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
-	{sequences, `WHERE name IN ('memories', 'notes')`},    // prompts name a memory by its id, so the next memory has to get the same one
+	{sequences, `WHERE name IN ('memories', 'notes')`},    // prompts name a memory by its id, so the next memory has to get the same id as in the recording
 	{"memories", ofProject + ` OR project = 'user' OR (project, category) IN (
 		SELECT other.project, s.category
 		FROM sessions

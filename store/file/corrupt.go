@@ -134,8 +134,8 @@ const highestVersion = 10_000
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
 // suspectOrphans makes the database suspect if it holds units whose session is missing. If a page of the table of
-// sessions is lost and reads as empty, only these units show the loss. Otherwise the sessions on this page would begin
-// again. The query reads a few rows of each session.
+// sessions is lost and reads as empty, only these units show the loss. Without this check, the sessions of the page
+// would begin again. The query reads a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `

@@ -530,7 +530,8 @@ CREATE TABLE agent_calls (
 	is_open        INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- the call has not ended, or nobody knows how it has
 	-- what its run has published
 	compartments  INTEGER NOT NULL DEFAULT 0,
-	memories      INTEGER NOT NULL DEFAULT 0
+	memories      INTEGER NOT NULL DEFAULT 0,
+	findings      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX agent_calls_by_time ON agent_calls (at);

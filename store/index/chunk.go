@@ -66,7 +66,7 @@ type Session struct {
 // A Hit is a chunk that matches a query.
 type Hit struct {
 	Chunk
-	// Session is the session in which it was said. Source is not set.
+	// Session is the session that contains the chunk. Source is not set.
 	Session Session
 	row     int64
 	session int64  // row

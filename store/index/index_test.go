@@ -279,7 +279,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// A run that is cancelled while it waits for another process's lock, or while it writes, ends at once.
+// If a run is cancelled while it waits for another process's lock, or while it writes, it ends immediately.
 func TestCancelledWriteLeavesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

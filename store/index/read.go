@@ -18,7 +18,7 @@ var candidatesSQL string
 // A View is the index as it is at one moment.
 type View struct{ x *Index }
 
-// View calls read with the index as it is at one moment.
+// View calls read with a View. All reads of this View see the index at one moment.
 func (x *Index) View(ctx context.Context, read func(*View) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

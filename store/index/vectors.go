@@ -39,7 +39,7 @@ func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
 //go:embed query/vectors_count.sql
 var vectorsCountSQL string
 
-// Vectors returns how many texts have a vector in a space, and how many wait for one.
+// Vectors returns how many texts have a vector in a space, and how many wait for a vector.
 func (v *View) Vectors(space string) (stored, waiting int, err error) {
 	err = v.x.scan(vectorsCountSQL, func(s *sqlite3.Stmt) { stored, waiting = s.ColumnInt(0), s.ColumnInt(1) }, space, maxVectors)
 	return stored, waiting, err

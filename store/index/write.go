@@ -57,10 +57,11 @@ func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 // A State says how far a session was read.
 type State struct {
 	Row int64
-	// Through and Tail are the ordinal and the key of the newest message that was read. Through is 0 if none was.
+	// Through and Tail are the ordinal and the key of the newest message that was read. Through is 0 if no message was
+	// read.
 	Through int
 	Tail    string
-	// Stamp is the state of the session's source when the session was read to its end. It is "" before.
+	// Stamp is the state of the session's source when the session was read to its end. Until then, it is "".
 	Stamp string
 }
 

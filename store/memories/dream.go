@@ -61,7 +61,7 @@ func (s *Memories) Tend(ctx context.Context, project, holder string, run int, ch
 		if err := work.SaveUnfinished(tx, w, account(number, made)); err != nil {
 			return err
 		}
-		return work.Credit(tx, holder, 0, len(made))
+		return work.Credit(tx, holder, 0, len(made), 0)
 	})
 	if err != nil {
 		return fmt.Errorf("tend memories of %s: %w", project, err)
@@ -101,7 +101,7 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 		_, err = e.end(project, ids, chronicle.MemoryIsSuperseded, chronicle.MemoryChange{Kind: chronicle.MemorySuperseded, SupersededBy: same.ID})
 		return err == nil && len(ids) > 0, err
 	}
-	m.Category = "" // that of the old memories, which must be the same
+	m.Category = "" // the category of the old memories, which must be the same
 	_, _, err = e.replace(ids, m)
 	if _, isRefused := errors.AsType[Refusal](err); isRefused {
 		return false, nil // for example, the new text is too long for a memory

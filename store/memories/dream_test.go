@@ -107,7 +107,7 @@ func undo(r *rapid.T, s *store.Store, project string, run int) {
 	})
 }
 
-// stored returns the memories of a project, also those that are not active if all is true.
+// stored returns the memories of a project. If all is true, it also returns memories that are not active.
 func stored(r *rapid.T, s *store.Store, project string, all bool) (found []chronicle.Memory) {
 	editing(r, s, func(e *memories.Editor) (err error) {
 		found, err = e.Reader().All(project, all, s.Clock.Now())

@@ -375,7 +375,7 @@ func errSame(m *chronicle.Memory) error {
 	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
 }
 
-// Archive archives active memories. It checks all of them before it changes one.
+// Archive archives active memories. It checks all of them before it changes any.
 func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicle.Memory, error) {
 	return e.end(project, ids, chronicle.MemoryIsArchived, chronicle.MemoryChange{Kind: chronicle.MemoryArchived, Content: textOf(reason)})
 }

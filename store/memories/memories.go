@@ -45,8 +45,9 @@ func hash(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// textOf returns a text as it is stored: without credentials, without the characters that hide a text or change its
-// direction, and without blanks at its ends. This is needed because a memory can repeat any file or web page.
+// textOf returns the form of a text that is stored: without credentials, without the characters that hide a text or
+// change its direction, and without blanks at its ends. This is needed because a memory can repeat any file or web
+// page.
 func textOf(content string) string {
 	return strings.TrimFunc(secret.Redact(format.CleanLines(content)), isSpace)
 }
@@ -67,9 +68,10 @@ var memoryTrimSQL string
 // store. The head shows about a hundred at most.
 const maxMemories = 1_000
 
-// Learn turns the facts of a session into memories of its project, and returns the number of new ones. If a memory with
-// the same content exists, Learn counts it as seen again, and its status stays. Learn leaves out facts without content.
-// If the project then has more than maxMemories, Learn removes the memories that were not seen for the longest time.
+// Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
+// with the same content exists, Learn counts it as seen again, and its status stays. Learn leaves out facts without
+// content. If the project then has more than maxMemories, Learn removes the memories that were not seen for the longest
+// time.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")

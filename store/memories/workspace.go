@@ -23,7 +23,7 @@ type Workspace struct {
 // A Member is a project of a workspace.
 type Member struct {
 	Project string `json:"project"` // identity
-	// Name is how the others know the project.
+	// Name is the project's name for the other members.
 	Name string `json:"name"`
 }
 

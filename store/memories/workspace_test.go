@@ -21,7 +21,7 @@ func seen(t *testing.T, s *store.Store, project string) (all []string) {
 	return all
 }
 
-// told returns the changes that a session of a project is told after a change.
+// told returns the changes of memories that a session of a project gets to see after the change with the number after.
 func told(t *testing.T, s *store.Store, project string, after int64) (all []string, last int64) {
 	t.Helper()
 	changes, err := s.Memories.Changes(t.Context(), project, after)

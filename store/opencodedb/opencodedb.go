@@ -98,7 +98,7 @@ func (db *DB) checkColumns() error {
 // has reports whether the database has the tables of a version of OpenCode.
 func (db *DB) has(version int) bool { return len(db.missing[version]) == 0 }
 
-// foreign is the error for a database whose tables are not those of a version.
+// foreign is the error for a database without the tables of a version of OpenCode.
 func (db *DB) foreign(version int) error {
 	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }

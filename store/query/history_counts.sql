@@ -1,5 +1,5 @@
--- A compartment without raw tokens weighs as much as one token. The ordinals are those of
--- the compartment with the lowest fidelity.
+-- A compartment without raw tokens weighs as much as one token. The ordinals belong to the compartment with the lowest
+-- fidelity.
 SELECT
 	count(*),
 	-- This is a subquery, because with a second min or max in one query, SQLite takes the ordinals from an arbitrary

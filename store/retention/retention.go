@@ -18,7 +18,7 @@ const (
 	// KeptReply is how long the answer to a tool call is kept. The answer is needed if the harness repeats the call
 	// after a crash.
 	KeptReply = 30 * 24 * time.Hour
-	// KeptModel is how long a model stays known after the last session that used it is gone.
+	// KeptModel is how long a model stays known after the last session that used it was deleted.
 	KeptModel = 365 * 24 * time.Hour
 )
 

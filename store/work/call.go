@@ -29,6 +29,7 @@ var callSumsSQL string
 const (
 	Historian = "historian"
 	Dreamer   = "dreamer"
+	Sidekick  = "sidekick"
 	Others    = "others"
 )
 
@@ -104,11 +105,11 @@ func setStopped(tx *database.Tx, w Work, stop string) error {
 	return err
 }
 
-// Stopped returns the reasons that SetStopped has stored, by Subject.String.
+// Stopped returns the reasons that SetStopped has stored, by Work.String.
 func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error) {
 	stops = map[string]string{}
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, `SELECT subject, stopped FROM agent_work WHERE stopped <> ''`, func(row *sqlite3.Stmt) { stops[row.ColumnText(0)] = row.ColumnText(1) })
+		return file.Scan(c, `SELECT agent || ' of ' || subject, stopped FROM agent_work WHERE stopped <> ''`, func(row *sqlite3.Stmt) { stops[row.ColumnText(0)] = row.ColumnText(1) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what the budget stops: %w", err)
@@ -194,13 +195,13 @@ func (s *Calls) Forget(ctx context.Context, before int64) error {
 	return nil
 }
 
-// Credit adds the numbers of published compartments and memories to the last call of a run. If the run has asked no
+// Credit adds the numbers of published compartments, memories and findings to the last call of a run. If the run has asked no
 // model, Credit does nothing.
-func Credit(tx *database.Tx, holder string, compartments, memories int) error {
+func Credit(tx *database.Tx, holder string, compartments, memories, findings int) error {
 	_, err := tx.Exec(`
 		UPDATE agent_calls
-		SET compartments = compartments + ?2, memories = memories + ?3
-		WHERE id = (SELECT id FROM agent_calls WHERE holder = ?1 ORDER BY id DESC LIMIT 1)`, holder, compartments, memories)
+		SET compartments = compartments + ?2, memories = memories + ?3, findings = findings + ?4
+		WHERE id = (SELECT id FROM agent_calls WHERE holder = ?1 ORDER BY id DESC LIMIT 1)`, holder, compartments, memories, findings)
 	if err != nil {
 		return fmt.Errorf("credit the run %s: %w", holder, err)
 	}
@@ -219,7 +220,7 @@ func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, r
 			return err
 		}
 		return file.Scan(c, `
-			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted
+			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted, findings
 			FROM agent_calls
 			WHERE at >= ?
 			ORDER BY at, id`,
@@ -227,7 +228,7 @@ func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, r
 				call := chronicle.Call{
 					At: row.ColumnInt64(0), Project: row.ColumnText(1), Directory: row.ColumnText(2), Agent: row.ColumnText(3), Model: row.ColumnText(4),
 					Input: row.ColumnInt(5), Output: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8),
-					Compartments: row.ColumnInt(10), Memories: row.ColumnInt(11),
+					Compartments: row.ColumnInt(10), Memories: row.ColumnInt(11), Findings: row.ColumnInt(14),
 				}
 				if row.ColumnBool(12) {
 					call.Reserved = row.ColumnInt64(13)

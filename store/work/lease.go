@@ -125,9 +125,8 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. Only one process can have the store open, so no run is alive while the store
-// is being opened. ReleaseAll reads first: if there is nothing to release, Open need not wait for the write
-// lock.
+// ReleaseAll releases all leases. Only one process can have the store open, so no run exists while the store is being
+// opened. ReleaseAll reads first, so that Open need not wait for the write lock if there is no lease to release.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

@@ -23,7 +23,7 @@ func (s Subject) String() string {
 	return "session " + s.Harness + "/" + s.Session
 }
 
-// A Work is the work of one agent for a subject. Each has its own lease, pace and runs.
+// A Work is the work of one agent for a subject. Each work has its own lease, pace and runs.
 type Work struct {
 	Agent   string // for example "historian"
 	Subject Subject
@@ -33,7 +33,7 @@ func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 
 // A State is the state of a work. If there has been no run, it is zero.
 type State struct {
-	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
+	// RunningSince is the time (Unix ms) at which the current run began, or 0 if there is no current run.
 	RunningSince int64
 	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
 	// and FailedAt is its time (Unix ms). The next run waits until Retry, which is the number of a pass of
@@ -47,7 +47,7 @@ type State struct {
 	// Unfinished is a JSON object with all that an unfinished run has done, or "". If the run no longer runs, for
 	// example after a crash, the next run continues from there.
 	Unfinished string
-	// The sums over all runs. They are stored separately, because only keptRuns runs are kept.
+	// The sums over all runs. They are stored separately, because the store keeps only the newest runs.
 	Runs  int
 	Usage Usage
 }

@@ -80,8 +80,8 @@ export abstract class PluginInstance {
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * If the host was missing at the start, the shim's notice ends with this sentence of the harness. It begins with a
-   * space.
+   * The last sentence of the shim's notice if the host was missing at the start. It differs between the harnesses, and
+   * begins with a space.
    */
   protected abstract readonly noticeAtStart: string
 
@@ -200,13 +200,13 @@ export abstract class PluginInstance {
 
   /** Ends the episode of trouble. Returns whether there was one. */
   #endTrouble(): boolean {
-    const wasInTrouble = this.#trouble !== undefined
+    if (this.#trouble === undefined) return false
     this.#trouble = undefined
     this.#marked.clear()
     this.#episode.abort()
     this.#episode = new AbortController()
-    if (wasInTrouble) this.recovered()
-    return wasInTrouble
+    this.recovered()
+    return true
   }
 
   /** Records that the host does nothing for this directory, which is not a fault. The user gets the reason once. */

@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/background"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -36,17 +38,17 @@ type Options struct {
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 	// Keep tells the host which pieces of a session the user keeps.
 	Keep func(context.Context, schema.KeepParams) (schema.KeepResult, error)
-	// Messages writes the messages of a session from first to last, word for word.
+	// Messages writes a session's messages from number first to number last, word for word.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	// Read reads the messages of a harness's store.
 	Read wirediff.Read
 	// Identify returns the identity of the project of a directory.
 	Identify func(ctx context.Context, directory string) (string, error)
-	// Ready is called with the address for the browser, which works once.
+	// Ready is called with the address for the browser. The address works only once.
 	Ready func(url string) error
 }
 
-// A State is what the page shows of the host.
+// A State is the host's state, as the page shows it.
 type State struct {
 	Status *schema.StatusResult `json:"status,omitempty"`
 	// Away is the reason why there is no status.
@@ -61,9 +63,10 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("serve the dashboard: %w; without --port it takes any free port", err)
 	}
-	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow)}
+	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow), replays: &replays{work: background.New(), dir: o.Dir}}
+	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // a replay removes its files at its end
 	server := newServer(ctx, p.handler())
-	// A browser sends the part after # to no server, so the token stands in no log.
+	// A browser never sends the part after # to a server, so no log can contain the token.
 	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -102,14 +105,23 @@ var keepScript string
 //go:embed workspaces.js
 var workspacesScript string
 
+//go:embed settings.js
+var settingsScript string
+
+//go:embed whatif.js
+var whatIfScript string
+
 // pages answer the requests of the browser.
 type pages struct {
 	Options
-	guard *guard
-	feed  *feed
+	guard   *guard
+	feed    *feed
+	replays *replays
+	// editing is held while the user's settings are read and written.
+	editing sync.Mutex
 }
 
-// handler returns the page, which holds no data, and behind the guard the data.
+// handler serves the page, which holds no data, to everybody. It serves the data only behind the guard.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
@@ -127,7 +139,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript + settingsScript + whatIfScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -175,9 +187,13 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"POST /api/undo":       answer(p.undo),
 		"POST /api/notes":      answer(p.close),
 		"GET /api/settings":    answer(p.settings),
+		"POST /api/settings":   answer(p.changeSetting),
 		"GET /api/workspaces":  answer(p.workspaces),
 		"POST /api/workspaces": answer(p.changeWorkspace),
 		"GET /api/spend":       answer(p.spend),
+		"GET /api/replay":      answer(p.replays.get),
+		"POST /api/replay":     answer(p.replays.change),
+		"POST /api/report":     answer(p.replays.takeReport),
 	}
 }
 

@@ -16,10 +16,10 @@ const storage = "magicctx secret"
 /** Exchanges the token in the address for the secret, or uses the one that this origin has kept. */
 async function enter() {
   const token = location.hash.slice(1)
-  if (!token || token.startsWith("/")) return localStorage.getItem(storage) // a page, for example #/memories
+  if (!token || token.startsWith("/")) return localStorage.getItem(storage) // not a token but a page, for example #/memories
   history.replaceState(null, "", "/")
   const answer = await fetch("/open", { method: "POST", body: JSON.stringify(token) })
-  // The address works once, and this browser may be the one that has used it.
+  // The address works only once. If this browser has used it before, it has kept the secret.
   if (!answer.ok && localStorage.getItem(storage)) return localStorage.getItem(storage)
   if (!answer.ok) throw new Error(await answer.text())
   const secret = await answer.json()
@@ -29,7 +29,7 @@ async function enter() {
 
 let secret
 
-/** Shows in the place of an error that something has failed, or hides the place. */
+/** Shows a text in the place for errors. Without a text, it hides the place. */
 function tellTrouble(text = "") {
   $("trouble").textContent = text
   $("trouble").hidden = !text
@@ -100,7 +100,10 @@ function card(session) {
 
 const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
 
-/** Makes a line that opens its details on a click. fill is called once, when it is first opened. No other line of the list has its key. */
+/**
+ * Makes a line that opens its details on a click. fill is called once, when the line is first opened. key must be
+ * unique in the list.
+ */
 function opening(columns, fill, key = "") {
   const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
   const details = element("details", {}, line)
@@ -127,7 +130,7 @@ async function showSession([harness, session]) {
     showKept(null)
   }
   const { title, where, busts, more, kept, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
-  if (address()[2] !== session) return // the person has gone on
+  if (address()[2] !== session) return // meanwhile the person has opened another page
   $("session-title").textContent = title
   $("session-where").textContent = where
   if (timeline) $("timeline").replaceChildren(...drawTimeline(timeline, model))
@@ -136,6 +139,7 @@ async function showSession([harness, session]) {
   renew($("busts"), lines.length ? lines : [emptyLine("Nothing yet.")])
   showKept(kept)
   renew($("summaries"), summaries.length ? summaries.map((s) => summaryLine(of, s)) : [emptyLine("No message is summarised yet.")])
+  showReplay()
 }
 
 /** Draws the chart of a session, as the page of a replay does. */
@@ -156,7 +160,7 @@ function drawTimeline(t, model) {
 
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`
 
-/** Makes an element at a share of its container's width or height. */
+/** Makes an element whose position is a share of its container's width or height. */
 function placed(name, className, shares, ...children) {
   const made = element(name, { className }, ...children)
   for (const [side, share] of Object.entries(shares)) made.style[side] = `${(100 * share).toFixed(3)}%`
@@ -224,7 +228,7 @@ function wordForWord(of, first, last) {
 
 let memories = []
 
-/** Names the project of a memory. What is about the user belongs to no directory. */
+/** Names the project of a memory. A memory about the user belongs to no directory. */
 const projectName = (m) => (m.project === "user" ? "about you, in all projects" : m.directory || m.project)
 
 async function readMemories() {
@@ -291,7 +295,7 @@ function runLine(r) {
   })
 }
 
-/** Makes a button whose first click only asks. Then the result of act takes its place, or the button again if there is none. */
+/** Makes a button whose first click only asks for confirmation. Then the result of act takes its place, or the button again if there is none. */
 function afterQuestion(text, label, question, act) {
   const place = element("span", {})
   const offer = button(text, label, () => {
@@ -354,26 +358,6 @@ async function readSpend() {
     element("td", { className: "n" }, count(r.calls)), element("td", { className: "n" }, count(tokensOf(r))), element("td", { className: "n" }, price(r)), element("td", {}, result(r)))))
 }
 
-let settings = []
-
-async function readSettings() {
-  const directory = $("directory").value
-  const page = await (await ask(`/api/settings?${new URLSearchParams({ harness: $("harness").value, directory })}`)).json()
-  settings = page.settings
-  $("directory").replaceChildren(element("option", { value: "" }, "none: your own file only"), ...page.directories.map((d) => element("option", { value: d }, d)))
-  $("directory").value = directory
-  $("mistakes").replaceChildren(...page.warnings.map((text) => element("li", {}, text)))
-  $("mistakes").hidden = page.warnings.length === 0
-  showSettings()
-}
-
-function showSettings() {
-  const word = $("key").value.toLowerCase().trim()
-  const shown = settings.filter((s) => (!$("changed").checked || s.place) && `${s.key} ${s.value}`.toLowerCase().includes(word))
-  const row = (s) => element("tr", { className: s.place ? "" : "away" }, element("td", { className: "words" }, s.key), element("td", { className: "words" }, s.value, element("div", { className: "kind" }, s.place || "default")))
-  $("settings").replaceChildren(...(shown.length ? shown.map(row) : [emptyRow(2, "No key matches.")]))
-}
-
 /** The pages by their address, for example "#/memories". Each function reads what its page shows. */
 const pages = { "": readSessions, session: showSession, memories: readMemories, workspaces: readWorkspaces, agents: readAgents, costs: readSpend, settings: readSettings }
 
@@ -382,7 +366,7 @@ function address() {
   try {
     return location.hash.slice(2).split("/").map(decodeURIComponent)
   } catch {
-    return [""] // no page has such an address
+    return [""] // the address cannot be decoded: the start page appears
   }
 }
 
@@ -403,10 +387,13 @@ async function showPage() {
   }
 }
 
-/** How often a page reads again what no event announces, in ms. It changes seldom, and its reading opens the database. */
+/**
+ * How often a page reads again the data whose changes no event announces, in ms. Such data changes seldom, and each
+ * reading opens the database.
+ */
 const rereadMS = 10_000
 
-/** The pages that are read again. The others hold what a person has opened. */
+/** The pages that are read again. The others would close the details that a person has opened. */
 const reread = ["memories", "costs"]
 
 function readAgain() {
@@ -424,7 +411,7 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    // The address of a dashboard that was started again differs only after the #.
+    // If a dashboard was started again, its address differs from the old one only after the #.
     addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
     setInterval(() => isLive && readAgain(), rereadMS)

@@ -32,7 +32,7 @@ type served struct {
 	dir           string
 	origin, token string
 	secret        string
-	// tells receives the states of the host.
+	// tells takes the states that the test gives to the dashboard.
 	tells chan State
 }
 
@@ -140,8 +140,8 @@ func (s *served) remember(content string) {
 	}))
 }
 
-// Nobody but the browser with the token gets data: no page of another origin, no other user of the machine, nobody with
-// a token that was used, and no name that was bound to this address.
+// Only the browser with the token gets data. A page of another origin, another user of the machine, a token that was
+// used before, and another name for this address get none.
 func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	s := serve(t)
 	storetest.Open(t, s.dir)
@@ -178,7 +178,8 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// A browser asks before it sends the header for a page of another origin. Without permission it does not send it.
+	// Before a browser sends the header for a page of another origin, it asks for permission. Without permission, it
+	// does not send the header.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}
@@ -218,7 +219,7 @@ func TestWithoutADatabaseThePageIsEmpty(t *testing.T) {
 	}
 }
 
-// A tab sees the newest state at once, and each later one.
+// A tab sees the newest state at once, and then each later state.
 func TestTabsFollowTheHost(t *testing.T) {
 	s := serve(t).enter()
 	s.tells <- State{Away: "no host is running"}
@@ -281,7 +282,7 @@ func TestUnfinishedRequestsEnd(t *testing.T) {
 				close(closed)
 			}()
 			io.WriteString(conn, request)
-			time.Sleep(10 * readTimeout)
+			time.Sleep(10 * idleTimeout) // an answer that has ended leaves the connection open for a while
 			select {
 			case <-closed:
 				if isOpen {

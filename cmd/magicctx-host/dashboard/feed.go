@@ -48,8 +48,8 @@ func (f *feed) get() ([]byte, <-chan struct{}) {
 	return f.newest, f.changed
 }
 
-// serve sends the state as server-sent events: at once, and after each change. A tab that reads slowly misses states,
-// never the newest one.
+// serve sends the state as server-sent events: at once, and after each change. A tab that reads slowly may miss states,
+// but never the newest one.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	// The request has arrived. Otherwise the server would end the answer when it is older than a request may be.

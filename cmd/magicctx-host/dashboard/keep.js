@@ -1,6 +1,6 @@
-// What the user keeps: pieces that magicctx has put away come back, and stay.
+// What the user keeps. A piece that magicctx has put away comes back if it is kept, and stays.
 
-/** The pieces of the shown session that the user keeps. It is null while no host knows the session. */
+/** The pieces of the shown session that the user keeps. It is null if no host knows the session. */
 let kept = null
 
 /** Makes the cell of a piece that was taken. showKept fills it. */
@@ -21,7 +21,7 @@ function fillKeepCell(cell) {
 /** Makes the button that keeps a piece, or lets it go if the user keeps it. */
 function keepButton({ tag, name }) {
   const letGo = kept.some((k) => k.tag === tag)
-  // It is not disabled meanwhile, because then it would lose the focus. To ask twice changes nothing.
+  // The button is not disabled during the request, because it would lose the focus. A second click does no harm.
   return button(letGo ? "let go" : "keep", `${letGo ? "let go" : "keep"}: ${name}`, async () => {
     const [, harness, session] = address()
     try {
@@ -34,7 +34,7 @@ function keepButton({ tag, name }) {
   })
 }
 
-/** Shows what the user keeps, in its list and beside the pieces that were taken. */
+/** Shows what the user keeps, in the list of kept pieces and beside the taken pieces. */
 function showKept(now) {
   kept = now
   const hadFocus = $("kept").contains(document.activeElement)

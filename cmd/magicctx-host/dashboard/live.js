@@ -47,8 +47,8 @@ async function readStates(connected) {
 }
 
 /**
- * Waits for a time in ms, and then until a person sees the page. It ends at once if the network comes back, or if another
- * tab has opened a new dashboard. Without a time, only that tab ends it.
+ * Waits for a time in ms, and then until the page is visible. The wait ends at once if the network comes back, or if
+ * another tab opens a new dashboard. Without a time, only the other tab ends the wait.
  */
 function waits(ms) {
   return new Promise((go) => {
@@ -72,7 +72,7 @@ function waits(ms) {
 /** The shortest time between two readings of a session's page, in ms. */
 const newsMS = 2000
 
-/** The size of the session whose page is shown, when the page was last read or will be. */
+/** The session whose page is shown, with the sizes for which the page was last read or is about to be read. */
 let seen = ""
 let reading
 
@@ -89,7 +89,7 @@ function noticeNews(sessions) {
   }, newsMS)
 }
 
-/** Fills a list with new lines. Those that a person has opened stay as they are, and the focus stays. */
+/** Fills a list with new lines. Lines that a person has opened stay as they are, and the focus stays where it is. */
 function renew(list, lines) {
   const focused = list.contains(document.activeElement) ? document.activeElement.closest("li").dataset.key : undefined
   const open = new Map([...list.children].filter((li) => li.querySelector(":scope > details[open]")).map((li) => [li.dataset.key, li]))

@@ -27,17 +27,17 @@ const (
 	maxMessages = 512 << 10
 )
 
-// A sessionPage is the page of one session: what was put away, and what stands for it. All its texts are clean.
+// A sessionPage is the page of one session: what was put away, and what replaces it. All its texts are safe to show.
 type sessionPage struct {
 	Title string `json:"title"`
 	Where string `json:"where"`
-	// Timeline is absent if the provider has reported no usage yet. Model is the model at whose prices it is drawn.
+	// Timeline is absent if the provider has reported no usage yet. Model is the model whose prices it uses.
 	Timeline *page.Timeline `json:"timeline,omitzero"`
 	Model    string         `json:"model"`
 	// Busts are the requests that changed the cached prefix, the newest first. More counts those that were left out.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
-	// Kept are the pieces that the user keeps. It is null while no host knows the session: then none can be kept.
+	// Kept are the pieces that the user keeps. It is null if no host knows the session: then no piece can be kept.
 	Kept []keptPiece `json:"kept"`
 	// Summaries are the history of the session, the oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
@@ -48,7 +48,7 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the size of the prompt, without and with the bust, for example "61k → 32k tokens".
+	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens".
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
 	// Pieces are the largest pieces that were taken. More counts the others, and MoreTokens is their size.
@@ -84,7 +84,8 @@ type sessionLink struct {
 	Where   string `json:"where"`
 }
 
-// sessions returns the sessions in the database, the newest first. The host tells the page those that are live.
+// sessions returns the sessions in the database, the newest first. The host tells the page which
+// of them are live.
 func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
 	links := []sessionLink{}
 	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
@@ -164,7 +165,7 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	about := make(map[int]string)
 	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
 		out.Kept = keptPieces(st.KeptUnits)
-		for _, u := range st.DroppedUnits { // only the host knows their names, because it holds the messages of open sessions
+		for _, u := range st.DroppedUnits { // only the host can name the pieces, because it holds the messages
 			about[u.Tag] = u.About
 		}
 	}
@@ -268,8 +269,8 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 	return b
 }
 
-// coveredBefore returns the last message that summaries stood for before a request. It is not always the largest one: when a
-// session goes back, its summaries are withdrawn.
+// coveredBefore returns the number of the last message that summaries had replaced before a request. It is not always the
+// largest one: when a session goes back, its summaries are withdrawn.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {
@@ -282,7 +283,7 @@ func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) 
 	return through
 }
 
-// standing names the summaries that stand for messages now.
+// standing names the summaries that now replace the messages first to last.
 func standing(first, last int, summaries []chronicle.Compartment) string {
 	var titles []string
 	for _, c := range summaries {
@@ -304,7 +305,7 @@ func clean(c *chronicle.Compartment) {
 	}
 }
 
-// A messageText is a range of messages, word for word. IsCut reports that the text is longer.
+// A messageText is a range of messages, word for word. IsCut means that the text goes on.
 type messageText struct {
 	Text  string `json:"text"`
 	IsCut bool   `json:"isCut"`
@@ -326,7 +327,7 @@ func (p *pages) messages(r *http.Request) (m messageText, err error) {
 	return m, err
 }
 
-// A bounded keeps the beginning of what is written, and refuses the rest with errFull.
+// A bounded keeps what is written up to a number of bytes, and refuses the rest with errFull.
 type bounded struct {
 	strings.Builder
 	left int

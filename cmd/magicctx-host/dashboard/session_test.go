@@ -67,7 +67,8 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	storetest.Same(t, "title", got.Title, "Zebras <b>")
-	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart leaves it out.
+	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the
+	// chart leaves it out.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}

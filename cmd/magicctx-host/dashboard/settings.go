@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -14,31 +16,95 @@ import (
 type settingsPage struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
-	// Directories are those of the known sessions, from which a person chooses. Without a directory, only the user's own
-	// file counts.
+	// Directories are the directories of the known sessions. A person chooses one of them, or none: then only the
+	// user's own file counts.
 	Directories []string `json:"directories"`
 }
 
 // settings reads the files as the host does. It reads no file of a directory that has no session.
 func (p *pages) settings(r *http.Request) (settingsPage, error) {
-	o := config.Options{Harness: schema.Harness(r.URL.Query().Get("harness")), Directory: r.URL.Query().Get("directory")}
-	out := settingsPage{Warnings: []string{}, Directories: []string{}}
-	if !slices.Contains([]schema.Harness{schema.HarnessOpenCode, schema.HarnessOpenCode2, schema.HarnessPi}, o.Harness) {
-		return out, fmt.Errorf("there is no harness %q", format.Clean(string(o.Harness)))
+	out := settingsPage{Warnings: []string{}}
+	o, err := p.place(r, r.URL.Query().Get("harness"), r.URL.Query().Get("directory"))
+	if err == nil {
+		out.Directories, err = p.directories(r)
 	}
-	var err error
-	if out.Directories, err = p.directories(r); err != nil {
+	if err != nil {
 		return out, err
-	}
-	if o.Directory != "" && !slices.Contains(out.Directories, o.Directory) {
-		return out, fmt.Errorf("magicctx knows no session in %q", format.Clean(o.Directory))
 	}
 	settings, warnings := config.Explain(o)
 	for _, s := range settings {
-		out.Settings = append(out.Settings, config.Setting{Key: s.Key, Value: format.Clean(s.Value), Place: format.Clean(s.Place)})
+		s.Value, s.Place = format.Clean(s.Value), format.Clean(s.Place)
+		out.Settings = append(out.Settings, s)
 	}
 	for _, w := range warnings {
 		out.Warnings = append(out.Warnings, format.Clean(w.Message))
 	}
 	return out, nil
+}
+
+// harnesses are the names of the harnesses that have settings.
+var harnesses = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessOpenCode2: "OpenCode", schema.HarnessPi: "Pi"}
+
+// place returns the options for a harness and a directory that the page names.
+func (p *pages) place(r *http.Request, harness, directory string) (config.Options, error) {
+	o := config.Options{Harness: schema.Harness(harness), Directory: directory}
+	if harnesses[o.Harness] == "" {
+		return o, fmt.Errorf("there is no harness %q", format.Clean(harness))
+	}
+	known, err := p.directories(r)
+	if err == nil && directory != "" && !slices.Contains(known, directory) {
+		err = fmt.Errorf("magicctx knows no session in %q", format.Clean(directory))
+	}
+	return o, err
+}
+
+// A settingChange is the user's change of one key in the user's own file.
+type settingChange struct {
+	Harness   string  `json:"harness"`
+	Directory string  `json:"directory"` // only the shown effects depend on it: a project's file is never written
+	Key       string  `json:"key"`
+	Value     *string `json:"value"` // JSON; without it, the key is removed
+	// Seen is the version of the file that the person has seen. If Seen is empty, nothing is written.
+	Seen string `json:"seen"`
+}
+
+// A plannedChange describes a change, both before and after it is written.
+type plannedChange struct {
+	File    string          `json:"file"`
+	Version string          `json:"version"`
+	Diff    string          `json:"diff"` // empty if only a possible secret changes
+	Effects []config.Effect `json:"effects"`
+	When    string          `json:"when"`
+}
+
+// changeSetting describes the change of a key. If the person has already seen the change, changeSetting also writes it.
+func (p *pages) changeSetting(r *http.Request) (plannedChange, error) {
+	var c settingChange
+	var out plannedChange
+	if err := json.UnmarshalRead(r.Body, &c); err != nil {
+		return out, fmt.Errorf("read the change: %w", err)
+	}
+	o, err := p.place(r, c.Harness, c.Directory)
+	if err != nil {
+		return out, err
+	}
+	p.editing.Lock()
+	defer p.editing.Unlock()
+	e, err := config.NewEdit(o, c.Key, c.Value)
+	if err != nil {
+		return out, errors.New(format.Clean(err.Error()))
+	}
+	before, after := e.Shown()
+	out = plannedChange{File: format.Clean(e.File), Version: e.Version(), Diff: format.Diff(e.File, e.File, before, after, false), Effects: []config.Effect{}}
+	for _, f := range e.Effects {
+		out.Effects = append(out.Effects, config.Effect{Key: f.Key, From: format.Clean(f.From), To: format.Clean(f.To)})
+	}
+	out.When = "It takes effect when " + harnesses[o.Harness] + " next starts."
+	switch c.Seen {
+	case "":
+		return out, nil
+	case out.Version:
+		return out, e.Write()
+	}
+	return out, config.ErrChanged
 }

@@ -22,7 +22,7 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *pag
 			p.Tokens = promptcache.Tokens{Fresh: u.Input, Write: u.CacheWrite, Read: u.CacheRead}
 			p.Bill = promptcache.Bill(p.Tokens, schema.Price{Fresh: prices.PriceFresh, Write: prices.PriceWrite, Read: prices.PriceRead})
 		} else if !row.Bust {
-			continue // the provider has not answered it, or has not said how large it was
+			continue // the provider has not answered the request, or has not reported its size
 		}
 		passes = append(passes, p)
 	}

@@ -84,7 +84,7 @@ func (w *writer) property(describe, prefix, name string, v hujson.Value, owner r
 		}
 		return
 	}
-	if field.Type == reflect.TypeFor[schema.Dreamer]() { // if the user uncomments the whole file, this block does not switch its agent on
+	if field.Type == reflect.TypeFor[schema.Dreamer]() || field.Type == reflect.TypeFor[schema.Sidekick]() { // if the user uncomments the whole file, such a block does not switch its agent on
 		prefix += "// "
 	}
 	w.line("%s%s: {", prefix, json.Quote(name))

@@ -118,13 +118,13 @@ func TestTimelineTellsPrices(t *testing.T) {
 
 func TestMarksAreATable(t *testing.T) {
 	out := printed(t, replay.Summary{Marks: []replay.MarksBill{
-		{Marks: replay.Marks{Spending: "balanced", High: 65, Low: 50, Chosen: true}, Busts: 2, Tokens: replay.Tokens{Read: 41_600, Written: 1000, Fresh: 700}, Bill: 1.5},
+		{Marks: replay.Marks{Spending: "balanced", High: 65, Low: 50, Chosen: true}, Busts: 2, Tokens: replay.Tokens{Read: 41_600, Written: 1000, Fresh: 700}, Bill: 1.5, Reread: 1200},
 		{Marks: replay.Marks{Spending: "frugal", High: 70}, Busts: 1, Bill: 0.25, MissedRuns: 2},
 	}})
 	for _, want := range []string{
-		"spending  high   low  busts      read   written      bill\n",
-		"balanced   65%   50%      2     41.6k      1.7k     $1.50  chosen\n",
-		"frugal     70%  auto      1         0         0     $0.25  2 answers missing\n",
+		"spending  high   low  busts      read   written      bill read again\n",
+		"balanced   65%   50%      2     41.6k      1.7k     $1.50       1.2k  chosen\n",
+		"frugal     70%  auto      1         0         0     $0.25          0  2 answers missing\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
@@ -306,10 +306,9 @@ func TestSeveralRunsOfTheHistorian(t *testing.T) {
 	}
 }
 
-// A trace holds every session of its harness process. Figures over several sessions would
-// describe none of them.
-// A replay said "force" where the status said "85% full". A request without new edits was "steady", although it counted as
-// a bust because the harness had changed sent messages.
+// A trace holds every session of its harness process. Figures over several sessions would describe none of them. Once,
+// a replay said "force" where the status said "85% full". And it called a request without new edits "steady", although
+// the request was a bust, because the harness had changed sent messages.
 func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
 	steady := func(cause, bust string) *replay.Pass {
 		return &replay.Pass{Verdict: schema.Steady, Cause: cause, Bust: bust != "", BustCause: bust}

@@ -1,4 +1,4 @@
-package install
+package jsonc
 
 import (
 	"bytes"
@@ -56,12 +56,12 @@ type layout struct {
 }
 
 // layoutOf derives the layout from the members of the root.
-func layoutOf(d *document) layout {
+func layoutOf(d *Document) layout {
 	l := layout{newline: "\n", indent: "  ", colon: " ", gap: " ", multiline: true}
 	if bytes.Contains(d.source, []byte("\r\n")) {
 		l.newline = "\r\n"
 	}
-	all := d.root.Members
+	all := d.Root.Members
 	if len(all) == 0 {
 		return l
 	}
@@ -197,14 +197,11 @@ func splitComments(e hujson.Extra) (comments, blank hujson.Extra) {
 // commentLength returns the length of the comment at the start of e. The length of a line comment
 // includes its line break.
 func commentLength(e hujson.Extra) int {
-	closing, opening := "\n", 2
+	closing := len("\n")
 	if bytes.HasPrefix(e, []byte("/*")) {
-		closing = "*/"
+		closing = len("*/")
 	}
-	if i := bytes.Index(e[min(opening, len(e)):], []byte(closing)); i >= 0 {
-		return opening + i + len(closing)
-	}
-	return len(e)
+	return min(commentLen(e)+closing, len(e))
 }
 
 func hasComment(e hujson.Extra) bool { return bytes.IndexByte(e, '/') >= 0 }

@@ -1,4 +1,4 @@
-package install
+package regular
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// realPath returns the path of a file without links. The file itself may be missing.
-func realPath(file string) (string, error) {
+// RealPath returns the path of a file without links. The file itself may be missing.
+func RealPath(file string) (string, error) {
 	real, err := filepath.EvalSymlinks(file)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err
@@ -21,16 +21,16 @@ func realPath(file string) (string, error) {
 	return filepath.Join(dir, filepath.Base(file)), err
 }
 
-// replaceFile writes content to file completely or not at all. file is a real path, so no link is
+// Replace writes content to file completely or not at all. file is a real path, so no link is
 // followed. An existing file keeps its permissions and owner; a new one gets perm, and belongs to the
 // owner of its directory.
-func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
+func Replace(file string, content []byte, perm fs.FileMode) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write %s: %w", file, err)
 		}
 	}()
-	if err := makeDirectory(filepath.Dir(file), 0o755); err != nil {
+	if err := MakeDirectory(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
 	like, err := os.Lstat(file)
@@ -74,26 +74,9 @@ func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
 	return os.Rename(temporary.Name(), file)
 }
 
-// readOwn reads a file of our own in the data directory. It follows no link.
-func readOwn(file string) ([]byte, error) {
-	if isLink(file) {
-		return nil, fmt.Errorf("%s is a link; remove it", file)
-	}
-	return readFile(file)
-}
-
-// writeOwn writes a file of our own in the data directory, which is readable for the user only. It
-// follows no link.
-func writeOwn(file string, content []byte) error {
-	if err := makeDirectory(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return replaceFile(file, content, 0o600)
-}
-
-// makeDirectory creates a directory and those above it. A new directory belongs to the owner of the one
+// MakeDirectory creates a directory and those above it. A new directory belongs to the owner of the one
 // above it, so that the user can remove what an installation by root has left.
-func makeDirectory(dir string, perm fs.FileMode) error {
+func MakeDirectory(dir string, perm fs.FileMode) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && info.IsDir():
@@ -104,7 +87,7 @@ func makeDirectory(dir string, perm fs.FileMode) error {
 		return err
 	}
 	above := filepath.Dir(dir)
-	if err := makeDirectory(above, perm); err != nil {
+	if err := MakeDirectory(above, perm); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, perm); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -121,9 +104,9 @@ func makeDirectory(dir string, perm fs.FileMode) error {
 	return keepOwner(f, info)
 }
 
-// checkWritable refuses a file that its owner has made read-only. A rename over the file would work in spite
+// CheckWritable refuses a file that its owner has made read-only. A rename over the file would work in spite
 // of its mode.
-func checkWritable(file string) error {
+func CheckWritable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -1,0 +1,197 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
+	"github.com/magicctx/magicctx-host/internal/regular"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// An Edit is a change of one key in the user's file that is not written yet. The rest of the file stays as it is.
+type Edit struct {
+	// File is the path of the file without links.
+	File string
+	// Before and After are the contents of the file. Before is nil if there is no file yet.
+	Before, After []byte
+	// Effects are the settings in force that the edit changes.
+	Effects []Effect
+
+	candidate string // the path of the file as Candidates returns it
+}
+
+// An Effect is a setting in force that an edit changes. From and To are values as in a Setting.
+type Effect struct {
+	Key  string `json:"key"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// ErrChanged means that the file was edited after the person saw it.
+var ErrChanged = errors.New("the file was edited in the meantime, so nothing is written; look at the change again")
+
+// NewEdit plans to give a key of the user's file a value, which is JSON. Without a value, it plans to remove the key. It
+// refuses a value of which Load would warn.
+func NewEdit(o Options, key string, value *string) (*Edit, error) {
+	at := path(strings.Split(key, "."))
+	if !slices.ContainsFunc(editable(), func(known path) bool { return slices.Equal(known, at) }) {
+		err := fmt.Errorf("%s is not a known key", show("", key, false))
+		if meant := meantKey(at); slices.Equal(meant, at) {
+			err = fmt.Errorf("%s holds other keys; name one of them", key)
+		} else if meant != nil {
+			err = fmt.Errorf("%w; did you mean %s?", err, meant)
+		}
+		return nil, err
+	}
+	e, err := newEdit(o)
+	if err != nil {
+		return nil, err
+	}
+	before := e.Before
+	if before == nil {
+		before = []byte("\n")
+	}
+	d, err := jsonc.ParseDocument(e.File, before)
+	if err != nil {
+		return nil, fmt.Errorf("correct the file first: %w", err)
+	}
+	if value == nil {
+		if !d.Remove(at) {
+			return nil, fmt.Errorf("%s does not set %s", e.File, key)
+		}
+	} else if err := d.Set(at, *value); err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	if e.After = d.Bytes(); len(e.After) > maxFileBytes {
+		return nil, fmt.Errorf("%s would be %w: more than %d KiB", e.File, regular.ErrTooLarge, maxFileBytes>>10)
+	}
+	if bytes.Equal(e.After, e.Before) {
+		return nil, fmt.Errorf("%s has this value already", key)
+	}
+	if err := e.check(o, key); err != nil {
+		return nil, err
+	}
+	now, _ := Explain(o)
+	o.edit = e
+	next, _ := Explain(o)
+	for i, s := range next {
+		if s.Value != now[i].Value {
+			e.Effects = append(e.Effects, Effect{s.Key, now[i].Value, s.Value})
+		}
+	}
+	return e, nil
+}
+
+// editable returns the paths of the keys that hold a value.
+func editable() []path {
+	all := keysWithEffect(nil, reflect.TypeFor[schema.Config]())
+	return slices.DeleteFunc(all, func(at path) bool {
+		return slices.ContainsFunc(all, func(other path) bool { return len(other) > len(at) && slices.Equal(other[:len(at)], at) })
+	})
+}
+
+// newEdit reads the user's file. If there is none, the edit creates the first candidate.
+func newEdit(o Options) (*Edit, error) {
+	files, _ := Candidates(Options{Harness: o.Harness, Env: o.Env})
+	if len(files) == 0 {
+		return nil, errors.New("the home directory is not known, so there is no place for a file")
+	}
+	e := &Edit{candidate: files[0]}
+	for _, file := range files {
+		if info, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) && (err != nil || !info.IsDir()) {
+			e.candidate = file
+			break
+		}
+	}
+	if name := filepath.Base(e.candidate); strings.HasPrefix(name, referenceName+".") {
+		return nil, fmt.Errorf("%s belongs to another plugin; copy it to %s%s first", e.candidate, ownName, filepath.Ext(name))
+	}
+	var err error
+	if e.File, err = regular.RealPath(e.candidate); err != nil {
+		return nil, err
+	}
+	e.Before, err = e.read()
+	return e, err
+}
+
+// read returns the content of the file, nil if there is none.
+func (e *Edit) read() ([]byte, error) {
+	content, err := regular.Read(e.File, maxFileBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return content, err
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// check refuses an edit that gives a warning. The file may have other mistakes, whose lines the edit moves.
+func (e *Edit) check(o Options, key string) error {
+	o.Directory = ""
+	_, before := Load(o)
+	o.edit = e
+	_, after := Load(o)
+	if len(after) > maxWarnings {
+		return fmt.Errorf("%s has too many mistakes; correct them first", e.File)
+	}
+	for _, w := range after {
+		isOwn := w.Key == key || strings.HasPrefix(w.Key, key+".") || strings.HasPrefix(w.Key, key+"[")
+		same := func(old Warning) bool {
+			return digits.ReplaceAllString(old.Message, "") == digits.ReplaceAllString(w.Message, "")
+		}
+		if !isOwn && slices.ContainsFunc(before, same) {
+			continue
+		}
+		message := strings.TrimPrefix(w.Message, fmt.Sprintf("%s:%d: ", w.File, w.Line))
+		if i := strings.LastIndex(message, "; "); i > 0 && (message[i+2:] == "ignored" || strings.HasPrefix(message[i+2:], "using ")) {
+			message = message[:i] // this says what Load does with a bad value
+		}
+		return errors.New(message)
+	}
+	return nil
+}
+
+// Version identifies the content that the file had.
+func (e *Edit) Version() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%t %s", e.Before == nil, e.Before))
+	return hex.EncodeToString(sum[:])
+}
+
+// Shown returns the two contents without the values of possible secrets, of which only the size is left.
+func (e *Edit) Shown() (before, after string) {
+	hide := func(content []byte) string {
+		d, err := jsonc.ParseDocument(e.File, content)
+		if err != nil {
+			return ""
+		}
+		d.ReplaceTexts(secretKey.MatchString, func(text string) string { return describe(text) })
+		return string(d.Bytes())
+	}
+	return hide(e.Before), hide(e.After)
+}
+
+// Write writes the file, completely or not at all. If somebody has edited it since NewEdit, it returns ErrChanged.
+func (e *Edit) Write() error {
+	now, err := e.read()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, e.Before) || (now == nil) != (e.Before == nil) {
+		return fmt.Errorf("%s: %w", e.File, ErrChanged)
+	}
+	if err := regular.CheckWritable(e.File); err != nil {
+		return err
+	}
+	return regular.Replace(e.File, e.After, 0o600) // it may hold a key
+}
