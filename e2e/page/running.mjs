@@ -25,6 +25,8 @@ try {
   await page.locator("#kept", { hasText: "it comes back when" }).waitFor()
   console.log("changed")
   await page.locator("#kept", { hasText: "it stays in the prompt" }).waitFor()
+  const parts = await page.locator("#timeline .caption").first().textContent()
+  for (const part of ["system prompt", "memories", "conversation", "tool calls"]) if (!parts.includes(part)) problems.push(`the prompt has no ${part}: ${parts}`)
   if ((await page.locator("#busts details[open]").count()) !== 1) problems.push("the bust that was open is closed")
 } catch (err) {
   problems.push(err.message, `the page says: ${await page.locator("#trouble").textContent()}`)
