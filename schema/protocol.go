@@ -318,10 +318,13 @@ type ToolExecuteResult struct {
 
 // CommandExecuteParams runs one of the host's slash commands.
 type CommandExecuteParams struct {
-	Session   string `json:"session"`
-	Directory string `json:"directory"`
-	Command   string `json:"command"`
-	Arguments string `json:"arguments"`
+	// Harness names the session's harness, for a client that has none of its own, for example the half of a plugin in a
+	// terminal. Then a shim of this harness has to be connected that has the directory open.
+	Harness   Harness `json:"harness,omitzero"`
+	Session   string  `json:"session"`
+	Directory string  `json:"directory"`
+	Command   string  `json:"command"`
+	Arguments string  `json:"arguments"`
 }
 
 // CommandExecuteResult is the command's output for the user.

@@ -230,8 +230,17 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// CommandExecute runs a command of the user.
+// CommandExecute runs a command of the user. If the client names a harness, the command runs on behalf of a shim of that
+// harness, because a command may ask the harness for models and agents.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	if p.Harness != "" {
+		shims := h.clients.WithOpen(p.Harness, p.Directory, c)
+		own, err := h.clients.Harness(c)
+		if isOther := err == nil && own != string(p.Harness); isOther || len(shims) == 0 || !h.clients.KnownConfig(p.Harness, p.Directory).Enabled {
+			return schema.CommandExecuteResult{}, client.Invalid("magicctx does not work in this directory now")
+		}
+		c = shims[0]
+	}
 	key, err := h.key(c, p.Session)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err

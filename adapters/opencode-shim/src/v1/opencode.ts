@@ -145,11 +145,29 @@ export interface ToolRegistration {
 export interface Screen {
   readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
-  readonly ui: { toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void }
+  readonly renderer: { readonly height: number }
+  readonly ui: {
+    toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
+    readonly dialog: {
+      /** Shows what a function draws in place of the present dialog. It calls closed when that leaves the screen. */
+      replace(render: () => unknown, closed?: () => void): void
+      clear(): void
+      setSize(size: "medium" | "large"): void
+    }
+    DialogSelect(props: { title: string; options: ListOption[]; onSelect(option: { value: unknown }): void }): unknown
+    DialogConfirm(props: { title: string; message: string; onConfirm(): void }): unknown
+    DialogPrompt(props: { title: string; value?: string; onConfirm(value: string): void }): unknown
+  }
   readonly keymap: { registerLayer(layer: { commands: PaletteCommand[]; bindings: never[] }): unknown }
   readonly slots: { register(plugin: { order?: number; slots: Record<string, (context: unknown, props: SlotProps) => unknown> }): string }
-  readonly client: { session: { command(of: { sessionID: string; command: string; arguments: string }): Promise<{ error?: unknown }> } }
+  readonly state: { readonly path: { readonly directory: string } }
   readonly lifecycle: { onDispose(stop: () => void): unknown }
+}
+
+interface ListOption {
+  title: string
+  value: unknown
+  description?: string
 }
 
 interface SlotProps {

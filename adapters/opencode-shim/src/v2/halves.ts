@@ -5,7 +5,7 @@ import type { RpcDefinition } from "./opencode2.ts"
 /** The calls that the half in the terminal makes. The half in the server answers them. */
 export interface Calls {
   news(asked: Asked): Promise<News>
-  run(command: { session: string; command: string; arguments: string }): Promise<Omit<CommandExecuteResult, "page">>
+  run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
 }
 
 /**
@@ -34,8 +34,8 @@ export interface Notice extends Omit<NotifyShowParams, "directory"> {
 const object = (properties: Record<string, object>, optional: string[] = []) =>
   ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
 
-/** A newer host may send more members. */
-const growing = (properties: Record<string, object>, optional: string[]) => ({ ...object(properties, optional), additionalProperties: true })
+/** A newer host may add members to what it sends. */
+const growing = (properties: Record<string, object>, optional: string[] = []) => ({ ...object(properties, optional), additionalProperties: true })
 
 const text = { type: "string" }
 const number = { type: "number" }
@@ -46,13 +46,15 @@ const panel = growing(
     line: text,
     brief: text,
     size: text,
-    parts: list(growing({ source: text, name: text, tokens: number, size: text }, [])),
+    parts: list(growing({ source: text, name: text, tokens: number, size: text })),
     window: number,
     bust: number,
     facts: list(growing({ label: text, text, tone: text }, ["tone"])),
   },
   ["bust"],
 )
+
+const page = growing({ text, choices: list(growing({ label: text, command: text })) })
 
 /**
  * OpenCode transports the calls and the event. The event names a session about which a terminal can fetch news. If the
@@ -72,7 +74,7 @@ export const definition = {
     },
     run: {
       input: object({ session: text, command: text, arguments: text }),
-      output: object({ title: text, message: text, variant: text, stays: yes }, ["title", "stays"]),
+      output: object({ title: text, message: text, variant: text, stays: yes, page }, ["title", "stays", "page"]),
     },
   },
   events: { news: { schema: object({ session: text }) } },

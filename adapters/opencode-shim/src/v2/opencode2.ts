@@ -235,7 +235,11 @@ export interface TerminalContext {
     readonly toast?: { show(options: ToastOptions): void }
     readonly dialog?: {
       alert(options: { title: string; message: string }): Promise<void>
-      show(render: () => unknown): void
+      confirm(options: { title: string; message: string }): Promise<boolean | undefined>
+      prompt(options: { title: string; value?: string }): Promise<string | undefined>
+      select<Value>(options: { title: string; options: ReadonlyArray<{ title: string; value: Value; description?: string }> }): Promise<Value | undefined>
+      show(render: () => unknown, closed?: () => void): void
+      clear(): void
       set(options: { size: "medium" | "large" | "xlarge" }): void
     }
     readonly router: { current(): { readonly type: string; readonly sessionID?: string } }

@@ -38,10 +38,7 @@ export class Terminal {
     }
     const handlers: Calls = {
       news: async (asked) => this.news(asked),
-      run: async (command) => {
-        const { page: _, ...words } = await executeCommand(this.owner.host, { ...command, directory }) // the words also list the choices of the page
-        return words
-      },
+      run: (command) => executeCommand(this.owner.host, { ...command, directory }),
     }
     try {
       return await ctx.rpc.register(definition, { ...handlers })

@@ -91,6 +91,13 @@ export class FakeTerminal {
         toast: { show: (options) => void this.toasts.push(options) },
         dialog: {
           alert: async (options) => void this.alerts.push(options),
+          confirm: async ({ title, message }) => this.screen.answer([title, message]) as boolean | undefined,
+          prompt: async ({ title, value }) => this.screen.answer([title, value]) as string | undefined,
+          select: async ({ title, options }) => {
+            const label = this.screen.answer([title, options.map(({ title }) => title)])
+            return options.find(({ title }) => title === label)?.value
+          },
+          clear: () => {},
           show: (render) => void this.dialogs.push(rowsOf(render() as Node)),
           set: () => {},
         },

@@ -256,6 +256,11 @@ export interface CommandDefinition {
 
 /** CommandExecuteParams runs one of the host's slash commands. */
 export interface CommandExecuteParams {
+  /**
+   * harness names the session's harness, for a client that has none of its own, for example the half of a
+   * plugin in a terminal. Then a shim of this harness has to be connected that has the directory open.
+   */
+  harness?: Harness
   session: string
   directory: string
   command: string

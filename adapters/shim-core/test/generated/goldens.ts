@@ -3,6 +3,7 @@ import type { HostCalls, HostNotifications, ShimCalls, ShimNotifications } from 
 
 export const hostCalls: HostCalls = {
   "command/execute": { params: {
+    "harness": "opencode",
     "session": "ses_1",
     "directory": "/p",
     "command": "ctx-status",
